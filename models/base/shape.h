@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 
@@ -13,7 +14,7 @@ struct GemmShape {
   std::int64_t n = 0;
   std::int64_t k = 0;
 
-  bool operator==(const GemmShape&) const = default;
+  auto operator<=>(const GemmShape&) const = default;
 
   /// Multiply-accumulates of one GEMM, zeros included (m*n*k).
   std::int64_t macs() const { return m * n * k; }

@@ -12,13 +12,6 @@
 namespace sptc::base {
 namespace {
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return lower;
-}
-
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -127,6 +120,13 @@ std::string bounded_message(std::string_view message) {
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> candidates) {
   const std::vector<std::string_view> nearest = nearest_names(word, candidates, 1);
   return nearest.empty() ? std::string_view{} : nearest.front();
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return lower;
 }
 
 std::string plain_name(std::string_view name) {

@@ -28,6 +28,9 @@ std::string_view nearest_name(std::string_view word, std::span<const std::string
 std::string unknown_name(std::string_view word, std::span<const std::string_view> allowed,
                          std::string_view meant = {});
 
+/// Letters of ASCII as small ones.
+std::string lower_case(std::string_view text);
+
 /// `name` for comparisons: lower case, without blanks, hyphens and underscores.
 std::string plain_name(std::string_view name);
 

@@ -16,8 +16,7 @@ std::string pointer_of(const Architecture::State& state, const std::string& path
 }  // namespace
 
 Architecture::Architecture(const std::string& name_or_path)
-    : state_(std::make_shared<State>(config::load_architecture(name_or_path),
-                                     config::load_architecture_document(name_or_path))) {}
+    : state_(std::make_shared<State>(State{config::load_documented_architecture(name_or_path)})) {}
 
 const std::string& Architecture::name() const {
   return state_->value.gpu.name;
@@ -42,6 +41,7 @@ Architecture Architecture::with(const std::map<std::string, double>& numbers) co
         "set by the program that links sptcsim");
   }
   changed.value = config::to_architecture(changed.document, name());
+  changed.value.bases = state_->value.bases;  // where a derived design has its energies
   return Architecture(std::make_shared<const State>(std::move(changed)));
 }
 

@@ -3,12 +3,10 @@
 // What the handles of the installed API hold.
 #pragma once
 
-#include "sim/config/architecture.h"
+#include "sim/config/documented_architecture.h"
 #include "sim/run/run_result.h"
 #include "sim/run/simulation_options.h"
 #include "sim/workload/workload.h"
-
-#include <nlohmann/json.hpp>
 
 #include <mutex>
 #include <sptcsim/estimate.h>
@@ -16,10 +14,7 @@
 
 namespace sptcsim {
 
-struct Architecture::State {
-  sptc::config::Architecture value;
-  nlohmann::json document;  ///< complete
-};
+struct Architecture::State : sptc::config::DocumentedArchitecture {};
 
 struct Workload::State {
   sptc::workload::Workload value;

@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
-#include "sim/comparison/comparison.h"
 #include "sim/config/architecture.h"
 #include "sim/report/progress.h"
 #include "sim/run/option_values.h"
+#include "sim/side_by_side/comparison.h"
 #include "sim/workload/dim_lists.h"
-#include "sim/workload/recording.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace sptc::cli {
@@ -43,30 +38,6 @@ std::vector<config::Architecture> boards_of(const std::string& list) {
   return boards;
 }
 
-/// "batch=8, seq=384" of the dimensions that have several values.
-std::string words_of(const workload::NamedDims& dims, const workload::DimLists& lists) {
-  std::string words;
-  for (const auto& [name, values] : lists) {
-    if (values.size() > 1) {
-      words += fmt::format("{}{}={}", words.empty() ? "" : ", ", name, dims.at(name));
-    }
-  }
-  return words;
-}
-
-std::vector<comparison::ComparedWorkload> workloads_of(const Arguments& arguments) {
-  const workload::DimLists lists = workload::parse_dim_lists(arguments.dims);
-  const std::vector<workload::NamedDims> all = workload::combinations(lists);
-  std::vector<workload::Recording> recordings =
-      workload::read_recordings(arguments.file, lists, {});
-  base::ensure(all.size() == recordings.size(), "compare: a combination of dimensions is missing");
-  std::vector<comparison::ComparedWorkload> workloads;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    workloads.push_back({words_of(all[i], lists), std::move(recordings[i].workload)});
-  }
-  return workloads;
-}
-
 int run(const Arguments& arguments) {
   const std::string& format = arguments.format;
   require_format(format, {"text", "json", "csv"});
@@ -76,21 +47,22 @@ int run(const Arguments& arguments) {
   require_writable_text("--out", arguments.out);
   require_writable_text("--html", arguments.html);
   const std::vector<config::Architecture> boards = boards_of(arguments.arch);
-  const std::vector<comparison::ComparedWorkload> workloads = workloads_of(arguments);
-  comparison::BoardComparison comparison;
+  const std::vector<side_by_side::ComparedWorkload> workloads =
+      side_by_side::compared_workloads(arguments.file, workload::parse_dim_lists(arguments.dims));
+  side_by_side::BoardComparison comparison;
   {
     report::ProgressBar bar(arguments.quiet);
-    comparison = comparison::compare(
+    comparison = side_by_side::compare(
         workloads, boards, options, jobs, [&](std::size_t begun, std::size_t total) {
           bar.update(begun, total, begun < total ? boards[begun % boards.size()].gpu.name : "");
         });
   }
   if (!arguments.html.empty()) {
-    write_result(arguments.html, comparison::comparison_page(comparison, command_line()));
+    write_result(arguments.html, side_by_side::comparison_page(comparison, command_line()));
   }
-  write_result(arguments.out, format == "json"  ? comparison::comparison_json(comparison)
-                              : format == "csv" ? comparison::comparison_csv(comparison)
-                                                : comparison::comparison_text(comparison));
+  write_result(arguments.out, format == "json"  ? side_by_side::comparison_json(comparison)
+                              : format == "csv" ? side_by_side::comparison_csv(comparison)
+                                                : side_by_side::comparison_text(comparison));
   return 0;
 }
 

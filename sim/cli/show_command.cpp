@@ -5,14 +5,11 @@
 #include "sim/cli/operand_files.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
-#include "sim/config/architecture.h"
-#include "sim/config/board_names.h"
 #include "sim/run/option_values.h"
-#include "sim/show/element_view.h"
+#include "sim/show/show_instruction.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -65,18 +62,6 @@ show::ShownOperands read_operands(const Arguments& arguments,
   return show::file_operands(instruction, arrays, metadata, static_cast<std::size_t>(index));
 }
 
-/// The cycles of a board; nothing where --arch is a target and no board.
-std::optional<show::InstructionCycles> cycles_of(const std::string& arch,
-                                                 const mma::MmaInstruction& instruction) {
-  const std::string board = config::board_name(arch);
-  const std::vector<std::string> names = config::architecture_names();
-  const bool is_file = board.find('/') != std::string::npos || board.ends_with(".json");
-  if (!is_file && std::find(names.begin(), names.end(), board) == names.end()) {
-    return std::nullopt;
-  }
-  return show::instruction_cycles(config::load_architecture(board).gpu, instruction);
-}
-
 /// What shows the same again; nothing where files gave the operands.
 std::string command_of(const Arguments& arguments, const show::ElementView& view) {
   if (!arguments.files.a.empty()) {
@@ -94,14 +79,12 @@ int run(const Arguments& arguments) {
   require_format(arguments.format, {"text", "json"});
   require_writable_text("--out", arguments.out);
   require_writable_text("--html", arguments.html);
-  const mma::Target& target = config::target_of(arguments.arch);
-  const mma::MmaInstruction instruction = mma::parse_instruction(arguments.instruction);
-  mma::find_instruction(target, instruction);
   const show::ElementChoice choice{place("--row", arguments.row), place("--col", arguments.col),
                                    arguments.files.parsed_selector()};
-  show::ElementView view =
-      show::view_element(target, instruction, read_operands(arguments, instruction), choice);
-  view.cycles = cycles_of(arguments.arch, instruction);
+  show::ElementView view = show::show_instruction(
+      arguments.instruction, arguments.arch,
+      [&](const mma::MmaInstruction& instruction) { return read_operands(arguments, instruction); },
+      choice);
   view.command = command_of(arguments, view);
   if (!arguments.html.empty()) {
     write_result(arguments.html, show::element_html(view));

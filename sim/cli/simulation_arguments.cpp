@@ -97,9 +97,6 @@ int simulate_and_report(const SimulationArguments& given,
   const run::SimulationOptions options = given.options.parsed();
   run::require_consistent(options);
   const report::ReportFormat format = report::parse_report_format(given.format);
-  if (given.explain && format == report::ReportFormat::kCsv) {
-    throw base::InputError("--explain writes sentences: use --format text or json");
-  }
   if (given.verbose && format != report::ReportFormat::kText) {
     throw base::InputError("--verbose is of --format text: the others are always whole");
   }

@@ -1,27 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/import_options.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
-#include "sim/compare/times/launch_simulation.h"
-#include "sim/compare/times/measurements.h"
-#include "sim/compare/times/recorded_measurements.h"
+#include "sim/compare/times/validate.h"
 #include "sim/compare/times/validation_report.h"
-#include "sim/config/architecture.h"
-#include "sim/io/text_file.h"
+#include "sim/report/message.h"
 #include "sim/report/progress.h"
 #include "sim/report/report.h"
 #include "sim/run/option_values.h"
-#include "sim/run/run_options.h"
-#include "sim/workload/workload_text.h"
+#include "sim/workload/workload_text_writer.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,13 +22,11 @@ namespace sptc::cli {
 namespace {
 
 constexpr std::int64_t kMaxJobs = 1024;
-// So many launches on all SMs are a matter of minutes.
-constexpr std::size_t kMostRowsOnAllSms = 50;
 
 struct Arguments {
   std::string csv;
   bool arch_given = false;
-  std::string arch = "a100-sxm4-80gb";
+  std::string arch{compare::times::kUsualBoard};
   TableOptions options;
   std::string dtype = "f16";
   std::string variants = "dense";
@@ -53,56 +41,8 @@ struct Arguments {
 /// What all launches have in common.
 run::SimulationOptions checked(const Arguments& given) {
   const run::SimulationOptions options = given.options.parsed();
-  if (options.fidelity == run::Fidelity::kDatapath) {
-    throw base::InputError("--fidelity: measured times are compared with timing or analytic");
-  }
   run::require_consistent(options);
   return options;
-}
-
-compare::times::MeasurementDefaults defaults_of(const Arguments& given,
-                                                const run::SimulationOptions& options) {
-  compare::times::MeasurementDefaults defaults;
-  const auto type = workload::parse_operand_type(given.dtype);
-  if (!type) {
-    throw base::InputError("--dtype: " + workload::unknown_operand_type(given.dtype));
-  }
-  const run::Variants variants = run::parse_variants(given.variants);
-  if (variants == run::Variants::kBoth) {
-    throw base::InputError("--variants: a measured time is that of a dense or of a sparse launch");
-  }
-  defaults.sparse = variants == run::Variants::kSparse;
-  defaults.launch.dtype = *type;
-  defaults.launch.operands = workload::parse_data_kind(given.data);
-  defaults.launch.conditions = options.conditions;
-  defaults.launch.d_dtype = options.d_dtype;
-  return defaults;
-}
-
-/// What the figures rest on beside the rows themselves.
-std::vector<std::string> notes_on(const std::vector<compare::times::Measurement>& measured,
-                                  const std::vector<std::string>& ignored,
-                                  const config::Architecture& architecture,
-                                  const run::RunOptions& options) {
-  std::vector<std::string> notes;
-  if (!options.power_note.empty()) {
-    notes.push_back(options.power_note);
-  }
-  if (!options.power) {
-    notes.push_back(fmt::format("'{}' has no energies, so that no power limit lowers its clock, {}",
-                                architecture.gpu.name, options.clock_policy.name()));
-    const auto watts =
-        std::count_if(measured.begin(), measured.end(), [](const compare::times::Measurement& row) {
-          return row.power_w || row.launch.power_limit_w;
-        });
-    if (watts > 0) {
-      notes.push_back(fmt::format("watts of {} rows are compared with nothing", watts));
-    }
-  }
-  if (!ignored.empty()) {
-    notes.push_back(fmt::format("columns that are not read: {}", fmt::join(ignored, ", ")));
-  }
-  return notes;
 }
 
 void require_writable_files(const Arguments& given) {
@@ -114,57 +54,36 @@ void require_writable_files(const Arguments& given) {
   }
 }
 
-/// The recording that the user gives; nothing where it is a CSV of measured times.
-std::optional<workload::Recording> given_recording(const std::string& file) {
-  workload::InputStream input{std::filesystem::path(file)};
-  return workload::is_recording(input) ? std::optional(RecordingOptions{file}.read(input))
-                                       : std::nullopt;
-}
-
 int validate(const Arguments& given) {
   const run::SimulationOptions asked = checked(given);
-  compare::times::MeasurementDefaults defaults = defaults_of(given, asked);
+  const compare::times::MeasurementDefaults defaults =
+      compare::times::parse_defaults(given.dtype, given.variants, given.data, asked);
   const report::ReportFormat format = report::parse_report_format(given.format);
   if (format == report::ReportFormat::kCsv) {
     throw base::InputError("--format: validate writes text or json");
   }
   const auto jobs = static_cast<int>(run::parse_positive("--jobs", given.jobs, kMaxJobs));
   require_writable_files(given);
-  const std::optional<workload::Recording> recording = given_recording(given.csv);
-  const bool recorded = recording && !given.arch_given && !recording->account.arch.empty();
-  const config::Architecture architecture = run::with_asked(
-      config::load_architecture(recorded ? recording->account.arch : given.arch), asked);
-  run::EnergyFiles files;
-  run::RunOptions options = run::resolved(asked, architecture, files);
-  defaults.launch.repetition = options.repetition;
-  if (options.power) {
-    defaults.launch.power_limit_w = options.power->power_limit_w;
-  }
-  std::vector<std::string> ignored, left_out;
-  const std::vector<compare::times::Measurement> measured =
-      recording ? compare::times::recorded_measurements(
-                      recording->workload, io::printable(given.csv), defaults, left_out)
-                : compare::times::read_measurements(given.csv, defaults, &ignored);
-  const bool events = options.fidelity == run::Fidelity::kTiming;
-  if (events && !options.sms && measured.size() <= kMostRowsOnAllSms) {
-    options.sms = sampling::SimulatedSms::kAll;
-  }
-  report::ProgressBar bar(given.quiet);
-  const std::string file = io::printable(given.csv);
-  const std::vector<compare::times::Prediction> launches = compare::times::simulate_launches(
-      measured, file, architecture, options, jobs,
-      [&](std::size_t done, std::size_t total) { bar.update(done, total, "GEMMs"); });
-  std::vector<compare::times::Comparison> rows;
-  for (std::size_t i = 0; i < measured.size(); ++i) {
-    rows.push_back({measured[i], launches[i]});
-  }
-  std::vector<std::string> notes = notes_on(measured, ignored, architecture, options);
-  notes.insert(notes.end(), left_out.begin(), left_out.end());
-  const compare::times::Validation validation = compare::times::validation_of(
-      {architecture.gpu.name, file, std::string(run::name(options.fidelity)),
-       events ? std::string(run::name(options.simulated_sms())) : "",
-       options.clock_limited ? "limited" : options.clock_policy.name(), defaults, std::move(notes)},
-      rows);
+  std::optional<report::ProgressBar> bar;
+  compare::times::ValidationJob job;
+  job.file = given.csv;
+  job.arch = given.arch_given ? given.arch : "";
+  job.options = asked;
+  job.defaults = defaults;
+  job.jobs = jobs;
+  job.on_recording = [](const workload::Recording& recording) {
+    report::write_message(workload::account_text(recording));
+  };
+  job.progress = [&](std::size_t done, std::size_t total) {
+    if (!bar) {
+      bar.emplace(given.quiet);
+    }
+    bar->update(done, total, "GEMMs");
+  };
+  const compare::times::ValidatedFile validated = compare::times::validate(job);
+  bar.reset();
+  const compare::times::Validation& validation = validated.validation;
+  const std::vector<compare::times::Comparison>& rows = validated.rows;
   write_result(given.out, format == report::ReportFormat::kJson
                               ? compare::times::validation_json(validation)
                               : compare::times::validation_text(validation));

@@ -8,6 +8,7 @@
 #include "sim/config/architecture_fields.h"
 #include "sim/config/board_names.h"
 #include "sim/config/derivation.h"
+#include "sim/config/documented_architecture.h"
 #include "sim/config/evidence.h"
 #include "sim/config/kernel_library.h"
 #include "sim/config/named_file.h"
@@ -21,6 +22,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -165,7 +167,7 @@ void check_design(const gpu::GpuSpec& gpu, const io::JsonPlace& place, ErrorList
 
 void check_kernels(const gpu::GpuSpec& gpu, const io::JsonPlace& place, ErrorList& errors) {
   errors.collect([&] {
-    if (gpu.kernels.cluster_ctas > 1 && gpu.sm.async_mma_interval_cycles() == 0) {
+    if (gpu.launch.cluster_ctas > 1 && gpu.sm.async_mma_interval_cycles() == 0) {
       (place / "cluster_ctas")
           .fail("has no effect without wgmma or tcgen05: kernels of mma.sync have no clusters");
     }
@@ -319,11 +321,12 @@ Architecture to_model(const WireArchitecture& wire, const io::JsonPlace& root, E
   return result;
 }
 
-Architecture completed(json document, const std::string& file) {
+DocumentedArchitecture completed(json document, const std::string& file) {
   std::vector<std::string> bases;
-  Architecture result =
-      to_architecture(complete_architecture(std::move(document), file, &bases), file);
-  result.bases = std::move(bases);
+  DocumentedArchitecture result;
+  result.document = complete_architecture(std::move(document), file, &bases);
+  result.value = to_architecture(result.document, file);
+  result.value.bases = std::move(bases);
   return result;
 }
 
@@ -344,7 +347,7 @@ Parameter read_number(const io::JsonObject& section, const ArchitectureField& fi
 }
 
 Architecture parse_architecture(std::string_view text, const std::string& file) {
-  return completed(io::parse_json(text, file), file);
+  return completed(io::parse_json(text, file), file).value;
 }
 
 Architecture to_architecture(const json& document, const std::string& file) {
@@ -406,7 +409,14 @@ const Architecture* VariedArchitecture::with(
 
 Architecture load_architecture(const std::string& name_or_path) {
   const std::filesystem::path path = architecture_path(name_or_path);
-  return completed(read_named_file(name_or_path, path), path.string());
+  return completed(read_named_file(name_or_path, path), path.string()).value;
+}
+
+DocumentedArchitecture load_documented_architecture(const std::string& name_or_path) {
+  const std::filesystem::path path = architecture_path(name_or_path);
+  DocumentedArchitecture result = completed(read_named_file(name_or_path, path), path.string());
+  result.document = with_fitted_design(std::move(result.document));
+  return result;
 }
 
 std::filesystem::path architecture_path(const std::string& name_or_path) {
@@ -463,6 +473,31 @@ std::vector<std::filesystem::path> config_directories(std::string_view folder) {
   const std::filesystem::path own = config_directory() / folder;
   const std::filesystem::path shipped = shipped_config_directory() / folder;
   return own == shipped ? std::vector{own} : std::vector{own, shipped};
+}
+
+namespace {
+
+/// Numbers of the architecture called `name`, read once; nothing where there is none.
+const std::optional<Architecture>& shipped_architecture(const std::string& name) {
+  thread_local std::map<std::pair<std::string, std::string>, std::optional<Architecture>> known;
+  const auto [found, added] = known.try_emplace({config_directory().string(), name});
+  const std::vector<std::string> names = added ? architecture_names() : std::vector<std::string>();
+  if (std::binary_search(names.begin(), names.end(), name)) {
+    found->second = load_architecture(name);
+  }
+  return found->second;
+}
+
+}  // namespace
+
+bool is_shipped(const Architecture& architecture) {
+  const std::optional<Architecture>& shipped = shipped_architecture(architecture.gpu.name);
+  const auto same = [](const Parameter& left, const Parameter& right) {
+    return left.value == right.value && left.pointer == right.pointer;
+  };
+  return shipped && shipped->gpu.numerics == architecture.gpu.numerics &&
+         std::equal(shipped->parameters.begin(), shipped->parameters.end(),
+                    architecture.parameters.begin(), architecture.parameters.end(), same);
 }
 
 }  // namespace sptc::config

@@ -76,6 +76,9 @@ class VariedArchitecture {
 /// its folder mig/, without ".json".
 std::vector<std::string> architecture_names();
 
+/// Whether `architecture` is one of those, number for number: not a design of one's own.
+bool is_shipped(const Architecture& architecture);
+
 /// The file that load_architecture() would read. Throws InputError for an unknown name.
 std::filesystem::path architecture_path(const std::string& name_or_path);
 

@@ -54,13 +54,13 @@ void store_memory(gpu::GpuSpec& gpu, double value) {
 }
 
 template <auto Member>
-void store_kernels(gpu::GpuSpec& gpu, double value) {
-  gpu.kernels.*Member = convert<std::remove_reference_t<decltype(gpu.kernels.*Member)>>(value);
+void store_launch(gpu::GpuSpec& gpu, double value) {
+  gpu.launch.*Member = convert<std::remove_reference_t<decltype(gpu.launch.*Member)>>(value);
 }
 
 using Tc = tensor_core::TensorCoreSpec;
 using Mem = memory::MemorySpec;
-using Lib = kernels::KernelLibrarySpec;
+using Launch = kernels::LaunchSpec;
 
 constexpr std::array kFields = {
     ArchitectureField{kGpu, "sms", true, kMaxUnits, "streaming multiprocessors",
@@ -245,20 +245,20 @@ constexpr std::array kFields = {
 
     ArchitectureField{kKernels, "launch_us", false, 1e6,
                       "a kernel launch, beside the time that its CTAs run",
-                      store_kernels<&Lib::launch_us>, true},
+                      store_launch<&Launch::launch_us>, true},
     ArchitectureField{kKernels, "stream_us", false, 1e6,
                       "what a launch into a stream takes longer than one of a graph",
-                      store_kernels<&Lib::stream_us>, true},
+                      store_launch<&Launch::stream_us>, true},
     ArchitectureField{kKernels, "sparse_stream_us", false, 1e6, "the same of a 2:4 kernel",
-                      store_kernels<&Lib::sparse_stream_us>, true},
+                      store_launch<&Launch::sparse_stream_us>, true},
     ArchitectureField{kKernels, "reduction_launch_us", false, 1e6,
                       "launch of the kernel that sums the slices of split-K",
-                      store_kernels<&Lib::reduction_launch_us>, true},
+                      store_launch<&Launch::reduction_launch_us>, true},
     ArchitectureField{
         kKernels, "cluster_ctas", true, 16,
         "CTAs of a cluster of wgmma or tcgen05 kernels, which copy common tiles once (TMA "
         "multicast); 1: each for itself",
-        store_kernels<&Lib::cluster_ctas>},
+        store_launch<&Launch::cluster_ctas>},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "sim/config/architecture_fields.h"
 #include "sim/config/common_numbers.h"
 #include "sim/config/derivation.h"
+#include "sim/config/evidence.h"
 
 #include <nlohmann/json.hpp>
 
@@ -42,7 +43,7 @@ ordered_json number_schema(const ArchitectureField& field) {
   ordered_json schema = object_schema();
   schema["description"] = field.meaning;
   add(schema, "value", std::move(value));
-  add(schema, "evidence", {{"enum", {"measured", "cited", "derived", "assumed"}}});
+  add(schema, "evidence", {{"enum", kEvidenceKinds}});
   add(schema, "source", text_schema("where the number comes from, or why it is assumed"));
   return schema;
 }

@@ -224,14 +224,18 @@ json complete_architecture(json document, const std::string& file,
   return result;
 }
 
+json with_fitted_design(json document) {
+  if (document.is_object() && !document.contains(kFittedDesign)) {
+    json origin = document;
+    document[std::string(kFittedDesign)] = std::move(origin);
+  }
+  return document;
+}
+
 json load_architecture_document(const std::string& name_or_path) {
   const std::filesystem::path path = architecture_path(name_or_path);
-  json result = complete_architecture(read_named_file(name_or_path, path), path.string());
-  if (result.is_object() && !result.contains(kFittedDesign)) {
-    json origin = result;
-    result[std::string(kFittedDesign)] = std::move(origin);
-  }
-  return result;
+  return with_fitted_design(
+      complete_architecture(read_named_file(name_or_path, path), path.string()));
 }
 
 std::string parameter_pointer(const json& document, const std::string& path,

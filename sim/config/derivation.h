@@ -43,6 +43,10 @@ using FindDocument = std::function<std::filesystem::path(const std::string&)>;
 nlohmann::json complete_document(nlohmann::json document, const std::string& file,
                                  const FindDocument& find);
 
+/// `document` (complete), with itself as its fitted design where it has none: for sweeps, which
+/// vary it.
+nlohmann::json with_fitted_design(nlohmann::json document);
+
 /// The completed document of `name_or_path`, as load_architecture() finds it, with its fitted
 /// design. Not validated.
 nlohmann::json load_architecture_document(const std::string& name_or_path);

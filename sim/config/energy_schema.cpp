@@ -2,6 +2,7 @@
 #include "models/numerics/data_type.h"
 #include "sim/config/energy.h"
 #include "sim/config/energy_fields.h"
+#include "sim/config/evidence.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -33,7 +34,7 @@ ordered_json number_definition(double max, bool zero, bool on_chip) {
     schema["required"].push_back("node_nm");
     properties["node_nm"] = {{"type", "integer"}, {"minimum", 1}, {"maximum", 1000}};
   }
-  properties["evidence"] = {{"enum", {"measured", "cited", "derived", "assumed"}}};
+  properties["evidence"] = {{"enum", kEvidenceKinds}};
   properties["source"] = {{"type", "string"}, {"minLength", 1}};
   schema["if"] = {{"properties", {{"evidence", {{"const", "assumed"}}}}}};
   schema["then"] = {{"required", {"range"}}};

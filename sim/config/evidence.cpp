@@ -13,12 +13,12 @@
 namespace sptc::config {
 
 Evidence read_evidence(const io::JsonObject& number) {
-  constexpr std::array<std::string_view, 4> kKinds = {"measured", "cited", "derived", "assumed"};
   Evidence result;
   result.kind = number.text("evidence");
-  if (std::find(kKinds.begin(), kKinds.end(), result.kind) == kKinds.end()) {
+  if (std::find(kEvidenceKinds.begin(), kEvidenceKinds.end(), result.kind) ==
+      kEvidenceKinds.end()) {
     (number.place() / "evidence")
-        .fail("unknown evidence " + base::unknown_name(io::printable(result.kind), kKinds));
+        .fail("unknown evidence " + base::unknown_name(io::printable(result.kind), kEvidenceKinds));
   }
   result.source = number.text("source");
   return result;

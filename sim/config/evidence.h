@@ -7,12 +7,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace sptc::config {
+
+inline constexpr std::array<std::string_view, 4> kEvidenceKinds{"measured", "cited", "derived",
+                                                                "assumed"};
 
 /// Why a number is believed.
 struct Evidence {

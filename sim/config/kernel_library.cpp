@@ -187,17 +187,9 @@ kernels::KernelLibrarySpec load_kernel_library(const std::string& name,
   return load(name, [&](const std::string& why) { place.fail(why); });
 }
 
-kernels::KernelLibrarySpec with_kernels_of(const std::string& name,
-                                           const kernels::KernelLibrarySpec& library,
-                                           const std::string& asked_by) {
-  kernels::KernelLibrarySpec result =
-      load(name, [&](const std::string& why) { throw base::InputError(asked_by + ": " + why); });
-  result.launch_us = library.launch_us;
-  result.stream_us = library.stream_us;
-  result.sparse_stream_us = library.sparse_stream_us;
-  result.reduction_launch_us = library.reduction_launch_us;
-  result.cluster_ctas = library.cluster_ctas;
-  return result;
+kernels::KernelLibrarySpec load_kernel_library(const std::string& name,
+                                               const std::string& asked_by) {
+  return load(name, [&](const std::string& why) { throw base::InputError(asked_by + ": " + why); });
 }
 
 }  // namespace sptc::config

@@ -13,11 +13,9 @@ namespace sptc::config {
 /// itself that name. Throws InputError; an unknown name is reported at `place`.
 kernels::KernelLibrarySpec load_kernel_library(const std::string& name, const io::JsonPlace& place);
 
-/// `library` with the kernels of the one called `name`; what a launch takes beside them stays.
-/// Throws InputError, which begins with `asked_by`.
-kernels::KernelLibrarySpec with_kernels_of(const std::string& name,
-                                           const kernels::KernelLibrarySpec& library,
-                                           const std::string& asked_by = "--library");
+/// The same; messages begin with `asked_by`.
+kernels::KernelLibrarySpec load_kernel_library(const std::string& name,
+                                               const std::string& asked_by = "--library");
 
 /// The same from text; `file` is for messages.
 kernels::KernelLibrarySpec parse_kernel_library(std::string_view text, const std::string& file);

@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sptc::gpu {
@@ -78,12 +80,12 @@ double counted_dram_us(const kernels::GemmKernel& kernel, const kernels::KernelT
          target.memory.dram_bytes_per_cycle(target.boost_clock_mhz) / target.boost_clock_mhz;
 }
 
-GemmRun analytic_gemm(const kernels::GemmProblem& problem,
-                      const kernels::KernelOverrides& overrides, const GpuSpec& gpu,
-                      const ClockPolicy& clock) {
-  require_selector(problem, gpu);
+namespace {
+
+GemmRun in_closed_form(const kernels::GemmKernel& kernel, const GpuSpec& gpu,
+                       const ClockPolicy& clock) {
+  const kernels::GemmProblem& problem = kernel.problem;
   const kernels::KernelTarget target = gpu.kernel_target();
-  const kernels::GemmKernel kernel = kernels::choose_kernel(problem, overrides, target, false);
   require_instruction(kernel.instruction, gpu);
   const kernels::KernelEstimate times = kernels::estimate(kernel, target);
   GemmRun result;
@@ -103,8 +105,34 @@ GemmRun analytic_gemm(const kernels::GemmProblem& problem,
       std::max({in_sms * result.clock_mhz, result.budget.dram, result.budget.shared_memory});
   result.cycles = std::max<std::int64_t>(1, std::llround(cycles));
   result.budget.cycles = static_cast<double>(result.cycles);
-  result.launch_us = kernels::launch_overhead_us(kernel, times, gpu.kernels);
+  result.launch_us = kernels::launch_overhead_us(kernel, times, gpu.launch);
   return result;
+}
+
+}  // namespace
+
+GemmRun faster_of(GemmRun first, GemmRun second) {
+  if (second.time_us() < first.time_us()) {
+    std::swap(first, second);
+  }
+  if (!first.runner_up || second.time_us() < first.runner_up->us) {
+    first.runner_up = kernels::RunnerUp{second.kernel, second.time_us()};
+  }
+  return first;
+}
+
+GemmRun analytic_gemm(const kernels::GemmProblem& problem,
+                      const kernels::KernelOverrides& overrides, const GpuSpec& gpu,
+                      const ClockPolicy& clock) {
+  require_selector(problem, gpu);
+  constexpr int kFirstAndSecond = 2;
+  std::optional<GemmRun> best;
+  for (const kernels::GemmKernel& kernel : kernels::candidate_kernels(
+           problem, overrides, gpu.kernel_target(), false, kFirstAndSecond)) {
+    GemmRun run = in_closed_form(kernel, gpu, clock);
+    best = best ? faster_of(std::move(*best), std::move(run)) : std::move(run);
+  }
+  return *best;
 }
 
 }  // namespace sptc::gpu

@@ -19,6 +19,7 @@ namespace sptc::gpu {
 /// What a launch was, simulated or in closed form.
 struct GemmRun {
   kernels::KernelResult kernel;
+  std::optional<kernels::RunnerUp> runner_up;  ///< of kernels that were searched, where two fit
   kernels::SamplingResult sampling;
   std::int64_t cycles = 0;  ///< first CTA to start to last one to end
   double clock_mhz = 0;     ///< of the SMs
@@ -36,6 +37,12 @@ struct GemmRun {
   std::optional<sm::Activity> activity;
   /// Of the cycles of all tensor cores during the launch; absent in closed form.
   std::optional<StallShares> stalls;
+
+  double time_us() const { return static_cast<double>(cycles) / clock_mhz + launch_us; }
 };
+
+/// The faster one of the two, with the other one as its runner-up if that is faster than the one
+/// that it has.
+GemmRun faster_of(GemmRun first, GemmRun second);
 
 }  // namespace sptc::gpu

@@ -6,6 +6,7 @@
 #include "models/sparsity/pattern.h"
 #include "sim/kernels/kernel_library_spec.h"
 #include "sim/kernels/kernel_target.h"
+#include "sim/kernels/launch_spec.h"
 #include "sim/memory/memory_spec.h"
 #include "sim/sm/sm_spec.h"
 
@@ -29,6 +30,7 @@ struct GpuSpec {
   sm::SmSpec sm;
   memory::MemorySpec memory;
   kernels::KernelLibrarySpec kernels;
+  kernels::LaunchSpec launch;
   /// The design that this one was derived from, at the end of the chain, or nothing: that to whose
   /// measured times the constants of `kernels` were fitted.
   std::shared_ptr<const GpuSpec> fitted_design;
@@ -51,7 +53,8 @@ struct GpuSpec {
   }
 
   kernels::KernelTarget kernel_target() const {
-    return {sm, memory, kernels, sms, boost_clock_mhz, instruction_set, numerics, counted_dram_us};
+    return {sm,       memory,         kernels, launch, sms, boost_clock_mhz, instruction_set,
+            numerics, counted_dram_us};
   }
 };
 

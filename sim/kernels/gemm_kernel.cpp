@@ -249,6 +249,9 @@ KernelResult GemmKernel::result(std::int64_t sms) const {
           stream_k(),
           persistent(),
           std::max(cluster_ctas, cta_group),
+          cta_group,
+          swizzle,
+          searched,
           ctas() / split_k,
           launched,
           ctas_per_sm,
@@ -299,7 +302,7 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
   if (asynchronous) {
     kernel.executed = executed;
     kernel.cta_group = tile.cta_group;
-    kernel.cluster_ctas = target.library.cluster_ctas;
+    kernel.cluster_ctas = target.launch.cluster_ctas;
     kernel.promotes = executed.family == mma::MmaFamily::kWgmma &&
                       numerics::is_fp8(problem.dtype) &&
                       target.library.fp8_accumulation == Fp8Accumulation::kPromoted;

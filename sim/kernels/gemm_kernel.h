@@ -51,6 +51,7 @@ struct GemmKernel {
   ReductionScheme reduction_scheme = ReductionScheme::kComputeType;
   bool promotes = false;  ///< see Fp8Accumulation
   Decomposition decomposition = Decomposition::kDataParallel;
+  bool searched = false;     ///< see kernel_search.h
   double issue_stretch = 1;  ///< see sim/kernels/issue_stretch.h
   int registers_per_thread = 0;
   base::Bytes shared_memory_per_cta;

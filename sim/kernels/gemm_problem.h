@@ -8,6 +8,7 @@
 #include "models/sparsity/compress.h"
 #include "sim/kernels/launch_conditions.h"
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 
@@ -68,6 +69,13 @@ struct KernelOverrides {
   std::optional<int> cta_group = std::nullopt;
   /// Of the instructions that run: two families may have a tile of that size.
   std::optional<mma::MmaFamily> family = std::nullopt;
+  /// Among all kernels that fit the SM instead of those of the library: see kernel_search.h. With
+  /// `cta_tile` the kernel that a search found, which these tell from others of that tile.
+  bool search = false;
+  base::GemmShape warp_tile = {};
+  int swizzle = 0, cluster_ctas = 0, ctas_per_sm = 0;
+
+  auto operator<=>(const KernelOverrides&) const = default;
 };
 
 }  // namespace sptc::kernels

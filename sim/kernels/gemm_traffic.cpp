@@ -15,14 +15,14 @@ constexpr std::int64_t kSectorBytes = 32;
 
 }  // namespace
 
+numerics::DataType output_type(const GemmProblem& problem) {
+  const bool is_float = numerics::info(problem.dtype).is_float();
+  return problem.d_dtype.value_or(is_float ? problem.dtype
+                                           : numerics::accumulator_type(problem.dtype));
+}
+
 int output_bits(const GemmProblem& problem) {
-  constexpr int kAccumulatorBits = 32;
-  if (problem.d_dtype) {
-    return numerics::storage_bits(*problem.d_dtype);
-  }
-  const bool accumulator =
-      problem.dtype == numerics::DataType::kTf32 || problem.dtype == numerics::DataType::kS8;
-  return accumulator ? kAccumulatorBits : numerics::storage_bits(problem.dtype);
+  return numerics::storage_bits(output_type(problem));
 }
 
 int stored_bits(const GemmKernel& kernel) {

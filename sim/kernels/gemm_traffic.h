@@ -12,6 +12,7 @@ namespace sptc::kernels {
 
 /// Bits of an element of D in memory, to which the epilogue converts: of the type that was asked
 /// for, or that of the operands, or of TF32 and integers the accumulator's.
+numerics::DataType output_type(const GemmProblem& problem);
 int output_bits(const GemmProblem& problem);
 
 /// Bits of an element that a CTA of `kernel` stores: of D, or of the accumulator of its slice of K.

@@ -4,6 +4,8 @@
 #include "sim/kernels/issue_stretch.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <utility>
 
 namespace sptc::kernels {
@@ -32,7 +34,7 @@ struct CandidatesOf {
            vector_rows == problem.vector_rows && stages == asked_stages &&
            instruction_set == target.instruction_set && numerics == target.numerics &&
            sm == target.sm && tiles == target.library.tiles_for(sparse) &&
-           cluster_ctas == target.library.cluster_ctas &&
+           cluster_ctas == target.launch.cluster_ctas &&
            swizzle == target.library.swizzle_for(sparse) &&
            f16_reduction_scheme == target.library.f16_reduction_scheme &&
            fp8_accumulation == target.library.fp8_accumulation &&
@@ -68,13 +70,42 @@ std::int64_t long_k(const std::vector<KernelCandidate>& candidates) {
   return kMostStages * deepest;
 }
 
+// Slices of K that libraries try.
+constexpr std::array kSplits{2, 3, 4, 5, 6, 8, 10, 12, 16};
+// A slice shorter than this is not worth a CTA.
+constexpr std::int64_t kShortestSlice = 256;
+
+int rows(const TileShape& tile) {
+  return tile.cta_m * tile.cta_group;
+}
+
+int columns(const TileShape& tile) {
+  return tile.cta_n;
+}
+
+/// The smallest extent among the tiles of `family` that covers `extent`, or the largest of all.
+int covering_extent(std::int64_t extent, int (*side)(const TileShape&), mma::MmaFamily family,
+                    const std::vector<TileShape>& tiles) {
+  int covering = 0;
+  for (const TileShape& candidate : tiles) {
+    if (candidate.family != family) {
+      continue;
+    }
+    const int size = side(candidate);
+    const bool better = covering < extent ? size > covering : size >= extent && size < covering;
+    covering = better ? size : covering;
+  }
+  return covering;
+}
+
 }  // namespace
 
 const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem,
                                                       std::optional<int> stages,
                                                       const KernelTarget& target) {
   using Kept = std::pair<CandidatesOf, std::vector<KernelCandidate>>;
-  constexpr std::size_t kMostKept = 16;  // dense and sparse weights of a few types, a few short K
+  // Dense and sparse weights of a few types, a few short K, and numbers of stages of a search.
+  constexpr std::size_t kMostKept = 32;
   thread_local std::vector<Kept> kept;
   const auto found = std::find_if(kept.begin(), kept.end(), [&](const Kept& known) {
     return known.first.are(problem, stages, target);
@@ -95,7 +126,7 @@ const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem
                         std::string(target.instruction_set),
                         std::string(target.numerics),
                         target.library.tiles_for(problem.sparse),
-                        target.library.cluster_ctas,
+                        target.launch.cluster_ctas,
                         target.library.swizzle_for(problem.sparse),
                         target.library.f16_reduction_scheme,
                         target.library.fp8_accumulation,
@@ -103,6 +134,63 @@ const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem
                         long_k(candidates)};
   kept.emplace_back(std::move(question), std::move(candidates));
   return kept.back().second;
+}
+
+std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
+                                        const KernelOverrides& overrides,
+                                        const KernelTarget& target, bool values,
+                                        std::string& reason) {
+  const std::vector<KernelCandidate>& candidates =
+      kernel_candidates(problem, overrides.stages, target);
+  const std::vector<TileShape>& tiles = target.library.tiles_for(problem.sparse);
+  // A tile twice as high or wide as one that covers the GEMM would only add padding.
+  std::map<mma::MmaFamily, std::pair<int, int>> least;
+  for (const TileShape& tile : tiles) {
+    if (!least.contains(tile.family)) {
+      least[tile.family] = {covering_extent(problem.shape.m, rows, tile.family, tiles),
+                            covering_extent(problem.shape.n, columns, tile.family, tiles)};
+    }
+  }
+  std::vector<GemmKernel> fitting;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const TileShape& tile = tiles[i];
+    if (tile.bits != 0 && tile.bits != numerics::storage_bits(problem.dtype)) {
+      continue;
+    }
+    const auto& [least_m, least_n] = least.at(tile.family);
+    if (rows(tile) >= 2 * least_m || columns(tile) >= 2 * least_n) {
+      continue;
+    }
+    if (values && tile.family != mma::MmaFamily::kMma && target.sm.has(tile.family)) {
+      continue;
+    }
+    if (!candidates[i].kernel) {
+      reason = candidates[i].misfit;
+      continue;
+    }
+    GemmKernel& kernel = fitting.emplace_back(*candidates[i].kernel);
+    kernel.problem = problem;
+    kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
+  }
+  return fitting;
+}
+
+std::vector<int> slices_of_k(const GemmKernel& kernel, const KernelOverrides& overrides, int most,
+                             bool values) {
+  const std::int64_t k_tiles = kernel.all_k_tiles();
+  if (overrides.split_k) {
+    return *overrides.split_k <= k_tiles ? std::vector{*overrides.split_k} : std::vector<int>();
+  }
+  std::vector<int> slices{1};
+  if (values || overrides.decomposition) {
+    return slices;
+  }
+  for (const int split : kSplits) {
+    if (split <= most && split <= k_tiles && kernel.problem.shape.k / split >= kShortestSlice) {
+      slices.push_back(split);
+    }
+  }
+  return slices;
 }
 
 }  // namespace sptc::kernels

@@ -23,4 +23,16 @@ const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem
                                                       std::optional<int> stages,
                                                       const KernelTarget& target);
 
+/// Those of them for `problem` that are no larger than it takes, not cut along K, and `reason` why
+/// the last one does not fit that does not. With `values`, of mma.sync alone.
+std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
+                                        const KernelOverrides& overrides,
+                                        const KernelTarget& target, bool values,
+                                        std::string& reason);
+
+/// Into how many slices of K `kernel` may be cut, `most` at most: those that are asked for, or
+/// those that are worth a CTA each. Values travel through kernels that do not cut K.
+std::vector<int> slices_of_k(const GemmKernel& kernel, const KernelOverrides& overrides, int most,
+                             bool values);
+
 }  // namespace sptc::kernels

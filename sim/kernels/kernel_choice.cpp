@@ -5,6 +5,7 @@
 #include "sim/kernels/issue_stretch.h"
 #include "sim/kernels/kernel_candidates.h"
 #include "sim/kernels/kernel_estimate.h"
+#include "sim/kernels/kernel_search.h"
 
 #include <algorithm>
 #include <array>
@@ -15,70 +16,6 @@
 
 namespace sptc::kernels {
 namespace {
-
-// Slices of K that libraries try.
-constexpr std::array<int, 10> kSplits{1, 2, 3, 4, 5, 6, 8, 10, 12, 16};
-// A slice shorter than this is not worth a CTA.
-constexpr std::int64_t kShortestSlice = 256;
-
-int rows(const TileShape& tile) {
-  return tile.cta_m * tile.cta_group;
-}
-
-int columns(const TileShape& tile) {
-  return tile.cta_n;
-}
-
-/// The smallest extent among the candidates that covers `extent`, or the largest of all.
-int covering_extent(std::int64_t extent, int (*side)(const TileShape&),
-                    const std::vector<TileShape>& tiles) {
-  int covering = 0;
-  for (const TileShape& candidate : tiles) {
-    const int size = side(candidate);
-    const bool better = covering < extent ? size > covering : size >= extent && size < covering;
-    covering = better ? size : covering;
-  }
-  return covering;
-}
-
-bool worth_trying(const GemmKernel& kernel, int split) {
-  return split == 1 || kernel.problem.shape.k / split >= kShortestSlice;
-}
-
-/// The kernels of the library for `problem` that fit the SM, and `reason` why the last one that
-/// does not.
-std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
-                                        const KernelOverrides& overrides,
-                                        const KernelTarget& target, bool values,
-                                        std::string& reason) {
-  const std::vector<KernelCandidate>& candidates =
-      kernel_candidates(problem, overrides.stages, target);
-  const std::vector<TileShape>& tiles = target.library.tiles_for(problem.sparse);
-  // A tile twice as high or wide as one that covers the GEMM would only add padding.
-  const int least_m = covering_extent(problem.shape.m, rows, tiles);
-  const int least_n = covering_extent(problem.shape.n, columns, tiles);
-  std::vector<GemmKernel> fitting;
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const TileShape& tile = tiles[i];
-    if (tile.bits != 0 && tile.bits != numerics::storage_bits(problem.dtype)) {
-      continue;
-    }
-    if (rows(tile) >= 2 * least_m || columns(tile) >= 2 * least_n) {
-      continue;
-    }
-    if (values && tile.family != mma::MmaFamily::kMma && target.sm.has(tile.family)) {
-      continue;
-    }
-    if (!candidates[i].kernel) {
-      reason = candidates[i].misfit;
-      continue;
-    }
-    GemmKernel& kernel = fitting.emplace_back(*candidates[i].kernel);
-    kernel.problem = problem;
-    kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
-  }
-  return fitting;
-}
 
 /// A kernel of the library that may run.
 struct Weighed {
@@ -255,22 +192,19 @@ double closed_form_us(const GemmKernel& kernel, const KernelTarget& target, doub
 GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
                          const KernelTarget& target, bool values) {
   check_cut(overrides, values);
+  if (overrides.cta_tile && overrides.search) {
+    return found_kernel(problem, overrides, target);
+  }
   if (overrides.cta_tile) {
     return named_kernel(problem, overrides, target, values);
   }
-  const bool whole_k = overrides.decomposition.has_value() && !overrides.split_k;
   std::string reason;
   Choice choice(target, problem.conditions.algorithm);
-  std::int64_t most_slices = 0;
   const int most_split_k = target.library.most_split_k_for(problem.sparse);
+  std::int64_t most_slices = 0;
   for (GemmKernel& kernel : fitting_kernels(problem, overrides, target, values, reason)) {
     most_slices = std::max(most_slices, kernel.all_k_tiles());
-    for (const int split : kSplits) {
-      const int slices = overrides.split_k.value_or(split);
-      if (((values || whole_k) && slices > 1) || slices > kernel.all_k_tiles() ||
-          !(overrides.split_k || (split <= most_split_k && worth_trying(kernel, split)))) {
-        continue;
-      }
+    for (const int slices : slices_of_k(kernel, overrides, most_split_k, values)) {
       kernel.cut_k(slices);
       choice.weigh(overrides.stages ? kernel : with_all_stages(kernel, target));
     }
@@ -292,6 +226,16 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
                            " fits this SM: the last one " + reason);
   }
   return *best;
+}
+
+std::vector<GemmKernel> candidate_kernels(const GemmProblem& problem,
+                                          const KernelOverrides& overrides,
+                                          const KernelTarget& target, bool values, int most) {
+  if (overrides.search && !overrides.cta_tile) {
+    check_cut(overrides, values);
+    return search_kernels(problem, overrides, target, values, most);
+  }
+  return {choose_kernel(problem, overrides, target, values)};
 }
 
 }  // namespace sptc::kernels

@@ -5,6 +5,7 @@
 #include "sim/kernels/kernel_target.h"
 
 #include <limits>
+#include <vector>
 
 namespace sptc::kernels {
 
@@ -20,5 +21,11 @@ double closed_form_us(const GemmKernel& kernel, const KernelTarget& target,
 /// an override that does not fit, or for a type without matrix instruction.
 GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
                          const KernelTarget& target, bool values);
+
+/// The kernels one of which runs for `problem`: that one, or where `overrides` ask for a search the
+/// fastest ones in closed form, at most `most`.
+std::vector<GemmKernel> candidate_kernels(const GemmProblem& problem,
+                                          const KernelOverrides& overrides,
+                                          const KernelTarget& target, bool values, int most);
 
 }  // namespace sptc::kernels

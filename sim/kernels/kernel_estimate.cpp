@@ -230,7 +230,7 @@ double rounds_of(const GemmKernel& kernel, double most) {
 /// The second kernel of split-K.
 void add_reduction(const GemmKernel& kernel, const KernelTarget& target, KernelEstimate& times) {
   const ReductionBytes bytes = reduction_bytes(kernel, target.memory);
-  times.launch_us += target.library.reduction_launch_us;
+  times.launch_us += target.launch.reduction_launch_us;
   times.reduction_l2_us = static_cast<double>(bytes.moved().l2()) /
                           target.memory.l2_bytes_per_cycle / target.boost_clock_mhz;
   times.reduction_dram_us = static_cast<double>(bytes.spilled) / dram_bytes_per_us(target);
@@ -361,7 +361,7 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   if (kernel.stream_k()) {
     add_partial_sums(kernel, target, result);
   }
-  result.launch_us = target.library.launch_us;
+  result.launch_us = target.launch.launch_us;
   if (kernel.split_k > 1) {
     add_reduction(kernel, target, result);
   }

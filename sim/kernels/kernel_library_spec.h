@@ -38,17 +38,8 @@ enum class Fp8Accumulation {
   kPromoted,  ///< after each k-tile they are added to others (CUTLASS: GmmaFP8Accumulation)
 };
 
-/// What stands for the GEMM library of a GPU and for the host that launches its kernels.
+/// What stands for the GEMM library of a GPU.
 struct KernelLibrarySpec {
-  // Time that is not spent in the SMs.
-  double launch_us = 0;            ///< from the end of a kernel to the first block of the next one
-  double stream_us = 0;            ///< what a launch into a stream takes longer than one of a graph
-  double sparse_stream_us = 0;     ///< the same of a 2:4 kernel, whose library does more
-  double reduction_launch_us = 0;  ///< the second kernel of split-K, which sums the slices
-
-  /// CTAs of a cluster of kernels of warpgroups; 1: none, each copies for itself.
-  int cluster_ctas = 1;
-
   /// What the library chooses from, for dense weights and, where that is something else, for 2:4
   /// ones, and into how many slices of K it cuts them at most.
   std::vector<TileShape> tiles;
@@ -66,7 +57,6 @@ struct KernelLibrarySpec {
   }
   int most_split_k_for(bool sparse) const { return sparse ? sparse_most_split_k : most_split_k; }
   int swizzle_for(bool sparse) const { return sparse ? sparse_swizzle : swizzle; }
-  double stream_us_for(bool sparse) const { return sparse ? sparse_stream_us : stream_us; }
 };
 
 }  // namespace sptc::kernels

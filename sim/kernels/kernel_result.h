@@ -21,6 +21,9 @@ struct KernelResult {
   bool stream_k = false;
   bool persistent = false;
   int cluster_ctas = 1;              ///< 1: no clusters
+  int cta_group = 1;                 ///< of them, CTAs that share an instruction
+  int swizzle = 1;                   ///< columns of tiles in a group of the rasterisation
+  bool searched = false;             ///< among all that fit, not those of a library
   std::int64_t output_tiles = 0;     ///< batch included, slices of K not
   std::int64_t ctas = 0;             ///< that are launched, batch included
   std::int64_t ctas_per_sm = 0;      ///< resident at once
@@ -28,6 +31,12 @@ struct KernelResult {
   base::Bytes carve_out;             ///< of an SM's memory, for shared memory
   std::int64_t waves = 0;            ///< ceil(ctas / (SMs * ctas_per_sm))
   std::int64_t promotions = 0;       ///< of each accumulator: see Fp8Accumulation
+};
+
+/// The kernel of a search that came second.
+struct RunnerUp {
+  KernelResult kernel;
+  double us = 0;  ///< of its launch, as that of the first one is told
 };
 
 /// How the cycles were obtained.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/kernels/kernel_library_spec.h"
+#include "sim/kernels/launch_spec.h"
 #include "sim/memory/memory_spec.h"
 #include "sim/sm/sm_spec.h"
 
@@ -17,6 +18,7 @@ struct KernelTarget {
   const sm::SmSpec& sm;
   const memory::MemorySpec& memory;
   const KernelLibrarySpec& library;
+  const LaunchSpec& launch;
   std::int64_t sms;
   double boost_clock_mhz;
   std::string_view instruction_set;  ///< whose matrix instructions it has: "ampere"

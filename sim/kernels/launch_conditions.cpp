@@ -82,4 +82,12 @@ Algorithm parse_algorithm(std::string_view what, std::string_view word) {
   return parse<Algorithm>(what, word, kAlgorithms);
 }
 
+std::span<const std::string_view> launch_mode_names() {
+  return kLaunchModes;
+}
+
+std::span<const std::string_view> algorithm_names() {
+  return kAlgorithms;
+}
+
 }  // namespace sptc::kernels

@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -65,5 +66,9 @@ std::string_view name(Algorithm algorithm);
 L2State parse_l2_state(std::string_view what, std::string_view word);
 LaunchMode parse_launch_mode(std::string_view what, std::string_view word);
 Algorithm parse_algorithm(std::string_view what, std::string_view word);
+
+/// What they know.
+std::span<const std::string_view> launch_mode_names();
+std::span<const std::string_view> algorithm_names();
 
 }  // namespace sptc::kernels

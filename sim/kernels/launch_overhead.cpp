@@ -3,8 +3,8 @@
 
 namespace sptc::kernels {
 
-double launch_call_us(LaunchMode launch, bool sparse, const KernelLibrarySpec& library) {
-  const double stream_us = library.stream_us_for(sparse);
+double launch_call_us(LaunchMode launch, bool sparse, const LaunchSpec& spec) {
+  const double stream_us = spec.stream_us_for(sparse);
   switch (launch) {
     case LaunchMode::kGraph:
       return 0;
@@ -17,9 +17,9 @@ double launch_call_us(LaunchMode launch, bool sparse, const KernelLibrarySpec& l
 }
 
 double launch_overhead_us(const GemmKernel& kernel, const KernelEstimate& form,
-                          const KernelLibrarySpec& library) {
+                          const LaunchSpec& spec) {
   return form.outside_us() +
-         launch_call_us(kernel.problem.conditions.launch, kernel.instruction.sparse, library);
+         launch_call_us(kernel.problem.conditions.launch, kernel.instruction.sparse, spec);
 }
 
 }  // namespace sptc::kernels

@@ -3,16 +3,16 @@
 
 #include "sim/kernels/gemm_kernel.h"
 #include "sim/kernels/kernel_estimate.h"
-#include "sim/kernels/kernel_library_spec.h"
+#include "sim/kernels/launch_spec.h"
 
 namespace sptc::kernels {
 
 /// What the host's way of launching adds to each launch, a graph of launches being the least.
-double launch_call_us(LaunchMode launch, bool sparse, const KernelLibrarySpec& library);
+double launch_call_us(LaunchMode launch, bool sparse, const LaunchSpec& spec);
 
 /// Time of a launch beside that of its CTAs: from the kernel before to the first block, with
 /// split-K for the second kernel too.
 double launch_overhead_us(const GemmKernel& kernel, const KernelEstimate& form,
-                          const KernelLibrarySpec& library);
+                          const LaunchSpec& spec);
 
 }  // namespace sptc::kernels

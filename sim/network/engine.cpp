@@ -7,6 +7,7 @@
 #include "sim/config/named_file.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
+#include "sim/network/engine_words.h"
 
 #include <fmt/format.h>
 
@@ -26,22 +27,6 @@ constexpr std::array<std::string_view, 11> kKeys{
     "sparse_host_us", "kernel_cycles", "tensors", "libraries", "rules"};
 constexpr std::array<std::string_view, 5> kRuleKeys{"name", "fuse", "operations", "evidence",
                                                     "source"};
-constexpr std::array<std::pair<std::string_view, FusionRule::Kind>, 5> kRuleKinds{
-    {{"epilogue", FusionRule::Kind::kEpilogue},
-     {"conv_epilogue", FusionRule::Kind::kConvolutionEpilogue},
-     {"attention", FusionRule::Kind::kAttention},
-     {"chain", FusionRule::Kind::kChain},
-     {"siblings", FusionRule::Kind::kSiblings}}};
-constexpr std::array<std::string_view, 2> kScopes{"network", "gemms"};
-constexpr double kMost = 1e5;
-
-std::vector<std::string_view> rule_kind_names() {
-  std::vector<std::string_view> names;
-  for (const auto& [word, unused] : kRuleKinds) {
-    names.push_back(word);
-  }
-  return names;
-}
 
 workload::VectorKind vector_kind(const json& word, const io::JsonPlace& place) {
   const std::vector<std::string_view> names = workload::vector_kind_names();
@@ -82,9 +67,10 @@ double read_number(const io::JsonObject& root, std::string_view key) {
   number.allow_only(kNumberKeys);
   config::read_evidence(number);
   const json& value = number.require("value");
-  if (!value.is_number() || !(value.get<double>() >= 0 && value.get<double>() <= kMost)) {
+  if (!value.is_number() || !(value.get<double>() >= 0 && value.get<double>() <= kMostOfNumber)) {
     (number.place() / "value")
-        .fail(fmt::format("must be a number from 0 to {}, not {}", kMost, io::describe(value)));
+        .fail(fmt::format("must be a number from 0 to {}, not {}", kMostOfNumber,
+                          io::describe(value)));
   }
   return value.get<double>();
 }

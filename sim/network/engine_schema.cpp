@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/numerics/data_type.h"
-#include "sim/network/engine.h"
+#include "sim/config/evidence.h"
+#include "sim/kernels/launch_conditions.h"
+#include "sim/network/engine_words.h"
 
 #include <nlohmann/json.hpp>
 
@@ -20,7 +22,7 @@ ordered_json with_evidence(ordered_json value) {
           {"required", {"value", "evidence", "source"}},
           {"properties",
            {{"value", std::move(value)},
-            {"evidence", {{"enum", {"measured", "cited", "derived", "assumed"}}}},
+            {"evidence", {{"enum", config::kEvidenceKinds}}},
             {"source", text_schema()}}}};
 }
 
@@ -31,16 +33,17 @@ ordered_json rule_schema() {
           {"required", {"name", "fuse", "operations", "evidence", "source"}},
           {"properties",
            {{"name", text_schema()},
-            {"fuse", {{"enum", {"epilogue", "conv_epilogue", "attention", "chain", "siblings"}}}},
+            {"fuse", {{"enum", rule_kind_names()}}},
             {"operations", {{"type", "array"}, {"minItems", 1}, {"items", {{"enum", kinds}}}}},
-            {"evidence", {{"enum", {"measured", "cited", "derived", "assumed"}}}},
+            {"evidence", {{"enum", config::kEvidenceKinds}}},
             {"source", text_schema()}}}};
 }
 
 }  // namespace
 
 std::string engine_schema() {
-  const ordered_json host = {{"type", "number"}, {"minimum", 0}, {"maximum", 100000}};
+  const ordered_json host = {
+      {"type", "number"}, {"minimum", 0}, {"maximum", static_cast<int>(kMostOfNumber)}};
   const ordered_json schema = {
       {"$schema", "http://json-schema.org/draft-07/schema#"},
       {"title", "sptcsim engine"},
@@ -50,9 +53,9 @@ std::string engine_schema() {
       {"properties",
        {{"name", text_schema()},
         {"description", text_schema()},
-        {"scope", {{"enum", {"network", "gemms"}}}},
-        {"launch", with_evidence({{"enum", {"stream", "graph", "eager"}}})},
-        {"algorithm", with_evidence({{"enum", {"heuristic", "best"}}})},
+        {"scope", {{"enum", kScopes}}},
+        {"launch", with_evidence({{"enum", kernels::launch_mode_names()}})},
+        {"algorithm", with_evidence({{"enum", kernels::algorithm_names()}})},
         {"host_us", with_evidence(host)},
         {"sparse_host_us", with_evidence(host)},
         {"kernel_cycles", with_evidence(host)},

@@ -115,18 +115,6 @@ class Planner {
   std::vector<PlannedKernel> kernels_;
 };
 
-/// The GEMM whose operands the tensors beside a kernel are: its own, the one before, or the next.
-const workload::Operation* neighbour(const PlannedKernel& kernel, const Network& network) {
-  if (network.gemms.empty()) {
-    return nullptr;
-  }
-  if (!kernel.gemms.empty()) {
-    return &network.gemms[kernel.gemms.front()];
-  }
-  const std::size_t before = network.vectors[kernel.vectors.front()].after;
-  return &network.gemms[before > 0 ? before - 1 : 0];
-}
-
 double product(std::initializer_list<std::int64_t> factors) {
   double result = 1;
   for (const std::int64_t factor : factors) {
@@ -176,9 +164,20 @@ std::vector<PlannedKernel> plan_kernels(const Network& network) {
   return Planner(network).take();
 }
 
+const workload::Operation* gemm_beside(const PlannedKernel& kernel, const Network& network) {
+  if (network.gemms.empty()) {
+    return nullptr;
+  }
+  if (!kernel.gemms.empty()) {
+    return &network.gemms[kernel.gemms.front()];
+  }
+  const std::size_t before = network.vectors[kernel.vectors.front()].after;
+  return &network.gemms[before > 0 ? before - 1 : 0];
+}
+
 int tensor_bits(const PlannedKernel& kernel, const Network& network) {
   constexpr int kHalf = 16;
-  const workload::Operation* op = neighbour(kernel, network);
+  const workload::Operation* op = gemm_beside(kernel, network);
   if (op == nullptr) {
     return kHalf;
   }
@@ -188,6 +187,7 @@ int tensor_bits(const PlannedKernel& kernel, const Network& network) {
   }
   kernels::GemmProblem problem;
   problem.dtype = op->dtype;
+  problem.d_dtype = op->d_dtype;
   return kernels::output_bits(problem);
 }
 

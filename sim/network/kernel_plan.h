@@ -46,6 +46,10 @@ KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network);
 /// The sum over all launches of a pass.
 double bytes_of_pass(const std::vector<PlannedKernel>& kernels, const Network& network);
 
+/// The GEMM whose tensors are those beside `kernel`: its own, else the one before, whose D it
+/// reads, else the first. Null where there is none.
+const workload::Operation* gemm_beside(const PlannedKernel& kernel, const Network& network);
+
 /// Bits of an element of the tensors between kernels around `kernel`.
 int tensor_bits(const PlannedKernel& kernel, const Network& network);
 

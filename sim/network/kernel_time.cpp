@@ -56,7 +56,7 @@ void add_memory(const KernelBytes& bytes, double l2_read, const ResidentTensors&
       share * std::max(l2_read, bytes.written) / memory.sm_port_bytes_per_cycle / cycles_per_us;
   const double latency = memory.dram_latency_cycles() * kernels::kForm.first_fill;
   times.latency_us = (latency + memory.l2_near_latency_cycles) / cycles_per_us;
-  times.launch_us = gpu.kernels.launch_us;
+  times.launch_us = gpu.launch.launch_us;
   result.events.dram_bytes = delivered + taken;
   result.events.l2_bytes = l2_read + bytes.written;
 }

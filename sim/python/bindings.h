@@ -11,6 +11,7 @@ void bind_values(nanobind::module_& module);
 void bind_sparsity(nanobind::module_& module);
 void bind_architectures(nanobind::module_& module);
 void bind_simulation(nanobind::module_& module);
+void bind_commands(nanobind::module_& module);
 void bind_sweep(nanobind::module_& module);
 
 }  // namespace sptc::python

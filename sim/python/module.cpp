@@ -27,5 +27,6 @@ NB_MODULE(_core, module) {
   sptc::python::bind_sparsity(module);
   sptc::python::bind_architectures(module);
   sptc::python::bind_simulation(module);
+  sptc::python::bind_commands(module);
   sptc::python::bind_sweep(module);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/python/bindings.h"
+#include "sim/report/figures.h"
 #include "sim/report/report.h"
 #include "sim/run/option_table.h"
 #include "sim/run/run.h"
@@ -113,12 +114,16 @@ class Run {
       return nb::none();
     }
     nb::dict result;
-    report::visit_variant(*variant, [&](std::string_view group, std::string_view key,
-                                        const report::FigureValue& value) {
-      if (group.empty()) {
-        result[nb::cast(key)] = object_of(value);
+    for (const auto* const figures : report::variant_figures(false)) {
+      for (const auto& figure : *figures) {
+        if (!figure.group.empty()) {
+          continue;
+        }
+        if (const auto value = figure.value(*variant)) {
+          result[nb::cast(figure.key)] = object_of(*value);
+        }
       }
-    });
+    }
     return result;
   }
 
@@ -221,6 +226,29 @@ nb::list options_table() {
   return rows;
 }
 
+template <typename Result>
+void append_rows(const report::Figures<Result>& figures, const char* of, nb::list& rows) {
+  for (const report::Figure<Result>& figure : figures) {
+    nb::dict row;
+    row["name"] = figure.path();
+    row["of"] = of;
+    row["unit"] = std::string(figure.unit);
+    row["meaning"] = std::string(figure.meaning);
+    rows.append(row);
+  }
+}
+
+nb::list figures_table() {
+  nb::list rows;
+  append_rows(report::operation_figures(), "operation", rows);
+  append_rows(report::comparison_figures(), "operation", rows);
+  append_rows(report::sentence_figures(), "operation", rows);
+  for (const auto* const figures : report::variant_figures(true)) {
+    append_rows(*figures, "variant", rows);
+  }
+  return rows;
+}
+
 }  // namespace
 
 void bind_simulation(nb::module_& module) {
@@ -243,6 +271,7 @@ void bind_simulation(nb::module_& module) {
   module.def("simulate", simulated, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg().none());
   module.def("options", options_table);
+  module.def("figures", figures_table);
 }
 
 }  // namespace sptc::python

@@ -1,92 +1,127 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/numerics/data_type.h"
 #include "sim/io/csv.h"
+#include "sim/report/figures.h"
 #include "sim/report/report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <vector>
 
 namespace sptc::report {
 namespace {
 
-/// A column that a figure of visit_variant() fills.
+/// A column and the figure that fills it.
 struct Column {
-  std::string_view name, group, key;
+  std::string name, path;
 };
+constexpr std::string_view kVariant = "variant";
 
-// What follows each of them are columns of the operation.
-constexpr std::array kFirst{
-    Column{"cycles", "", "cycles"},           Column{"time_us", "", "time_us"},
-    Column{"clock_mhz", "", "clock_mhz"},     Column{"tflops", "", "tflops"},
-    Column{"utilization", "", "utilization"}, Column{"padding", "", "padding"},
-    Column{"bound_by", "", "bound_by"}};
-constexpr std::array kThen{Column{"check", "check", "mode"},
-                           Column{"elements", "check", "elements"},
-                           Column{"mismatches", "check", "mismatches"},
-                           Column{"undecided", "check", "undecided"},
-                           Column{"worst_error", "check", "worst_error"},
-                           Column{"bound", "check", "bound"},
-                           Column{"energy_uj", "energy_uj", "total"},
-                           Column{"power_w", "", "power_w"},
-                           Column{"peak_power_w", "", "peak_power_w"},
-                           Column{"pj_per_flop", "", "pj_per_flop"}};
+/// The columns that come first, some of them under a short name.
+const std::array<Column, 27>& first_columns() {
+  static const std::array<Column, 27> columns{
+      {{"name", "name"},
+       {"m", "m"},
+       {"n", "n"},
+       {"k", "k"},
+       {"batch", "batch"},
+       {"count", "count"},
+       {"dtype", "dtype"},
+       {std::string(kVariant), std::string(kVariant)},
+       {"cycles", "cycles"},
+       {"time_us", "time_us"},
+       {"clock_mhz", "clock_mhz"},
+       {"tflops", "tflops"},
+       {"utilization", "utilization"},
+       {"padding", "padding"},
+       {"bound_by", "bound_by"},
+       {"speedup", "speedup"},
+       {"check", "check.mode"},
+       {"elements", "check.elements"},
+       {"mismatches", "check.mismatches"},
+       {"undecided", "check.undecided"},
+       {"worst_error", "check.worst_error"},
+       {"bound", "check.bound"},
+       {"energy_uj", "energy_uj.total"},
+       {"power_w", "power_w"},
+       {"peak_power_w", "peak_power_w"},
+       {"pj_per_flop", "pj_per_flop"},
+       {"performance_per_watt_ratio", "performance_per_watt_ratio"}}};
+  return columns;
+}
 
-template <std::size_t kCount>
-std::string cells(const std::array<Column, kCount>& columns, const run::VariantResult& variant) {
-  std::array<std::string, kCount> texts;
-  visit_variant(
-      variant, [&](std::string_view group, std::string_view key, const FigureValue& value) {
-        for (std::size_t i = 0; i < kCount; ++i) {
-          if (columns[i].group == group && columns[i].key == key) {
-            texts[i] = std::visit([](auto figure) { return fmt::format("{}", figure); }, value);
-          }
-        }
-      });
-  std::string row;
-  for (std::size_t i = 0; i < kCount; ++i) {
-    const bool unchecked = columns[i].name == "check" && texts[i].empty();
-    row += (unchecked ? "none" : texts[i]) + ",";
+/// The columns above, and every other figure under its own name.
+std::vector<Column> columns_of(bool explained) {
+  std::vector<Column> columns(first_columns().begin(), first_columns().end());
+  const auto add = [&](const auto& figures) {
+    for (const auto& figure : figures) {
+      const std::string path = figure.path();
+      if (std::none_of(columns.begin(), columns.end(),
+                       [&](const Column& column) { return column.path == path; })) {
+        columns.push_back({path, path});
+      }
+    }
+  };
+  add(operation_figures());
+  add(comparison_figures());
+  for (const auto* const figures : variant_figures(explained)) {
+    add(*figures);
   }
-  return row;
-}
-
-template <std::size_t kCount>
-std::string names(const std::array<Column, kCount>& columns) {
-  std::string row;
-  for (const Column& column : columns) {
-    row += std::string(column.name) + ",";
+  if (explained) {
+    add(sentence_figures());
   }
-  return row;
+  return columns;
 }
 
-std::string text_of(const std::optional<double>& number) {
-  return number ? fmt::format("{}", *number) : "";
+using Texts = std::map<std::string, std::string>;  ///< by path
+
+template <typename Result>
+void add_texts(const Figures<Result>& figures, const Result& result, Texts& texts) {
+  visit_figures(figures, result, [&](const Figure<Result>& figure, const FigureValue& value) {
+    texts[figure.path()] = io::csv_field(figure_text(value));
+  });
 }
 
-void append_row(const run::OperationResult& op, const char* name,
-                const std::optional<run::VariantResult>& variant, std::string& out) {
+void append_row(const run::OperationResult& op, std::string_view name,
+                const std::optional<run::VariantResult>& variant, bool explained,
+                const std::vector<Column>& columns, std::string& out) {
   if (!variant) {
     return;
   }
-  out += fmt::format("{},{},{},{},{},{},{},{},", io::csv_field(op.name), op.shape.m, op.shape.n,
-                     op.shape.k, op.batch, op.count, numerics::name(op.dtype), name);
-  out += cells(kFirst, *variant) + text_of(op.speedup()) + "," + cells(kThen, *variant);
-  out += (variant->energy ? text_of(op.performance_per_watt_ratio()) : "") + "\r\n";
+  Texts texts{{std::string(kVariant), std::string(name)}, {"check.mode", "none"}};
+  add_texts(operation_figures(), op, texts);
+  add_texts(comparison_figures(), op, texts);
+  for (const auto* const figures : variant_figures(explained)) {
+    add_texts(*figures, *variant, texts);
+  }
+  if (explained) {
+    add_texts(sentence_figures(), op, texts);
+  }
+  std::vector<std::string> cells;
+  for (const Column& column : columns) {
+    cells.push_back(texts[column.path]);
+  }
+  out += fmt::format("{}\r\n", fmt::join(cells, ","));
 }
 
 }  // namespace
 
 std::string csv_report(const run::RunResult& result) {
-  std::string out = "name,m,n,k,batch,count,dtype,variant," + names(kFirst) + "speedup," +
-                    names(kThen) + "performance_per_watt_ratio\r\n";
+  const std::vector<Column> columns = columns_of(result.explained);
+  std::string out;
+  for (const Column& column : columns) {
+    out += (out.empty() ? "" : ",") + column.name;
+  }
+  out += "\r\n";
   for (const run::OperationResult& op : result.operations) {
-    append_row(op, "dense", op.dense, out);
-    append_row(op, "sparse", op.sparse, out);
+    append_row(op, "dense", op.dense, result.explained, columns, out);
+    append_row(op, "sparse", op.sparse, result.explained, columns, out);
   }
   return out;
 }

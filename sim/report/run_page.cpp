@@ -2,6 +2,7 @@
 #include "sim/report/run_page.h"
 
 #include "sim/report/energy_explanation.h"
+#include "sim/report/figures.h"
 #include "sim/report/html_page.h"
 #include "sim/report/verdict.h"
 #include "sim/report/version.h"
@@ -11,8 +12,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace sptc::report {
 /// sim/report/run.html.
@@ -30,21 +37,96 @@ Json rounded(double value) {
   return std::stod(fmt::format("{:.6g}", value));
 }
 
-/// [time us, bound, TFLOP/s, DRAM bytes, L2 bytes, shared memory bytes, uJ], or null.
-Json variant_json(const std::optional<run::VariantResult>& variant) {
-  if (!variant) {
-    return {};
+/// Launches as arrays of their figures; equal ones are there once.
+class VariantTable {
+ public:
+  explicit VariantTable(bool explained) : lists_(variant_figures(explained)) {}
+
+  /// [name, unit, meaning] of each.
+  Json figures() const {
+    Json json = Json::array();
+    for (const auto* const list : lists_) {
+      append_names(*list, json);
+    }
+    return json;
   }
-  const kernels::MemoryTraffic& traffic = variant->traffic.memory;
-  return Json::array({rounded(variant->timing.time_us), bound_of(*variant),
-                      rounded(variant->timing.tflops), traffic.l2_and_dram.dram(),
-                      traffic.l2_and_dram.l2(), traffic.shared_memory(),
-                      variant->energy ? rounded(variant->energy->total_uj) : Json()});
+
+  /// The place of `variant` among the rows, or null.
+  Json index_of(const std::optional<run::VariantResult>& variant) {
+    if (!variant) {
+      return {};
+    }
+    Json row = Json::array();
+    for (const auto* const list : lists_) {
+      append_values(*list, *variant, row);
+    }
+    const auto [place, is_new] = places_.emplace(row.dump(), rows_.size());
+    if (is_new) {
+      rows_.push_back(std::move(row));
+    }
+    return place->second;
+  }
+
+  const Json& rows() const { return rows_; }
+
+  template <typename Result>
+  static void append_names(const Figures<Result>& list, Json& json) {
+    for (const Figure<Result>& figure : list) {
+      json.push_back(Json::array({figure.path(), figure.unit, figure.meaning}));
+    }
+  }
+
+  template <typename Result>
+  static void append_values(const Figures<Result>& list, const Result& result, Json& row) {
+    for (const Figure<Result>& figure : list) {
+      const std::optional<FigureValue> value = figure.value(result);
+      row.push_back(value ? std::visit([](const auto& held) { return json_of(held); }, *value)
+                          : Json());
+    }
+  }
+
+ private:
+  static Json json_of(double value) { return std::isfinite(value) ? rounded(value) : Json(); }
+  template <typename Held>
+  static Json json_of(const Held& value) {
+    return value;
+  }
+
+  std::vector<const Figures<run::VariantResult>*> lists_;
+  std::map<std::string, std::size_t> places_;
+  Json rows_ = Json::array();
+};
+
+/// The figures of an operation, and the places of its variants.
+Json operation_json(const run::OperationResult& op, bool explained, VariantTable& variants) {
+  Json row = Json::array();
+  VariantTable::append_values(operation_figures(), op, row);
+  VariantTable::append_values(comparison_figures(), op, row);
+  if (explained) {
+    VariantTable::append_values(sentence_figures(), op, row);
+  }
+  row.push_back(variants.index_of(op.dense));
+  row.push_back(variants.index_of(op.sparse));
+  return row;
 }
 
-Json operation_json(const run::OperationResult& op) {
-  return Json::array({op.name, op.shape.m, op.shape.n, op.shape.k, op.batch, op.count,
-                      numerics::name(op.dtype), variant_json(op.dense), variant_json(op.sparse)});
+Json operation_figure_names(bool explained) {
+  Json json = Json::array();
+  VariantTable::append_names(operation_figures(), json);
+  VariantTable::append_names(comparison_figures(), json);
+  if (explained) {
+    VariantTable::append_names(sentence_figures(), json);
+  }
+  return json;
+}
+
+/// What `bound_by` says, as a page names it.
+Json resource_names() {
+  Json json = Json::object();
+  for (const run::ResourceName& name : run::kResourceNames) {
+    json[std::string(name.report)] = name.column;
+  }
+  return json;
 }
 
 Json total_json(const std::optional<run::VariantTotals>& total) {
@@ -97,6 +179,7 @@ Json board_json(const run::RunResult& result, const gpu::GpuSpec& gpu) {
 std::string run_page(const run::RunResult& result, const gpu::GpuSpec& gpu,
                      const std::string& command) {
   const Verdict verdict = verdict_of(result);
+  VariantTable variants(result.explained);
   Json json{{"version", program_version()},
             {"command", command},
             {"workload", result.workload},
@@ -108,6 +191,9 @@ std::string run_page(const run::RunResult& result, const gpu::GpuSpec& gpu,
             {"dense", total_json(result.totals.dense)},
             {"sparse", total_json(result.totals.sparse)},
             {"waterfall", waterfall_json(result)},
+            {"figures", variants.figures()},
+            {"operation_figures", operation_figure_names(result.explained)},
+            {"resources", resource_names()},
             {"operations", Json::array()},
             {"notes", result.notes},
             {"assumed", result.assumed}};
@@ -123,8 +209,9 @@ std::string run_page(const run::RunResult& result, const gpu::GpuSpec& gpu,
   }
   options["seed"] = std::to_string(result.seed);
   for (const run::OperationResult& op : result.operations) {
-    json["operations"].push_back(operation_json(op));
+    json["operations"].push_back(operation_json(op, result.explained, variants));
   }
+  json["variants"] = variants.rows();
   return html_page(run_html(), json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/mma/instruction.h"
 #include "models/numerics/data_type.h"
 #include "sim/report/energy_explanation.h"
+#include "sim/report/figures.h"
 #include "sim/report/fitted_name.h"
 #include "sim/report/inference_report.h"
 #include "sim/report/measured.h"
@@ -75,51 +75,64 @@ void append_variant(std::string& out, const std::string& first, const std::strin
        fmt::format("{:.1f}", 100 * figures->timing.padding), speedup, check_text(figures->check));
 }
 
-/// "mma.sp.sync.m16n8k32": of the PTX name what tells one kernel from another.
-std::string short_name(const mma::MmaInstruction& instruction) {
-  constexpr std::string_view kMma = "mma";
-  std::string text(mma::name(instruction.family));
-  if (instruction.sparse) {
-    text.insert(text.find(kMma) + kMma.size(), ".sp");
+/// Figures, group by group, in lines of at most kWidth columns, each group behind `name`.
+class FigureLines {
+ public:
+  FigureLines(std::string& out, std::string name) : out_(out), name_(std::move(name)) {}
+  FigureLines(const FigureLines&) = delete;
+  FigureLines& operator=(const FigureLines&) = delete;
+  ~FigureLines() { out_ += text_.empty() ? "" : text_ + "\n"; }
+
+  template <typename Result>
+  void add(const Figures<Result>& figures, const Result& result) {
+    visit_figures(figures, result, [&](const Figure<Result>& figure, const FigureValue& value) {
+      append(figure.group, figure.key + " " + fitted_name(figure_text(value, kDigits), kWidth / 2));
+    });
   }
-  return fmt::format("{}.m{}n{}k{}", text, instruction.shape.m, instruction.shape.n,
-                     instruction.shape.k);
-}
 
-std::string kernel_text(std::string_view variant, const kernels::KernelResult& kernel) {
-  const base::GemmShape& tile = kernel.cta_tile;
-  const std::string slices = kernel.split_k > 1 ? fmt::format(", split-k {}", kernel.split_k) : "";
-  return fmt::format("{} {}x{}x{}, {} stages{}{}, {}", variant, tile.m, tile.n, tile.k,
-                     kernel.stages, slices, kernel.stream_k ? ", stream-k" : "",
-                     short_name(kernel.instruction));
-}
+ private:
+  static constexpr int kDigits = 6;
 
-/// Which kernels ran, in a line where there is room.
-void append_kernels(std::string& out, const run::OperationResult& op) {
-  std::string text;
-  const auto append = [&](std::string_view variant,
-                          const std::optional<run::VariantResult>& figures) {
-    if (!figures) {
-      return;
+  void append(const std::string& group, const std::string& item) {
+    if (text_.empty() || group != group_) {
+      out_ += text_.empty() ? "" : text_ + "\n";
+      text_ = "    " + name_ + (group.empty() ? "" : " " + group) + ": " + item;
+      group_ = group;
+    } else if (text_.size() + item.size() + 3 > kWidth) {
+      out_ += text_ + ",\n";
+      text_ = "      " + item;
+    } else {
+      text_ += ", " + item;
     }
-    const std::string kernel = kernel_text(variant, figures->kernel);
-    const bool fits = text.size() + kernel.size() + 4 <= kWidth;
-    text += text.empty() ? "    " + kernel : (fits ? "; " : "\n    ") + kernel;
-  };
-  append("dense", op.dense);
-  append(op.pattern, op.sparse);
-  if (!text.empty()) {
-    out += text + "\n";
+  }
+
+  std::string& out_;
+  std::string name_, group_, text_;
+};
+
+void append_figures(std::string& out, const std::string& name,
+                    const std::optional<run::VariantResult>& variant, bool explained) {
+  FigureLines lines(out, name);
+  for (const auto* const figures : variant_figures(explained)) {
+    if (variant) {
+      lines.add(*figures, *variant);
+    }
   }
 }
 
-void append_operation(std::string& out, const run::OperationResult& op) {
+void append_operation(std::string& out, const run::OperationResult& op, bool explained) {
   const auto speedup = op.speedup();
   append_variant(out, fitted_name(op.name, kNameWidth), fmt::format("{}x{}", op.batch, op.count),
                  numerics::name(op.dtype), "dense", op.dense, "");
   append_variant(out, fmt::format("  {} x {} x {}", op.shape.m, op.shape.n, op.shape.k), "", "",
                  op.pattern, op.sparse, speedup ? fmt::format("{:.2f}x", *speedup) : "");
-  append_kernels(out, op);
+  {
+    FigureLines lines(out, "operation");
+    lines.add(operation_figures(), op);
+    lines.add(comparison_figures(), op);
+  }
+  append_figures(out, "dense", op.dense, explained);
+  append_figures(out, op.pattern, op.sparse, explained);
 }
 
 void append_total(std::string& out, const char* label, const char* variant,
@@ -320,7 +333,7 @@ std::string text_report(const run::RunResult& result) {
   line(out, kRow, "operation, m x n x k", "batch*cnt", "type", "variant", "cycles", "time us",
        "TFLOP/s", "util %", "pad %", "speed-up", "check");
   for (const run::OperationResult& op : result.operations) {
-    append_operation(out, op);
+    append_operation(out, op, result.explained);
   }
   append_totals(out, result.totals);
   append_time_parts(out, result);

@@ -53,8 +53,8 @@ std::optional<config::Architecture> changed(const config::Architecture& architec
   }
   if (const auto library = library_of_engine(options, architecture.gpu); !library.empty()) {
     result = result ? result : architecture;
-    result->gpu.kernels = config::with_kernels_of(
-        library, result->gpu.kernels, "the engine, /libraries/" + architecture.gpu.instruction_set);
+    result->gpu.kernels = config::load_kernel_library(
+        library, "the engine, /libraries/" + architecture.gpu.instruction_set);
   }
   return result;
 }
@@ -145,16 +145,17 @@ void add_what_ifs(const workload::Workload& workload, const config::Architecture
   add_what_ifs(asked_work(workload, asked).operations, kernels, result.operations);
 }
 
+Launcher closed_form_launcher(const gpu::GpuSpec& gpu, const RunOptions& options) {
+  return [&](const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
+             const std::vector<kernels::GemmOperands>* /*operands*/) {
+    return gpu::analytic_gemm(problem, overrides, gpu, options.clock_policy);
+  };
+}
+
 RunResult estimate(const workload::Workload& workload, const config::Architecture& architecture,
                    SimulationOptions options, const SimulationHooks& hooks) {
   options.fidelity = Fidelity::kAnalytic;
-  const LauncherMaker closed_form = [](const gpu::GpuSpec& gpu, const RunOptions& chosen) {
-    return [&](const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
-               const std::vector<kernels::GemmOperands>* /*operands*/) {
-      return gpu::analytic_gemm(problem, overrides, gpu, chosen.clock_policy);
-    };
-  };
-  return simulate_by(closed_form, workload, architecture, options, hooks);
+  return simulate_by(closed_form_launcher, workload, architecture, options, hooks);
 }
 
 }  // namespace sptc::run

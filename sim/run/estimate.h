@@ -13,6 +13,9 @@ namespace sptc::run {
 RunResult estimate(const workload::Workload& workload, const config::Architecture& architecture,
                    SimulationOptions options = {}, const SimulationHooks& hooks = {});
 
+/// Launches kernels in closed form. Both arguments outlive it.
+Launcher closed_form_launcher(const gpu::GpuSpec& gpu, const RunOptions& options);
+
 /// Makes what launches the kernels of a run. Both arguments outlive it.
 using LauncherMaker = std::function<Launcher(const gpu::GpuSpec& gpu, const RunOptions& options)>;
 

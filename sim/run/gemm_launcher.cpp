@@ -2,7 +2,7 @@
 #include "sim/run/gemm_launcher.h"
 
 #include "models/base/error.h"
-#include "sim/gpu/analytic_gemm.h"
+#include "sim/run/estimate.h"
 
 #include <systemc>
 
@@ -18,7 +18,7 @@ gpu::GemmRun GemmLauncher::operator()(const kernels::GemmProblem& problem,
                                       const kernels::KernelOverrides& overrides,
                                       const std::vector<kernels::GemmOperands>* operands) {
   if (options_.fidelity == Fidelity::kAnalytic) {
-    return gpu::analytic_gemm(problem, overrides, gpu_, options_.clock_policy);
+    return closed_form_launcher(gpu_, options_)(problem, overrides, operands);
   }
   if (!simulator_) {
     base::ensure(sc_core::sc_get_status() == sc_core::SC_ELABORATION,

@@ -143,7 +143,7 @@ class Inference {
     network::ClosedForm form =
         attention ? network::attention_kernel(kernel.plan, network_, bytes, resident, gpu_)
                   : network::vector_kernel(kernel.plan, network_, bytes, resident, gpu_);
-    form.times.launch_us += kernels::launch_call_us(network_.engine.launch, false, gpu_.kernels) +
+    form.times.launch_us += kernels::launch_call_us(network_.engine.launch, false, gpu_.launch) +
                             on_links_us(kernel.plan, bytes);
     form.times.latency_us += network_.engine.kernel_cycles / gpu_.boost_clock_mhz;
     const double boost_mhz = gpu_.boost_clock_mhz;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/kernel_energy.h"
 
+#include "models/base/error.h"
 #include "sim/kernels/gemm_kernel.h"
 #include "sim/run/design_cost.h"
 
@@ -36,11 +37,9 @@ void add_products(const network::PlannedKernel& kernel, const network::Network& 
 energy::Work work_of_kernel(const network::PlannedKernel& kernel, const network::Network& network,
                             const network::ClosedForm& form, const gpu::GpuSpec& gpu,
                             const energy::PowerSpec& power, SwitchingSource& switching) {
-  const std::size_t beside =
-      kernel.gemms.empty()
-          ? std::min(network.vectors[kernel.vectors.front()].after, network.gemms.size() - 1)
-          : kernel.gemms.front();
-  const workload::Operation& op = network.gemms[beside];
+  const workload::Operation* const beside = network::gemm_beside(kernel, network);
+  base::ensure(beside != nullptr, "a network without GEMMs has no energies");
+  const workload::Operation& op = *beside;
   const energy::Switching& values = switching.of(op, false);
   const double switched = (values.operand_a + values.operand_b) / 2;
   energy::EventCounts counts(op.dtype);

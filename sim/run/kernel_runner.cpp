@@ -14,6 +14,14 @@
 
 namespace sptc::run {
 
+std::optional<numerics::DataType> type_of_d(const workload::Operation& op,
+                                            const SimulationOptions& options) {
+  if (op.d_dtype || options.d_dtype) {
+    return op.d_dtype ? op.d_dtype : options.d_dtype;
+  }
+  return options.dtype ? std::nullopt : numerics::parse_data_type(op.recorded.d_dtype);
+}
+
 double peak_macs_per_sm_and_cycle(const gpu::GpuSpec& gpu, numerics::DataType type) {
   return gpu.sm.macs_per_cycle(numerics::storage_bits(type),
                                numerics::accumulator_type(type) == numerics::DataType::kF32);
@@ -23,10 +31,7 @@ kernels::GemmProblem KernelRunner::problem(const workload::Operation& op, bool s
   kernels::GemmProblem result{op.shape, op.batch, op.dtype, sparse};
   result.distinct_b = op.distinct_b();
   result.conditions = op.conditions.value_or(options_.conditions);
-  result.d_dtype = op.d_dtype ? op.d_dtype : options_.d_dtype;
-  if (!result.d_dtype && !options_.dtype) {
-    result.d_dtype = numerics::parse_data_type(op.recorded.d_dtype);
-  }
+  result.d_dtype = type_of_d(op, options_);
   result.epilogue_operations =
       op.epilogue_operations +
       workload::epilogue_operations(workload::epilogue_of(op.recorded).operations);
@@ -57,6 +62,7 @@ VariantResult KernelRunner::figures(const workload::Operation& op, bool sparse,
 
   VariantResult result;
   result.kernel = run.kernel;
+  result.runner_up = run.runner_up;
   result.timing.sampling = run.sampling;
   result.timing.cycles = run.cycles;
   result.timing.clock_mhz = run.clock_mhz;
@@ -101,35 +107,35 @@ KernelRunner::OperationId KernelRunner::id_of(const workload::Operation& op) {
           recorded.stages, recorded.split_k, recorded.epilogue};
 }
 
-std::optional<KernelRunner::Chosen> KernelRunner::chosen_kernel(const workload::Operation& op,
-                                                                bool sparse) const {
+std::optional<kernels::KernelOverrides> KernelRunner::recorded_kernel(const workload::Operation& op,
+                                                                      bool sparse) const {
   const workload::Recorded& recorded = op.recorded;
-  const kernels::KernelOverrides& asked = options_.kernel;
-  const bool user_chose = asked.cta_tile || asked.stages || asked.split_k || asked.decomposition;
+  kernels::KernelOverrides kernel = options_.kernel;
+  const bool user_chose =
+      kernel.cta_tile || kernel.stages || kernel.split_k || kernel.decomposition;
   if (!recorded.steers() || recorded.sparse != sparse || user_chose || options_.dtype ||
       refused_.contains(id_of(op))) {
     return std::nullopt;
   }
-  return Chosen{recorded.tile.m, recorded.tile.n, recorded.tile.k, recorded.stages,
-                recorded.split_k};
+  kernel.search = false;
+  if (recorded.tile.k > 0) {
+    kernel.cta_tile = recorded.tile;
+  }
+  if (recorded.stages > 0) {
+    kernel.stages = recorded.stages;
+  }
+  if (recorded.split_k > 0) {
+    kernel.split_k = recorded.split_k;
+  }
+  return kernel;
 }
 
 gpu::GemmRun KernelRunner::launch(const workload::Operation& op, bool sparse,
                                   const kernels::GemmProblem& what,
                                   const std::vector<kernels::GemmOperands>* operands) {
-  if (const auto chosen = chosen_kernel(op, sparse)) {
-    kernels::KernelOverrides overrides = options_.kernel;
-    if (chosen->tile_k > 0) {
-      overrides.cta_tile = base::GemmShape{chosen->tile_m, chosen->tile_n, chosen->tile_k};
-    }
-    if (chosen->stages > 0) {
-      overrides.stages = chosen->stages;
-    }
-    if (chosen->split_k > 0) {
-      overrides.split_k = chosen->split_k;
-    }
+  if (const auto recorded = recorded_kernel(op, sparse)) {
     try {
-      gpu::GemmRun run = launch_(what, overrides, operands);
+      gpu::GemmRun run = launch_(what, *recorded, operands);
       as_recorded_.insert(id_of(op));
       return run;
     } catch (const base::InputError& error) {
@@ -167,7 +173,7 @@ VariantResult KernelRunner::time(const workload::Operation& op, bool sparse, dou
                 sparse,
                 what.distinct_b,
                 what.conditions,
-                chosen_kernel(op, sparse).value_or(Chosen{}),
+                recorded_kernel(op, sparse).value_or(options_.kernel),
                 what.d_dtype,
                 what.epilogue_operations};
   auto found = timed_.find(key);

@@ -25,6 +25,11 @@ using Launcher =
     std::function<gpu::GemmRun(const kernels::GemmProblem&, const kernels::KernelOverrides&,
                                const std::vector<kernels::GemmOperands>*)>;
 
+/// The type of D in memory: the operation's own, that of `options`, or the recorded one where
+/// `options` leave the type of the operands alone; nothing: as GemmProblem says.
+std::optional<numerics::DataType> type_of_d(const workload::Operation& op,
+                                            const SimulationOptions& options);
+
 /// Executed multiply-accumulates per SM and cycle at the peak: dot units times the elements of A
 /// that each takes.
 double peak_macs_per_sm_and_cycle(const gpu::GpuSpec& gpu, numerics::DataType type);
@@ -57,12 +62,6 @@ class KernelRunner {
   std::vector<std::string> notes() const;
 
  private:
-  /// What a library chose for a recorded launch.
-  struct Chosen {
-    std::int64_t tile_m = 0, tile_n = 0, tile_k = 0;
-    int stages = 0, split_k = 0;
-    auto operator<=>(const Chosen&) const = default;
-  };
   /// Launches of a log all have one name.
   using OperationId =
       std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
@@ -74,7 +73,7 @@ class KernelRunner {
     bool sparse;
     double distinct_b;
     kernels::LaunchConditions conditions;
-    Chosen chosen;
+    kernels::KernelOverrides kernel;
     std::optional<numerics::DataType> d_dtype;
     double epilogue_operations;
     auto operator<=>(const Key&) const = default;
@@ -83,8 +82,10 @@ class KernelRunner {
   kernels::GemmProblem problem(const workload::Operation& op, bool sparse) const;
   /// What the epilogue of a recorded launch reads and writes beside D.
   BesideOperands beside_operands(const workload::Operation& op) const;
-  /// Nothing where the recording says none, or the user's options go before it.
-  std::optional<Chosen> chosen_kernel(const workload::Operation& op, bool sparse) const;
+  /// The kernel that the recording names; nothing where it says none, or the user's options go
+  /// before it.
+  std::optional<kernels::KernelOverrides> recorded_kernel(const workload::Operation& op,
+                                                          bool sparse) const;
   /// With the recorded kernel where it fits.
   gpu::GemmRun launch(const workload::Operation& op, bool sparse, const kernels::GemmProblem& what,
                       const std::vector<kernels::GemmOperands>* operands);

@@ -143,6 +143,13 @@ constexpr std::array kTable{
                            kernels::parse_algorithm("--algorithm", io::printable(text));
                      }},
     SimulationOption{
+        "kernels", "library|search",
+        "the kernel that a GEMM library has for the GPU, or the fastest of all tiles, stages, "
+        "clusters and cuts of K that fit the SM: the best few in closed form are simulated "
+        "(default: library for shipped GPUs, search for a design of one's own)",
+        "time, energy", "",
+        [](Options& options, const Text& text) { options.kernels = parse_kernels_from(text); }},
+    SimulationOption{
         "library", "NAME",
         "GEMM library whose kernels run: a name of configs/libraries (default: that of the "
         "architecture)",

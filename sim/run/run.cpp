@@ -167,6 +167,13 @@ std::string clock_text(const RunOptions& options) {
              : asked;
 }
 
+std::string library_text(const RunOptions& options) {
+  if (options.kernel.search) {
+    return "none: kernels are searched";
+  }
+  return options.library.empty() ? "as the architecture" : options.library;
+}
+
 std::vector<std::pair<std::string, std::string>> describe(const RunOptions& options) {
   const auto tile = [](const base::GemmShape& shape) {
     return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
@@ -180,7 +187,7 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
       {"data", options.data},
       {"check", std::string(name(options.check_mode()))},
       {"clock", clock_text(options)},
-      {"library", options.library.empty() ? "as the architecture" : options.library},
+      {"library", library_text(options)},
       {"tile", options.kernel.cta_tile ? tile(*options.kernel.cta_tile) : "auto"},
       {"stages", options.kernel.stages ? std::to_string(*options.kernel.stages) : "auto"},
       {"split_k", options.kernel.split_k ? std::to_string(*options.kernel.split_k) : "auto"},
@@ -205,6 +212,7 @@ std::vector<workload::Operation> prepared_operations(const workload::Workload& w
   }
   for (workload::Operation& op : operations) {
     op.dtype = options.dtype.value_or(op.dtype);
+    op.d_dtype = type_of_d(op, options);
     std::optional<std::int64_t> macs = 1;
     for (const std::int64_t extent : {op.shape.m, op.shape.n, op.shape.k, op.batch, op.count}) {
       base::ensure(extent > 0, "an operation has an extent that is not positive");

@@ -137,13 +137,20 @@ void require_conditions_of(const network::EngineSpec& engine, const SimulationOp
 
 }  // namespace
 
+bool searches_kernels(const SimulationOptions& asked, const config::Architecture& architecture) {
+  if (asked.kernels || !asked.library.empty() || asked.kernel.cta_tile) {
+    return asked.kernels == KernelsFrom::kSearch;
+  }
+  return !config::is_shipped(architecture);
+}
+
 config::Architecture with_asked(config::Architecture architecture, const SimulationOptions& asked) {
   if (!asked.numerics.empty()) {
     mma::require_rule_set(asked.numerics);
     architecture.gpu.numerics = asked.numerics;
   }
   if (!asked.library.empty()) {
-    architecture.gpu.kernels = config::with_kernels_of(asked.library, architecture.gpu.kernels);
+    architecture.gpu.kernels = config::load_kernel_library(asked.library);
   }
   return architecture;
 }
@@ -174,6 +181,7 @@ RunOptions resolved(const SimulationOptions& asked, const config::Architecture& 
   if (asked.warmup && asked.repeat) {
     options.repetition = kernels::Repetition{*asked.warmup, *asked.repeat};
   }
+  options.kernel.search = searches_kernels(asked, architecture);
   set_power(architecture, files, options);
   options.network_engine = asked_engine(asked);
   return options;

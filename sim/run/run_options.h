@@ -30,6 +30,9 @@ struct RunOptions : SimulationOptions {
 /// `architecture` with the arithmetic and the library that `asked` names. Throws InputError.
 config::Architecture with_asked(config::Architecture architecture, const SimulationOptions& asked);
 
+/// Whether kernels are searched on `architecture`: see SimulationOptions::kernels.
+bool searches_kernels(const SimulationOptions& asked, const config::Architecture& architecture);
+
 /// The engine that `asked` names; nothing where each GEMM runs by itself. Throws InputError.
 std::optional<network::EngineSpec> asked_engine(const SimulationOptions& asked);
 

@@ -88,6 +88,7 @@ struct ExplanationResult {
 /// One operation, dense or sparse.
 struct VariantResult {
   kernels::KernelResult kernel;
+  std::optional<kernels::RunnerUp> runner_up;  ///< of a search among kernels, where two fit
   TimingResult timing;
   TrafficResult traffic;
   ExplanationResult explanation;

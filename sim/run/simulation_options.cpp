@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 3> kFidelities{"datapath", "timing", "ana
 constexpr std::array<std::string_view, 3> kVariants{"dense", "sparse", "both"};
 constexpr std::array<std::string_view, 4> kCheckModes{"none", "sample", "eigen", "exact"};
 constexpr std::array<std::string_view, 2> kLimitOver{"launch", "group"};
+constexpr std::array<std::string_view, 2> kKernelsFrom{"library", "search"};
 constexpr std::array<std::string_view, 2> kSms{"sampled", "all"};
 constexpr std::array<std::string_view, 2> kDecompositions{"data-parallel", "stream-k"};
 constexpr std::array<std::string_view, 6> kTypesOfD{"f32", "f16", "bf16", "e4m3", "s8", "s32"};
@@ -44,6 +45,9 @@ std::string_view name(Variants variants) {
 std::string_view name(CheckMode mode) {
   return kCheckModes[static_cast<std::size_t>(mode)];
 }
+std::string_view name(KernelsFrom kernels) {
+  return kKernelsFrom[static_cast<std::size_t>(kernels)];
+}
 std::string_view name(sampling::SimulatedSms sms) {
   return kSms[static_cast<std::size_t>(sms)];
 }
@@ -63,6 +67,10 @@ CheckMode parse_check_mode(std::string_view word) {
 
 LimitOver parse_limit_over(std::string_view word) {
   return parse<LimitOver>("--limit-over", word, kLimitOver);
+}
+
+KernelsFrom parse_kernels_from(std::string_view word) {
+  return parse<KernelsFrom>("--kernels", word, kKernelsFrom);
 }
 
 sampling::SimulatedSms parse_sms(std::string_view word) {
@@ -90,6 +98,9 @@ void require_consistent(const SimulationOptions& options) {
     throw base::InputError(
         fmt::format("{} has no effect with --fidelity analytic: no SM is simulated",
                     options.sms ? "--sms" : "--no-extrapolate"));
+  }
+  if (options.kernels == KernelsFrom::kSearch && options.kernel.cta_tile) {
+    throw base::InputError("--kernels search has no effect with --tile, which names the kernel");
   }
   if (options.pattern && options.variants == Variants::kDense) {
     throw base::InputError("--pattern has no effect with --variants dense");

@@ -36,6 +36,12 @@ enum class LimitOver {
   kGroup,  ///< the workload or, where it names groups of operations, each group, gaps included
 };
 
+/// Where the kernel of a GEMM comes from.
+enum class KernelsFrom {
+  kLibrary,  ///< the one that the GEMM library of the GPU would run
+  kSearch,   ///< the fastest of all that fit the SM
+};
+
 /// The clock of the SMs.
 struct ClockChoice {
   enum class Kind {
@@ -57,7 +63,10 @@ struct SimulationOptions {
   std::optional<numerics::DataType> dtype;         ///< replaces the type of every operation
   std::optional<sparsity::WeightPattern> pattern;  ///< of sparse weights; else the hardware's
   std::string numerics;  ///< arithmetic of another generation; empty: the architecture's own
-  std::string library;   ///< whose kernels run: a file of configs/libraries; empty: that of the GPU
+  /// Else kLibrary for a shipped GPU and where `library` names one, and kSearch for a design of
+  /// one's own.
+  std::optional<KernelsFrom> kernels;
+  std::string library;  ///< whose kernels run: a file of configs/libraries; empty: that of the GPU
   /// Operand values: random, integers, zeros, relu, or the path of a .safetensors file. Empty:
   /// those of the workload's network where it has them and the fidelity carries values, else
   /// random.
@@ -101,6 +110,7 @@ struct SimulationOptions {
 std::string_view name(Fidelity fidelity);
 std::string_view name(Variants variants);
 std::string_view name(CheckMode mode);
+std::string_view name(KernelsFrom kernels);
 std::string_view name(sampling::SimulatedSms sms);
 std::string_view name(kernels::Decomposition decomposition);
 
@@ -109,6 +119,7 @@ Fidelity parse_fidelity(std::string_view word);
 Variants parse_variants(std::string_view word);
 CheckMode parse_check_mode(std::string_view word);
 LimitOver parse_limit_over(std::string_view word);
+KernelsFrom parse_kernels_from(std::string_view word);
 sampling::SimulatedSms parse_sms(std::string_view word);
 kernels::Decomposition parse_decomposition(std::string_view word);
 

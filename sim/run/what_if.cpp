@@ -51,8 +51,8 @@ gpu::GpuSpec with_twice(Resource resource, gpu::GpuSpec gpu) {
       }
       break;
     case Resource::kLaunch:
-      for (double* const us : {&gpu.kernels.launch_us, &gpu.kernels.reduction_launch_us,
-                               &gpu.kernels.stream_us, &gpu.kernels.sparse_stream_us}) {
+      for (double* const us : {&gpu.launch.launch_us, &gpu.launch.reduction_launch_us,
+                               &gpu.launch.stream_us, &gpu.launch.sparse_stream_us}) {
         *us /= 2;
       }
       break;
@@ -66,15 +66,19 @@ gpu::GpuSpec with_twice(Resource resource, gpu::GpuSpec gpu) {
 }
 
 kernels::KernelOverrides named(const kernels::KernelResult& kernel) {
-  const mma::MmaFamily family = kernel.instruction.family;
   return {
       kernel.cta_tile,
       kernel.stages,
       kernel.split_k,
       kernel.stream_k ? kernels::Decomposition::kStreamK : kernels::Decomposition::kDataParallel,
       false,
-      family == mma::MmaFamily::kTcgen05 ? kernel.cluster_ctas : 1,
-      family};
+      kernel.cta_group,
+      kernel.instruction.family,
+      kernel.searched,
+      kernel.warp_tile,
+      kernel.swizzle,
+      kernel.cluster_ctas,
+      static_cast<int>(kernel.ctas_per_sm)};
 }
 
 }  // namespace

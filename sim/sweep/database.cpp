@@ -2,11 +2,11 @@
 #include "sim/sweep/database.h"
 
 #include "models/base/error.h"
+#include "models/base/text.h"
 #include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <sqlite3.h>
 
 namespace sptc::sweep {
@@ -176,11 +176,7 @@ std::string sql_name(std::string_view name) {
 }
 
 std::string as_column(std::string_view name) {
-  std::string result(name);
-  for (char& c : result) {
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return result;
+  return base::lower_case(name);
 }
 
 }  // namespace sptc::sweep

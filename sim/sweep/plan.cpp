@@ -3,8 +3,10 @@
 
 #include "models/base/error.h"
 #include "models/base/random.h"
+#include "sim/config/architecture.h"
 #include "sim/config/derivation.h"
 #include "sim/run/option_table.h"
+#include "sim/run/simulation_options.h"
 #include "sim/sweep/digest.h"
 
 #include <fmt/format.h>
@@ -57,6 +59,25 @@ std::string parameter_text(const nlohmann::json& value) {
   return value.is_number() ? fmt::format("{}", value.get<double>()) : value.dump();
 }
 
+bool has_option(const SweepSpec& spec, const std::string& option) {
+  return spec.options.contains(option) ||
+         std::any_of(spec.axes.begin(), spec.axes.end(), [&](const SweepAxis& axis) {
+           return axis.kind == SweepAxis::Kind::kOption && axis.target == option;
+         });
+}
+
+/// Whether a point is no shipped GPU: then all points take their kernels as that one does.
+bool has_own_design(const SweepSpec& spec) {
+  return std::any_of(
+             spec.axes.begin(), spec.axes.end(),
+             [](const SweepAxis& axis) { return axis.kind == SweepAxis::Kind::kParameter; }) ||
+         std::any_of(
+             spec.architectures.begin(), spec.architectures.end(),
+             [](const SweepArchitecture& given) {
+               return !config::is_shipped(config::to_architecture(given.document, given.name));
+             });
+}
+
 }  // namespace
 
 SweepPlan::SweepPlan(SweepSpec spec, std::string version)
@@ -93,11 +114,12 @@ SweepPlan::SweepPlan(SweepSpec spec, std::string version)
     hashed_.push_back(hashed_text(parameters));
   }
   // The seed that a run has without one: the same point with and without naming it.
-  const auto varies_seed = [](const SweepAxis& axis) {
-    return axis.kind == SweepAxis::Kind::kOption && axis.target == "seed";
-  };
-  if (std::none_of(spec_.axes.begin(), spec_.axes.end(), varies_seed)) {
-    spec_.options.try_emplace("seed", "0");
+  if (!has_option(spec_, "seed")) {
+    spec_.options["seed"] = "0";
+  }
+  if (has_own_design(spec_) && !has_option(spec_, "kernels") && !has_option(spec_, "library") &&
+      !has_option(spec_, "tile")) {
+    spec_.options["kernels"] = name(run::KernelsFrom::kSearch);
   }
 }
 

@@ -3,7 +3,7 @@
 
 #include "models/base/error.h"
 #include "sim/config/derivation.h"
-#include "sim/report/report.h"
+#include "sim/report/figures.h"
 #include "sim/run/option_table.h"
 #include "sim/run/simulate.h"
 
@@ -49,14 +49,39 @@ void add_errors(const std::vector<run::OperationResult>& operations, bool sparse
   }
 }
 
+void add_value(std::initializer_list<std::string_view> name, const report::FigureValue& value,
+               PointFigures& figures) {
+  std::visit(
+      [&](const auto& held) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, bool>) {
+          figures.add(name, std::int64_t{held});
+        } else {
+          figures.add(name, held);
+        }
+      },
+      value);
+}
+
+/// Adds the numbers of `list`, each with `prefix` before its name.
+template <typename Result>
+void add_figures(const report::Figures<Result>& list, const Result& result, std::string_view prefix,
+                 PointFigures& figures) {
+  report::visit_figures(list, result, [&](const auto& figure, const report::FigureValue& value) {
+    if (!std::holds_alternative<bool>(value)) {
+      add_value({prefix, figure.group, figure.key}, value, figures);
+    }
+  });
+}
+
 /// The totals of the report and more.
 PointFigures figures_of(const run::RunResult& result) {
   PointFigures figures;
-  report::visit_totals(
-      result.totals, [&](std::string_view variant, std::string_view group, std::string_view key,
-                         std::variant<std::int64_t, double> number) {
-        std::visit([&](auto value) { figures.add({variant, group, key}, value); }, number);
-      });
+  for (const bool sparse : {false, true}) {
+    if (const auto& total = sparse ? result.totals.sparse : result.totals.dense) {
+      add_figures(report::total_figures(), *total, sparse ? "sparse" : "dense", figures);
+    }
+  }
+  add_figures(report::total_comparison_figures(), result.totals, "", figures);
   double dense = 0;
   double sparse = 0;
   for (const run::OperationResult& op : result.operations) {
@@ -104,18 +129,13 @@ PointFigures row_of(const run::OperationResult& op, std::size_t index, std::stri
   row.add({"count"}, op.count);
   row.add({"dtype"}, numerics::name(op.dtype));
   row.add({"prunable"}, std::int64_t{op.prunable});
-  report::visit_variant(
-      result, [&](std::string_view group, std::string_view key, const report::FigureValue& figure) {
-        std::visit(
-            [&](const auto& value) {
-              if constexpr (std::is_same_v<std::decay_t<decltype(value)>, bool>) {
-                row.add({group, key}, std::int64_t{value});
-              } else {
-                row.add({group, key}, value);
-              }
-            },
-            figure);
-      });
+  for (const auto* const figures : report::variant_figures(false)) {
+    report::visit_figures(*figures, result, [&](const auto& figure, const auto& value) {
+      std::string group = figure.group;
+      std::replace(group.begin(), group.end(), '.', '_');
+      add_value({group, figure.key}, value, row);
+    });
+  }
   return row;
 }
 

@@ -16,15 +16,19 @@ namespace {
 
 constexpr std::size_t kMaxCombinations = 10000;
 
+[[noreturn]] void refuse_dim(const std::string& name, std::string_view text) {
+  throw base::InputError(fmt::format("--dim {}: must be an integer from 1 to {}, not '{}'",
+                                     io::printable(name), kMaxExtent, io::printable(text)));
+}
+
 std::int64_t parse_value(const std::string& name, std::string_view text) {
   std::int64_t value = 0;
   const char* const last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, value);
-  if (error != std::errc() || end != last || value < 1 || value > kMaxExtent) {
-    throw base::InputError(fmt::format("--dim {}: must be an integer from 1 to {}, not '{}'",
-                                       io::printable(name), kMaxExtent, io::printable(text)));
+  if (error != std::errc() || end != last) {
+    refuse_dim(name, text);
   }
-  return value;
+  return dim_in_range(name, value);
 }
 
 /// Adds "NAME=V", or "V" to the last dimension.
@@ -54,6 +58,13 @@ void add_part(std::string_view part, bool first, DimLists& lists) {
 }
 
 }  // namespace
+
+std::int64_t dim_in_range(const std::string& name, std::int64_t value) {
+  if (value < 1 || value > kMaxExtent) {
+    refuse_dim(name, std::to_string(value));
+  }
+  return value;
+}
 
 DimLists parse_dim_lists(const std::vector<std::string>& given) {
   DimLists lists;

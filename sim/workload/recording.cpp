@@ -2,6 +2,7 @@
 #include "sim/workload/recording.h"
 
 #include "models/base/error.h"
+#include "models/base/text.h"
 #include "sim/config/board_names.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/open_dims.h"
@@ -12,7 +13,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -32,10 +32,8 @@ struct Head {
   }
   /// Whether the first line names the columns m, n and k.
   bool names_columns() const {
-    std::string line = "," + std::string(text.substr(0, text.find_first_of("\r\n"))) + ",";
-    std::transform(line.begin(), line.end(), line.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return line.find(",m,") != std::string::npos;
+    const std::string line = base::lower_case(text.substr(0, text.find_first_of("\r\n")));
+    return ("," + line + ",").find(",m,") != std::string::npos;
   }
 };
 

@@ -3,6 +3,7 @@
 // The topology files of SCALE-Sim, which follow scalesim/topology_utils.py: the first line is a
 // header, and every row may end in a comma. Its M are tokens or pixels, its N features.
 #include "models/base/error.h"
+#include "models/base/text.h"
 #include "sim/io/csv.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/blas_call.h"
@@ -26,10 +27,10 @@ std::string lower_without_blanks(std::string_view text) {
   std::string result;
   for (const char c : text) {
     if (std::isspace(static_cast<unsigned char>(c)) == 0) {
-      result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      result += c;
     }
   }
-  return result;
+  return base::lower_case(result);
 }
 
 /// By the header; nothing where the file is none of SCALE-Sim.

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -89,18 +88,10 @@ constexpr std::array<OtherName, 22> kOtherNames{{
     {"float", "", "'tf32'"},
 }};
 
-std::string small_letters(std::string_view name) {
-  std::string small;
-  for (const char c : name) {
-    small += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return small;
-}
-
 const OtherName* other_name(std::string_view name) {
   const auto found =
       std::find_if(kOtherNames.begin(), kOtherNames.end(),
-                   [&](const OtherName& row) { return row.name == small_letters(name); });
+                   [&](const OtherName& row) { return row.name == base::lower_case(name); });
   return found == kOtherNames.end() ? nullptr : &*found;
 }
 
@@ -118,7 +109,7 @@ std::optional<numerics::DataType> parse_operand_type(std::string_view name) {
 
 std::optional<numerics::DataType> parse_usual_type(std::string_view name) {
   const OtherName* const other = other_name(name);
-  return parse_operand_type(other != nullptr ? other->ours : small_letters(name));
+  return parse_operand_type(other != nullptr ? other->ours : base::lower_case(name));
 }
 
 std::string unknown_operand_type(std::string_view name) {

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <set>
 #include <utility>
@@ -47,10 +46,7 @@ using Layout = std::array<int, kColumns>;
 
 /// Upper and lower case and blanks around a name are alike: "M", " dtype".
 std::string column_name(std::string_view field) {
-  std::string name;
-  for (const char c : field) {
-    name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
+  const std::string name = base::lower_case(field);
   const std::size_t first = name.find_first_not_of(' ');
   return first == std::string::npos ? ""
                                     : name.substr(first, name.find_last_not_of(' ') - first + 1);

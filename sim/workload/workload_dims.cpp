@@ -5,6 +5,7 @@
 #include "models/base/text.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
+#include "sim/workload/dim_lists.h"
 #include "sim/workload/extent_expression.h"
 #include "sim/workload/open_dims.h"
 #include "sim/workload/workload_text.h"
@@ -102,22 +103,14 @@ class DeclaredDims {
   std::int64_t given_or_default(const std::string& name) {
     const json& absent = declared_[name];
     if (absent.is_null()) {
-      return in_range(name, open_.value(name, name + "=8"));
+      return dim_in_range(name, open_.value(name, name + "=8"));
     }
     if (const auto given = open_.given(name)) {
-      return in_range(name, *given);
+      return dim_in_range(name, *given);
     }
     const io::JsonPlace place = place_ / name;
     return absent.is_string() ? extent(absent.get<std::string>(), {name}, place)
                               : io::to_integer(absent, place, 1, kMaxExtent);
-  }
-
-  static std::int64_t in_range(const std::string& name, std::int64_t value) {
-    if (value < 1 || value > kMaxExtent) {
-      throw base::InputError(fmt::format("--dim {}: must be an integer from 1 to {}, not {}",
-                                         io::printable(name), kMaxExtent, value));
-    }
-    return value;
   }
 
   const json& declared_;

@@ -73,8 +73,8 @@ void sm_ports(gpu::GpuSpec& gpu, double factor) {
 }
 /// Twice as many CTAs get what the L2 reads once.
 void clusters(gpu::GpuSpec& gpu, double factor) {
-  if (gpu.kernels.cluster_ctas > 1) {
-    scale(gpu.kernels.cluster_ctas, factor);
+  if (gpu.launch.cluster_ctas > 1) {
+    scale(gpu.launch.cluster_ctas, factor);
   }
 }
 void dram_rate(gpu::GpuSpec& gpu, double factor) {
@@ -155,8 +155,14 @@ constexpr double kToleranceOfSms = 0.18;
 /// With the fastest kernel: a heuristic that leaves DRAM out may choose a worse one on a wider GPU.
 double time_us(kernels::GemmProblem problem, const gpu::GpuSpec& gpu) {
   problem.conditions.algorithm = kernels::Algorithm::kBest;
-  const gpu::GemmRun run = gpu::analytic_gemm(problem, {}, gpu, gpu::ClockPolicy{});
-  return static_cast<double>(run.cycles) / run.clock_mhz + run.launch_us;
+  return gpu::analytic_gemm(problem, {}, gpu, gpu::ClockPolicy{}).time_us();
+}
+
+/// With the fastest of all kernels that fit.
+double searched_us(const kernels::GemmProblem& problem, const gpu::GpuSpec& gpu) {
+  kernels::KernelOverrides search;
+  search.search = true;
+  return gpu::analytic_gemm(problem, search, gpu, gpu::ClockPolicy{}).time_us();
 }
 
 void expect_plausible(const Move& move, const kernels::GemmProblem& problem,
@@ -195,6 +201,48 @@ TEST(ParameterMoves, NoGemmGoesTheWrongWayOrTooFarOnAnyGeneration) {
           expect_plausible(move, problem, gpu);
         }
       }
+    }
+  }
+}
+
+TEST(ParameterMoves, WiderUnitsMakeNoSearchedKernelSlower) {
+  for (const char* const name :
+       {"a100-sxm4-80gb", "h100-sxm5-80gb", "a40", "v100-sxm2-16gb", "b200"}) {
+    const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
+    for (const base::GemmShape& shape : random_shapes(20)) {
+      for (const bool sparse : {false, true}) {
+        if (sparse && gpu.sm.tensor_core.selector_inputs == 1) {
+          continue;
+        }
+        const kernels::GemmProblem problem{shape, 1, numerics::DataType::kF16, sparse};
+        const double now_us = searched_us(problem, gpu);
+        for (const Move& move : kMoves) {
+          gpu::GpuSpec moved = gpu;
+          move.apply(moved, move.factor);
+          const double ratio = searched_us(problem, moved) / now_us;
+          const double tolerance = move.apply == sms ? kToleranceOfSms : kTolerance;
+          const bool slower = move.factor > 1 ? ratio > 1 + tolerance : ratio < 1 - tolerance;
+          EXPECT_FALSE(slower) << gpu.name << ", " << move.name << " x " << move.factor << ", "
+                               << shape.m << " x " << shape.n << " x " << shape.k
+                               << (sparse ? " 2:4" : " dense") << ": " << ratio;
+        }
+      }
+    }
+  }
+}
+
+// Natively it reads other bytes of B at once: of a few hundred shapes a tenth is up to 3 % slower.
+TEST(ParameterMoves, AWiderSelectorIsHardlySlowerThanOneThatIsLeftUnused) {
+  constexpr double kMostLost = 0.03;
+  gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  gpu.sm.tensor_core.selector_inputs = 8;
+  for (const base::GemmShape& shape : random_shapes(200)) {
+    kernels::GemmProblem problem{shape, 1, numerics::DataType::kF16, true};
+    const double within_2_4_us = searched_us(problem, gpu);
+    for (const sparsity::Pattern& pattern : {sparsity::Pattern{2, 8}, sparsity::Pattern{1, 4}}) {
+      problem.pattern = pattern;
+      EXPECT_LE(searched_us(problem, gpu), (1 + kMostLost) * within_2_4_us)
+          << pattern.name() << ", " << shape.m << " x " << shape.n << " x " << shape.k;
     }
   }
 }

@@ -60,6 +60,21 @@ class Gemm(unittest.TestCase):
         one = sptcsim.gemm(300, 200, 512, fidelity="analytic")
         self.assertIn("did you mean 'time_us'", str(self.error_of(lambda: one.dense.time_u)))
 
+    def test_every_figure_has_an_attribute(self):
+        result = sptcsim.gemm(300, 200, 512, fidelity="datapath", check="exact", explain=True).to_dict()["operations"][0]
+        may_lack = {"measured_us", "energy_uj.operand_select", "energy_uj.metadata_read"}  # recordings, sparse weights
+        for figure in sptcsim.figures():
+            self.assertTrue(figure.meaning, figure.name)
+            parts = figure.name.split(".")
+            if figure.name in may_lack or parts[0] == "energy_events" or "first_violation" in parts:
+                continue
+            found = [result] if figure.of == "operation" else [result["dense"], result["sparse"]]
+            for part in parts:
+                found = [next(e for e in f if part in (e.get("reason"), e.get("resource"))) if isinstance(f, list)
+                         else f.get(part) for f in found]
+            self.assertNotIn(None, found, figure.name)
+        self.assertEqual({figure.of for figure in sptcsim.figures()}, {"operation", "variant"})
+
     @staticmethod
     def error_of(call):
         try:

@@ -5,6 +5,7 @@
 #include "models/sparsity/pattern.h"
 #include "sim/io/csv.h"
 #include "sim/io/text_file.h"
+#include "sim/kernels/gemm_traffic.h"
 #include "sim/run/run_options.h"
 #include "sim/workload/workload_text.h"
 
@@ -231,8 +232,10 @@ Measurement read_row(const Row& row, const MeasurementDefaults& defaults) {
 }  // namespace
 
 numerics::DataType MeasuredLaunch::type_of_d() const {
-  return d_dtype.value_or(numerics::info(dtype).is_float() ? dtype
-                                                           : numerics::accumulator_type(dtype));
+  kernels::GemmProblem problem;
+  problem.dtype = dtype;
+  problem.d_dtype = d_dtype;
+  return kernels::output_type(problem);
 }
 
 std::vector<Measurement> parse_measurements(std::string_view text, const std::string& file,

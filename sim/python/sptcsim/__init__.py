@@ -4,7 +4,9 @@
 Bits: mma, matmul, identify, step_rules, instructions, crosscheck.
 2:4 weights: prune, compress, decompress, Metadata, Compressed.
 GPUs: load, architectures, Architecture.
-Time and energy: gemm, run, sweep, options.
+Time and energy: gemm, run, sweep, compare, options, figures, energy, energies.
+Workloads and measurements: load_workload, validate.
+One instruction: show, microbench; test vectors: verify.
 PyTorch models: the module sptcsim.torch (record, simulated), which imports torch.
 Errors are InputError (a ValueError): one sentence that names the argument, the value and what is allowed.
 """
@@ -17,9 +19,10 @@ if _os.path.isdir(_configs):  # an installed package; a build tree reads those o
     _core.set_shipped_config_directory(_configs)
 
 from ._architecture import Architecture, architectures, load
+from ._commands import compare, energies, energy, load_workload, microbench, show, validate, verify
 from ._core import InputError, InternalError, __version__
 from ._record import Record
-from ._simulation import GemmResult, Result, gemm, options, run
+from ._simulation import GemmResult, Result, figures, gemm, options, run
 from ._sparsity import Compressed, Metadata, compress, decompress, prune
 from ._sweep import SweepResult, sweep
 from ._values import crosscheck, identify, instructions, matmul, mma, step_rules
@@ -33,5 +36,6 @@ def __getattr__(name):
 
 
 __all__ = ["Architecture", "Compressed", "GemmResult", "InputError", "InternalError", "Metadata", "Record", "Result",
-           "SweepResult", "__version__", "architectures", "compress", "crosscheck", "decompress", "gemm", "identify",
-           "instructions", "load", "matmul", "mma", "options", "prune", "run", "step_rules", "sweep"]
+           "SweepResult", "__version__", "architectures", "compare", "compress", "crosscheck", "decompress",
+           "energies", "energy", "figures", "gemm", "identify", "instructions", "load", "load_workload", "matmul",
+           "microbench", "mma", "options", "prune", "run", "show", "step_rules", "sweep", "validate", "verify"]

@@ -138,6 +138,20 @@ def options():
     return [Record({**row, "name": name}) for name, row in _options().items()]
 
 
+@functools.lru_cache(maxsize=1)
+def _figures():
+    return _core.figures()
+
+
+def figures():
+    """What results hold: records with name, of ("operation" or "variant"), unit, meaning.
+
+    A name such as "kernel.stages" is the attribute `result.operations[0].dense.kernel.stages`. Units are "us", "uJ",
+    "W", "MHz", "cycles", "bytes", ...; "" stands for ratios, words and numbers of things.
+    """
+    return [Record(row) for row in _figures()]
+
+
 def _text(name, value):
     """An option as the command line writes it."""
     if isinstance(value, str):
@@ -216,9 +230,9 @@ def _workload(workload, dims):
     dims = {name: _extent(name, value) for name, value in (dims or {}).items()}
     if isinstance(workload, (str, os.PathLike)):
         return _core.read_workload(os.fspath(workload), dims)
-    if isinstance(workload, dict):
+    if isinstance(workload, (dict, Record)):
         try:
-            return _core.parse_workload(json.dumps(workload), dims)
+            return _core.parse_workload(json.dumps(workload.to_dict() if isinstance(workload, Record) else workload), dims)
         except TypeError as error:
             raise InputError(f"workload: {error}") from None
     raise InputError(f"a workload is the path of a file or the object of its JSON, not {type(workload).__name__}")
@@ -227,7 +241,7 @@ def _workload(workload, dims):
 def run(workload, *, dims=None, sparse=None, arch="A100", explain=False, what_ifs=True, progress=None, **options):
     """Simulates every operation of a workload.
 
-    workload: the path of a .json or .csv file (traces/README.md), or the JSON object as a dict.
+    workload: the path of a .json or .csv file (traces/README.md), or the JSON object, a dict or load_workload().workload.
     dims: values of its dimensions in place of their defaults, for example {"batch": 8}.
     Everything else is that of gemm(). Returns a Result. Raises InputError.
     """

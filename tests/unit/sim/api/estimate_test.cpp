@@ -3,10 +3,13 @@
 
 #include "sim/api/handles.h"
 #include "tests/support/expect_input_error.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <sptcsim/estimate.h>
+#include <string>
 
 namespace sptcsim {
 namespace {
@@ -55,6 +58,20 @@ TEST(ApiEstimate, OtherNumbersMakeAnotherDesign) {
   const Options boost{{"clock", "boost"}};
   EXPECT_GT(estimate(workload, half, boost).gemms[0].dense->time_us,
             1.9 * estimate(workload, a100(), boost).gemms[0].dense->time_us);
+}
+
+TEST(ApiEstimate, ADesignOfADerivedFileKeepsItsEnergies) {
+  const sptc::support::TemporaryDirectory directory;
+  const std::string file = (directory.path() / "mine.json").string();
+  std::ofstream(file) << R"({"base": "a100-sxm4-80gb", "name": "mine",
+      "sms": {"value": 54, "evidence": "assumed", "source": "half"}})";
+  const Architecture mine(file);
+  const Workload workload({{.m = 1024, .n = 1024, .k = 1024}});
+  const Result before = estimate(workload, mine);
+  const Result after = estimate(workload, mine.with({{"/sms", 27}}));
+  ASSERT_TRUE(before.gemms[0].dense->energy_uj);
+  ASSERT_TRUE(after.gemms[0].dense->energy_uj);
+  EXPECT_GT(after.gemms[0].dense->time_us, before.gemms[0].dense->time_us);
 }
 
 TEST(ApiEstimate, BadInputIsRefusedInOneSentence) {

@@ -49,7 +49,9 @@ TEST_F(PageProgram, ShowsOneVariantAndBoardsWithoutEnergies) {
     const std::string page = path("gemm.html");
     ASSERT_EQ(run("gemm 256 64 256 --check none " + arguments + " --html " + page).exit_code, 0)
         << arguments;
-    EXPECT_NE(opened(page).find("1 of 1 layers"), std::string::npos);
+    const std::string shown = opened(page);
+    EXPECT_NE(shown.find("1 of 1 layers"), std::string::npos);
+    EXPECT_NE(shown.find("<td class=\"word\">kernel.occupancy_limit</td>"), std::string::npos);
   }
 }
 

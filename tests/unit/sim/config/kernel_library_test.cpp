@@ -46,20 +46,10 @@ TEST(KernelLibrary, SaysHowItSums) {
                               {"/fp8_accumulation: unknown word 'fas' (nearest valid: 'fast'"});
 }
 
-TEST(KernelLibrary, OfAnotherNameGivesItsKernelsAndNotItsTimesOfTheHost) {
-  kernels::KernelLibrarySpec own;
-  own.launch_us = 3;
-  own.sparse_stream_us = 4;
-  own.reduction_launch_us = 5;
-  own.cluster_ctas = 2;
-  const kernels::KernelLibrarySpec other = with_kernels_of("cublas-sm90-xmma", own);
-  EXPECT_EQ(other.tiles.size(), 7U);
-  EXPECT_EQ(other.launch_us, 3);
-  EXPECT_EQ(other.sparse_stream_us, 4);
-  EXPECT_EQ(other.reduction_launch_us, 5);
-  EXPECT_EQ(other.cluster_ctas, 2);
+TEST(KernelLibrary, IsFoundByItsName) {
+  EXPECT_EQ(load_kernel_library("cublas-sm90-xmma").tiles.size(), 7U);
   support::expect_input_error(
-      [&] { with_kernels_of("cublas-sm90-xma", own); },
+      [] { load_kernel_library("cublas-sm90-xma"); },
       {"--library: unknown library 'cublas-sm90-xma'", "'cublas-sm90-xmma'"});
 }
 
@@ -151,7 +141,7 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
 
 TEST(KernelLibrary, AnUnknownNameIsAnsweredWithTheNearest) {
   const std::string error = support::input_error_of([] {
-    load_kernel_library("cublas-a10", {"a.json", "/kernels/library"});
+    load_kernel_library("cublas-a10", io::JsonPlace{"a.json", "/kernels/library"});
   });
   EXPECT_NE(error.find("/kernels/library"), std::string::npos);
   EXPECT_NE(error.find("nearest valid: 'cublas-a40'"), std::string::npos);

@@ -129,7 +129,7 @@ TEST_F(CycleBudgetOfWarpgroups, SharedMemoryCountsOperandsThatNoWarpLoads) {
 
 TEST_F(CycleBudgetOfWarpgroups, WhatTheL2ReadsOnceForAClusterPassesThePortOfEachOfItsSms) {
   const kernels::GemmProblem problem{{4096, 4096, 4096}, 1, numerics::DataType::kF16, false};
-  gpu.kernels.cluster_ctas = 2;
+  gpu.launch.cluster_ctas = 2;
   const kernels::GemmKernel cluster = kernel_with({base::GemmShape{128, 256, 64}, {}, {}}, problem);
   ASSERT_TRUE(cluster.multicast());
   kernels::MemoryTraffic traffic;
@@ -137,7 +137,7 @@ TEST_F(CycleBudgetOfWarpgroups, WhatTheL2ReadsOnceForAClusterPassesThePortOfEach
   traffic.shared_memory_written = 512 * 1600;
   const double port = gpu.memory.sm_port_bytes_per_cycle;
   EXPECT_DOUBLE_EQ(budget(cluster, traffic).sm_port, 4 * 1600 / port);
-  gpu.kernels.cluster_ctas = 1;
+  gpu.launch.cluster_ctas = 1;
   EXPECT_DOUBLE_EQ(
       budget(kernel_with({base::GemmShape{128, 256, 64}, {}, {}}, problem), traffic).sm_port,
       4 * 1000 / port);

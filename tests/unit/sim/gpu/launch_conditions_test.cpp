@@ -79,9 +79,9 @@ TEST(LaunchConditions, ALaunchOfAGraphTakesAsManyCyclesAsOneOfAStreamAndLessTime
   const GemmRun eager = launched(kernels::LaunchMode::kEager);
   EXPECT_EQ(graph.cycles, stream.cycles);
   EXPECT_EQ(graph.cycles, eager.cycles);
-  EXPECT_GT(gpu.kernels.stream_us, 0);
-  EXPECT_DOUBLE_EQ(stream.launch_us - graph.launch_us, gpu.kernels.stream_us);
-  EXPECT_DOUBLE_EQ(eager.launch_us - stream.launch_us, gpu.kernels.stream_us);
+  EXPECT_GT(gpu.launch.stream_us, 0);
+  EXPECT_DOUBLE_EQ(stream.launch_us - graph.launch_us, gpu.launch.stream_us);
+  EXPECT_DOUBLE_EQ(eager.launch_us - stream.launch_us, gpu.launch.stream_us);
 }
 
 TEST(LaunchConditions, TheClockOfALaunchIsThatOfItsConditionsBeforeThatOfTheRun) {

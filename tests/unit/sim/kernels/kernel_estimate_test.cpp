@@ -301,15 +301,15 @@ TEST(KernelEstimate, OfAWarmL2IsDramWithoutWhatTheLaunchBeforeHasLeft) {
 }
 
 TEST(LaunchOverhead, OfAGraphIsThatOfTheGpuAndOfAStreamThatOfTheLibraryAsWell) {
-  KernelLibrarySpec library;
-  library.stream_us = 2;
-  library.sparse_stream_us = 5;
+  LaunchSpec spec;
+  spec.stream_us = 2;
+  spec.sparse_stream_us = 5;
   for (const bool sparse : {false, true}) {
     const KernelEstimate form = on(a100(), many_waves(sparse));
     const auto overhead_us = [&](LaunchMode mode) {
       GemmKernel kernel = many_waves(sparse);
       kernel.problem.conditions.launch = mode;
-      return launch_overhead_us(kernel, form, library);
+      return launch_overhead_us(kernel, form, spec);
     };
     const double of_stream = sparse ? 5 : 2;
     EXPECT_EQ(overhead_us(LaunchMode::kGraph), form.launch_us);

@@ -228,7 +228,7 @@ TEST(Clusters, TheL2ReadsTheLargerTileOnceForTheCtasThatHaveItInCommon) {
            {{100, 640, 256}, {128, 128, 64}, 2, 1, 3},  // one row of tiles: only A is common
            {{100, 100, 256}, {128, 128, 64}, 2, 1, 1},
        }) {
-    gpu.kernels.cluster_ctas = of.cluster;
+    gpu.launch.cluster_ctas = of.cluster;
     const GemmProblem problem{of.shape, 1, DataType::kF16, of.sparse};
     const GemmKernel kernel =
         choose_kernel(problem, {of.tile, {}, {}, {}}, gpu.kernel_target(), false);
@@ -255,7 +255,7 @@ TEST(Clusters, TheL2ReadsTheLargerTileOnceForTheCtasThatHaveItInCommon) {
 
 TEST(CtaGroups, CopyEachTileOfBOnceAndMayLieBeyondTheEdge) {
   gpu::GpuSpec gpu = config::load_architecture("b200").gpu;
-  gpu.kernels.cluster_ctas = 1;  // of which columns of tiles have A in common
+  gpu.launch.cluster_ctas = 1;  // of which columns of tiles have A in common
   for (const std::int64_t m : {100, 128, 129, 300, 512, 600, 1024}) {
     for (const bool sparse : {false, true}) {
       const base::GemmShape shape{m, 640, 256};

@@ -169,6 +169,21 @@ TEST(KernelPlan, TensorRtStoresBytesOfIntegers) {
   EXPECT_EQ(under_engine(network, kernels)[0].d_dtype, numerics::DataType::kS8);
   const EngineSpec eager = load_engine("pytorch");
   EXPECT_EQ(tensor_bits(kernels[0], {layer.gemms, layer.vectors, eager}), 32);
+  layer.gemms[kernels[0].gemms.front()].d_dtype = numerics::DataType::kF16;  // as recorded
+  EXPECT_EQ(tensor_bits(kernels[0], {layer.gemms, layer.vectors, eager}), 16);
+}
+
+TEST(KernelPlan, AKernelWithoutGemmIsBesideTheGemmBeforeIt) {
+  const Layer layer;
+  const EngineSpec eager = load_engine("pytorch");
+  const Network network{layer.gemms, layer.vectors, eager};
+  PlannedKernel kernel;
+  kernel.vectors = {0};
+  const std::size_t before = layer.vectors[0].after;
+  ASSERT_GT(before, 0U);
+  EXPECT_EQ(gemm_beside(kernel, network), &layer.gemms[before - 1]);
+  kernel.gemms = {1};
+  EXPECT_EQ(gemm_beside(kernel, network), &layer.gemms[1]);
 }
 
 TEST(KernelPlan, WeightsOfOtherKernelsPassBetweenLaunches) {

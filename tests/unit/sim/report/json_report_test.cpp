@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/report/figures.h"
 #include "sim/report/report.h"
 #include "tests/unit/sim/report/synthetic_result.h"
 
@@ -146,17 +147,27 @@ TEST(CsvReport, HasOneRowPerVariantAndQuotesNames) {
   EXPECT_FALSE(std::getline(lines, line));
 }
 
-TEST(VisitTotals, TellsTheNumbersThatTheJsonReportHas) {
-  const run::RunResult result = with_energy();
+TEST(TotalFigures, AreTheNumbersThatTheJsonReportHas) {
+  run::RunResult result = with_energy();
+  result.totals.dense->rest_us = 12;
+  result.totals.dense->rest_uj = 34;
   std::map<std::string, double> visited;
-  visit_totals(result.totals, [&](std::string_view variant, std::string_view group,
-                                  std::string_view key, std::variant<std::int64_t, double> number) {
-    std::string path;
-    for (const std::string_view part : {variant, group, key}) {
-      path += part.empty() ? "" : "/" + std::string(part);
+  const auto add = [&](const std::string& prefix, const auto& figure, const FigureValue& value) {
+    const std::string group = figure.group.empty() ? "" : "/" + figure.group;
+    if (const auto* const number = std::get_if<double>(&value)) {
+      visited[prefix + group + "/" + figure.key] = *number;
+    } else if (const auto* const whole = std::get_if<std::int64_t>(&value)) {
+      visited[prefix + group + "/" + figure.key] = static_cast<double>(*whole);
     }
-    visited[path] = std::visit([](auto value) { return static_cast<double>(value); }, number);
-  });
+  };
+  for (const bool sparse : {false, true}) {
+    visit_figures(total_figures(), sparse ? *result.totals.sparse : *result.totals.dense,
+                  [&](const auto& figure, const FigureValue& value) {
+                    add(sparse ? "/sparse" : "/dense", figure, value);
+                  });
+  }
+  visit_figures(total_comparison_figures(), result.totals,
+                [&](const auto& figure, const FigureValue& value) { add("", figure, value); });
   std::map<std::string, double> written;
   const auto flat = nlohmann::json::parse(json_report(result))["totals"].flatten();
   for (const auto& [path, value] : flat.items()) {
@@ -166,6 +177,7 @@ TEST(VisitTotals, TellsTheNumbersThatTheJsonReportHas) {
   }
   EXPECT_EQ(visited, written);
   EXPECT_EQ(visited.at("/sparse/energy_uj/multiply"), 750);
+  EXPECT_EQ(visited.at("/dense/rest/energy_uj"), 34);
 }
 
 TEST(JsonReport, HasEnergyAndPowerWhereTheyAreKnown) {
@@ -185,10 +197,10 @@ TEST(JsonReport, HasEnergyAndPowerWhereTheyAreKnown) {
 
 TEST(CsvReport, HasEnergyColumnsThatAreEmptyWhereItIsNotKnown) {
   const std::string with = csv_report(with_energy());
-  EXPECT_NE(with.find(",energy_uj,power_w,peak_power_w,pj_per_flop,performance_per_watt_ratio\r\n"),
+  EXPECT_NE(with.find(",energy_uj,power_w,peak_power_w,pj_per_flop,performance_per_watt_ratio,"),
             std::string::npos);
-  EXPECT_NE(with.find(",2000,200,250,0.8,2\r\n"), std::string::npos) << with;
-  EXPECT_NE(csv_report(synthetic_result()).find(",,,,,\r\n"), std::string::npos);
+  EXPECT_NE(with.find(",2000,200,250,0.8,2,true,"), std::string::npos) << with;
+  EXPECT_NE(csv_report(synthetic_result()).find(",,,,,true,"), std::string::npos);
 }
 
 TEST(CsvReport, HasTheFiguresOfTheJsonReport) {

@@ -24,10 +24,39 @@ TFLOP/s are effective: skipped zeros count. util = useful executed MACs, of the 
 operation, m x n x k         batch*cnt type variant       cycles      time us  TFLOP/s util % pad % speed-up check
 ffn.intermediate                  1x24 f16  dense         141000      100.000    193.3   61.9   3.1          ok
   4096 x 3072 x 768                         2:4            70500       50.000    386.5   61.9   3.1    2.00x FAIL
-    dense 128x128x32, 3 stages, mma.sync.m16n8k16; 2:4 128x128x32, 3 stages, mma.sp.sync.m16n8k32
+    operation: name ffn.intermediate, m 4096, n 3072, k 768, batch 1, count 24, dtype f16, prunable true, speedup 2
+    dense kernel: tile 128x128x32, warp_tile 64x64x32, instruction mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32,
+      stages 3, split_k 1, decomposition data-parallel, persistent false, cluster_ctas 1, output_tiles 0, ctas 192,
+      ctas_per_sm 2, occupancy_limit , shared_memory_carve_out_bytes 0, waves 1
+    dense: cycles 141000, time_us 100, launch_us 0, clock_mhz 1410, tflops 193.274, utilization 0.6193, padding 0.03125,
+      bound_by tensor
+    dense bytes: hbm 0, hbm_read 0, hbm_written 0, l2 0, l2_hit_ratio 1, smem 0
+    dense busy_cycles: tensor 0, operand_fetch 0, smem 0, sm_port 0, l2 0, hbm 0, reduction 0
+    dense sampling: sms_simulated 1, extrapolated true, cycles_simulated 1234
+    dense check: mode eigen, elements 3072, worst_error 1.5e-05, bound 0.00025, worst_ratio 0.125, mismatches 0,
+      undecided 0
+    2:4 kernel: tile 128x128x32, warp_tile 64x64x32, instruction mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32,
+      stages 3, split_k 1, decomposition data-parallel, persistent false, cluster_ctas 1, output_tiles 0, ctas 192,
+      ctas_per_sm 2, occupancy_limit , shared_memory_carve_out_bytes 0, waves 1
+    2:4: cycles 70500, time_us 50, launch_us 0, clock_mhz 1410, tflops 386.547, utilization 0.6193, padding 0.03125,
+      bound_by tensor
+    2:4 bytes: hbm 0, hbm_read 0, hbm_written 0, l2 0, l2_hit_ratio 1, smem 0
+    2:4 busy_cycles: tensor 0, operand_fetch 0, smem 0, sm_port 0, l2 0, hbm 0, reduction 0
+    2:4 sampling: sms_simulated 1, extrapolated true, cycles_simulated 1234
+    2:4 check: mode eigen, elements 3072, worst_error 0.5, bound 0.00025, worst_ratio 2000, mismatches 2, undecided 0
+    2:4 check.first_violation: batch 0, row 3, col 17, got 0x3f800000, expected 0x3f000000
 attention scores, "softmax..    128x24 f16  dense         141000      100.000    193.3   61.9   3.1          -
   384 x 384 x 64                            2:4                -            -        -      -     -
-    dense 128x128x32, 3 stages, mma.sync.m16n8k16
+    operation: name attention scores, "softmax" input of every head, m 384, n 384, k 64, batch 128, count 24, dtype f16,
+      prunable false
+    dense kernel: tile 128x128x32, warp_tile 64x64x32, instruction mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32,
+      stages 3, split_k 1, decomposition data-parallel, persistent false, cluster_ctas 1, output_tiles 0, ctas 192,
+      ctas_per_sm 2, occupancy_limit , shared_memory_carve_out_bytes 0, waves 1
+    dense: cycles 141000, time_us 100, launch_us 0, clock_mhz 1410, tflops 193.274, utilization 0.6193, padding 0.03125,
+      bound_by tensor
+    dense bytes: hbm 0, hbm_read 0, hbm_written 0, l2 0, l2_hit_ratio 1, smem 0
+    dense busy_cycles: tensor 0, operand_fetch 0, smem 0, sm_port 0, l2 0, hbm 0, reduction 0
+    dense sampling: sms_simulated 1, extrapolated true, cycles_simulated 1234
 total, GEMMs only                           dense                    4800.000    190.5
                                             sparse                   3600.000    254.0                 1.33x FAIL
 Operations without a sparse variant enter the sparse total with their dense time.

@@ -128,4 +128,32 @@ inline run::RunResult with_energy() {
   return result;
 }
 
+/// One operation that has every figure, each of its numbers another one where that is possible.
+inline run::RunResult whole_result() {
+  run::RunResult result = result_with_energy();
+  result.operations.resize(1);
+  run::OperationResult& op = result.operations[0];
+  op.measured_us = 77.25;
+  run::VariantResult& sparse = *op.sparse;
+  sparse.explanation.stalls.emplace();
+  for (std::size_t i = 0; i < sm::kStallReasons; ++i) {
+    sparse.explanation.stalls->of[i] = 0.01 * static_cast<double>(i + 1);
+  }
+  sparse.traffic.activity.emplace();
+  double uj = 1;
+  for (auto& [part, energy] : sparse.energy->parts_uj) {
+    energy = uj += 0.25;
+  }
+  for (const energy::EventInfo& row : energy::kEvents) {
+    sparse.energy->counts->add(row.event, 1000, 0.5);
+  }
+  op.dense = sparse;
+  op.dense->timing.time_us = 100;
+  result.totals.dense->energy = sparse.energy;
+  result.totals.dense->rest_us = 12;
+  result.totals.dense->rest_uj = 34;
+  result.explained = true;
+  return result;
+}
+
 }  // namespace sptc::report

@@ -43,7 +43,7 @@ TEST(OptionTable, EveryOptionTakesEveryWordThatItLists) {
       ++words;
     }
   }
-  EXPECT_EQ(words, 39u);
+  EXPECT_EQ(words, 41u);
   EXPECT_EQ(simulation_option("dtype").type,
             fmt::format("{}", fmt::join(workload::kernel_operand_types(), "|")));
 }

@@ -62,6 +62,26 @@ TEST_F(Simulate, LimitsTheClockUnlessItIsToldOtherwise) {
   EXPECT_EQ(simulated().operations[0].dense->timing.clock_mhz, 765);
 }
 
+// A library was written for a GPU that exists, and its choice would hide what another one can do.
+TEST_F(Simulate, SearchesTheKernelsOfDesignsOfOnesOwn) {
+  const auto searches = [&](const config::Architecture& design) {
+    return simulate(workload, design, options).operations[0].dense->kernel.searched;
+  };
+  config::VariedArchitecture varied(a100);
+  const std::vector<std::pair<std::string, double>> numbers{{"/sms", 216}};
+  const config::Architecture& twice = *varied.with(numbers, "what if");
+  EXPECT_FALSE(searches(a100));
+  EXPECT_TRUE(searches(twice));
+  EXPECT_FALSE(searches(config::load_architecture("a100-sxm4-80gb-mig-3g.40gb")));
+  options.kernels = KernelsFrom::kLibrary;
+  EXPECT_FALSE(searches(twice));
+  options.kernels = KernelsFrom::kSearch;
+  EXPECT_TRUE(searches(a100));
+  options.kernels.reset();
+  options.library = "cublas-sm80";
+  EXPECT_FALSE(searches(twice));
+}
+
 TEST_F(Simulate, TellsItsProgressByOperation) {
   std::vector<std::string> told;
   hooks.progress = [&](std::size_t done, std::size_t total, const std::string& next) {

@@ -76,8 +76,8 @@ TEST(WhatIf, NamesTheLaunchWhereThatTakesMostOfTheTimeAndLatencyWithoutIt) {
   gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
   const kernels::GemmProblem problem{{64, 64, 64}, 1, DataType::kF16, false};
   for (const double launch_us : {10, 0}) {
-    gpu.kernels.launch_us = launch_us;
-    gpu.kernels.stream_us = 0;
+    gpu.launch.launch_us = launch_us;
+    gpu.launch.stream_us = 0;
     const gpu::GemmRun run = gpu::analytic_gemm(problem, {}, gpu, {});
     EXPECT_EQ(what_if(problem, run.kernel, run.clock_mhz, gpu).bound_by(),
               launch_us > 0 ? Resource::kLaunch : Resource::kLatency);
@@ -86,9 +86,9 @@ TEST(WhatIf, NamesTheLaunchWhereThatTakesMostOfTheTimeAndLatencyWithoutIt) {
 
 TEST(WhatIf, HalfTheTimeOfALaunchIsHalfOfWhatTheStreamAddsToo) {
   gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
-  gpu.kernels.launch_us = gpu.kernels.reduction_launch_us = 0;
-  gpu.kernels.stream_us = 8;
-  gpu.kernels.sparse_stream_us = 16;
+  gpu.launch.launch_us = gpu.launch.reduction_launch_us = 0;
+  gpu.launch.stream_us = 8;
+  gpu.launch.sparse_stream_us = 16;
   for (const bool sparse : {false, true}) {
     const kernels::GemmProblem problem{{64, 64, 64}, 1, DataType::kF16, sparse};
     const gpu::GemmRun run = gpu::analytic_gemm(problem, {}, gpu, {});

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/comparison/comparison.h"
 #include "sim/report/fitted_name.h"
 #include "sim/report/scaled.h"
 #include "sim/report/wrapped.h"
 #include "sim/run/what_if.h"
+#include "sim/side_by_side/comparison.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-namespace sptc::comparison {
+namespace sptc::side_by_side {
 namespace {
 
 constexpr std::size_t kWidth = 100;
@@ -97,4 +97,4 @@ std::string comparison_text(const BoardComparison& comparison) {
   return out + "GEMMs only; 'run' says more of each point.\n";
 }
 
-}  // namespace sptc::comparison
+}  // namespace sptc::side_by_side

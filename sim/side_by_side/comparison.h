@@ -3,15 +3,17 @@
 
 #include "sim/config/architecture.h"
 #include "sim/run/simulation_options.h"
+#include "sim/workload/dim_lists.h"
 #include "sim/workload/workload.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace sptc::comparison {
+namespace sptc::side_by_side {
 
 /// Dense and sparse figures of a launch or of a network. What is not known is 0 or, of a bound, -1.
 struct ComparedFigures {
@@ -48,6 +50,10 @@ struct ComparedWorkload {
   workload::Workload workload;
 };
 
+/// `file`, a workload or a recording, with each combination of `dims`. Throws InputError.
+std::vector<ComparedWorkload> compared_workloads(const std::filesystem::path& file,
+                                                 const workload::DimLists& dims);
+
 /// Simulates each of `workloads` on each of `boards`, `jobs` at a time, each in a process of its
 /// own. `progress` is called before each point: points begun, of how many. Throws InputError where
 /// the workloads differ in their operations, and where no point can be simulated.
@@ -66,4 +72,4 @@ std::string comparison_csv(const BoardComparison& comparison);
 /// One page that needs no network; `command` repeats it.
 std::string comparison_page(const BoardComparison& comparison, const std::string& command);
 
-}  // namespace sptc::comparison
+}  // namespace sptc::side_by_side

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/comparison/comparison.h"
 #include "sim/io/csv.h"
 #include "sim/report/html_page.h"
 #include "sim/report/version.h"
 #include "sim/run/what_if.h"
+#include "sim/side_by_side/comparison.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <string_view>
 
-namespace sptc::comparison {
-/// sim/comparison/compare.html.
+namespace sptc::side_by_side {
+/// sim/side_by_side/compare.html.
 std::string_view compare_html();
-}  // namespace sptc::comparison
+}  // namespace sptc::side_by_side
 
-namespace sptc::comparison {
+namespace sptc::side_by_side {
 
 namespace {
 
@@ -120,4 +120,4 @@ std::string comparison_page(const BoardComparison& comparison, const std::string
                            json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-}  // namespace sptc::comparison
+}  // namespace sptc::side_by_side

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/comparison/comparison.h"
+#include "sim/side_by_side/comparison.h"
 
 #include "models/base/error.h"
 #include "sim/report/fitted_name.h"
+#include "sim/run/run_options.h"
 #include "sim/run/separate_process.h"
 #include "sim/run/simulate.h"
+#include "sim/workload/recording.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +14,7 @@
 #include <deque>
 #include <utility>
 
-namespace sptc::comparison {
+namespace sptc::side_by_side {
 namespace {
 
 int bound_index(const std::optional<run::VariantResult>& variant) {
@@ -79,6 +81,17 @@ void require_same_operations(const std::vector<ComparedWorkload>& workloads) {
   }
 }
 
+/// "batch=8, seq=384" of the dimensions that have several values.
+std::string words_of(const workload::NamedDims& dims, const workload::DimLists& lists) {
+  std::string words;
+  for (const auto& [name, values] : lists) {
+    if (values.size() > 1) {
+      words += fmt::format("{}{}={}", words.empty() ? "" : ", ", name, dims.at(name));
+    }
+  }
+  return words;
+}
+
 void finish(ComparedPoint& point, bool wants_sparse, run::SeparateProcess process) {
   try {
     std::vector<ComparedFigures> rows = run::rows_of<ComparedFigures>(process.result());
@@ -105,11 +118,30 @@ std::optional<double> ComparedFigures::per_watt() const {
   return dense_uj > 0 && sparse_uj > 0 ? std::optional(dense_uj / sparse_uj) : std::nullopt;
 }
 
+std::vector<ComparedWorkload> compared_workloads(const std::filesystem::path& file,
+                                                 const workload::DimLists& dims) {
+  const std::vector<workload::NamedDims> all = workload::combinations(dims);
+  std::vector<workload::Recording> recordings = workload::read_recordings(file, dims, {});
+  base::ensure(all.size() == recordings.size(), "compare: a combination of dimensions is missing");
+  std::vector<ComparedWorkload> workloads;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    workloads.push_back({words_of(all[i], dims), std::move(recordings[i].workload)});
+  }
+  return workloads;
+}
+
 BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
                         const std::vector<config::Architecture>& boards,
-                        const run::SimulationOptions& options, int jobs,
+                        const run::SimulationOptions& asked, int jobs,
                         const std::function<void(std::size_t, std::size_t)>& progress) {
   base::ensure(!workloads.empty() && !boards.empty() && jobs > 0, "compare: nothing to compare");
+  run::SimulationOptions options = asked;
+  const auto searches = [&](const config::Architecture& board) {
+    return run::searches_kernels(asked, board);
+  };
+  if (std::any_of(boards.begin(), boards.end(), searches)) {
+    options.kernels = run::KernelsFrom::kSearch;  // all boards by the same rule
+  }
   require_same_operations(workloads);
   BoardComparison comparison;
   comparison.workload = workloads.front().workload.name;
@@ -172,4 +204,4 @@ std::string comparison_verdict(const BoardComparison& comparison) {
                                      words(*least), name);
 }
 
-}  // namespace sptc::comparison
+}  // namespace sptc::side_by_side

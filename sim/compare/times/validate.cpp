@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/compare/times/validate.h"
+
+#include "models/base/error.h"
+#include "sim/compare/times/launch_simulation.h"
+#include "sim/compare/times/recorded_measurements.h"
+#include "sim/config/architecture.h"
+#include "sim/io/text_file.h"
+#include "sim/run/run_options.h"
+#include "sim/workload/workload_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+namespace sptc::compare::times {
+namespace {
+
+// So many launches on all SMs are a matter of minutes.
+constexpr std::size_t kMostRowsOnAllSms = 50;
+
+/// What the figures rest on beside the rows themselves.
+std::vector<std::string> notes_on(const std::vector<Measurement>& measured,
+                                  const std::vector<std::string>& ignored,
+                                  const config::Architecture& architecture,
+                                  const run::RunOptions& options) {
+  std::vector<std::string> notes;
+  if (!options.power_note.empty()) {
+    notes.push_back(options.power_note);
+  }
+  if (!options.power) {
+    notes.push_back(fmt::format("'{}' has no energies, so that no power limit lowers its clock, {}",
+                                architecture.gpu.name, options.clock_policy.name()));
+    const auto watts = std::count_if(measured.begin(), measured.end(), [](const Measurement& row) {
+      return row.power_w || row.launch.power_limit_w;
+    });
+    if (watts > 0) {
+      notes.push_back(fmt::format("watts of {} rows are compared with nothing", watts));
+    }
+  }
+  if (!ignored.empty()) {
+    notes.push_back(fmt::format("columns that are not read: {}", fmt::join(ignored, ", ")));
+  }
+  return notes;
+}
+
+/// The recording that `file` is; nothing where it is a CSV of measured times.
+std::optional<workload::Recording> recording_of(const std::string& file) {
+  workload::InputStream input{std::filesystem::path(file)};
+  return workload::is_recording(input) ? std::optional(workload::read_recording(input))
+                                       : std::nullopt;
+}
+
+std::string board_of(const ValidationJob& job,
+                     const std::optional<workload::Recording>& recording) {
+  if (!job.arch.empty()) {
+    return job.arch;
+  }
+  return recording && !recording->account.arch.empty() ? recording->account.arch
+                                                       : std::string(kUsualBoard);
+}
+
+}  // namespace
+
+MeasurementDefaults parse_defaults(const std::string& dtype, const std::string& variants,
+                                   const std::string& data, const run::SimulationOptions& options) {
+  if (options.fidelity == run::Fidelity::kDatapath) {
+    throw base::InputError("--fidelity: measured times are compared with timing or analytic");
+  }
+  MeasurementDefaults defaults;
+  const auto type = workload::parse_operand_type(dtype);
+  if (!type) {
+    throw base::InputError("--dtype: " + workload::unknown_operand_type(dtype));
+  }
+  const run::Variants which = run::parse_variants(variants);
+  if (which == run::Variants::kBoth) {
+    throw base::InputError("--variants: a measured time is that of a dense or of a sparse launch");
+  }
+  defaults.sparse = which == run::Variants::kSparse;
+  defaults.launch.dtype = *type;
+  defaults.launch.operands = workload::parse_data_kind(data);
+  defaults.launch.conditions = options.conditions;
+  defaults.launch.d_dtype = options.d_dtype;
+  return defaults;
+}
+
+ValidatedFile validate(const ValidationJob& job) {
+  const std::optional<workload::Recording> recording = recording_of(job.file);
+  if (recording && job.on_recording) {
+    job.on_recording(*recording);
+  }
+  const config::Architecture architecture =
+      run::with_asked(config::load_architecture(board_of(job, recording)), job.options);
+  run::EnergyFiles files;
+  run::RunOptions options = run::resolved(job.options, architecture, files);
+  MeasurementDefaults defaults = job.defaults;
+  defaults.launch.repetition = options.repetition;
+  if (options.power) {
+    defaults.launch.power_limit_w = options.power->power_limit_w;
+  }
+  const std::string file = io::printable(job.file);
+  std::vector<std::string> ignored, left_out;
+  const std::vector<Measurement> measured =
+      recording ? recorded_measurements(recording->workload, file, defaults, left_out)
+                : read_measurements(job.file, defaults, &ignored);
+  const bool events = options.fidelity == run::Fidelity::kTiming;
+  if (events && !options.sms && measured.size() <= kMostRowsOnAllSms) {
+    options.sms = sampling::SimulatedSms::kAll;
+  }
+  const std::vector<Prediction> launches =
+      simulate_launches(measured, file, architecture, options, job.jobs, job.progress);
+  ValidatedFile result;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    result.rows.push_back({measured[i], launches[i]});
+  }
+  std::vector<std::string> notes = notes_on(measured, ignored, architecture, options);
+  notes.insert(notes.end(), left_out.begin(), left_out.end());
+  result.validation = validation_of(
+      {architecture.gpu.name, file, std::string(run::name(options.fidelity)),
+       events ? std::string(run::name(options.simulated_sms())) : "",
+       options.clock_limited ? "limited" : options.clock_policy.name(), defaults, std::move(notes)},
+      result.rows);
+  return result;
+}
+
+}  // namespace sptc::compare::times

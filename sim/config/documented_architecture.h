@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/config/architecture.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace sptc::config {
+
+/// An architecture, and the completed document that it was read from, with its fitted design.
+struct DocumentedArchitecture {
+  Architecture value;
+  nlohmann::json document;
+};
+
+/// load_architecture() and load_architecture_document() at once.
+DocumentedArchitecture load_documented_architecture(const std::string& name_or_path);
+
+}  // namespace sptc::config

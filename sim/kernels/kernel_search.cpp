@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kernels/kernel_search.h"
+
+#include "models/base/error.h"
+#include "sim/kernels/issue_stretch.h"
+#include "sim/kernels/kernel_candidates.h"
+#include "sim/kernels/kernel_choice.h"
+#include "sim/kernels/kernel_estimate.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace sptc::kernels {
+namespace {
+
+// Sides of tiles: what CUTLASS's generators make, and beyond.
+constexpr std::array kCtaSides{32, 64, 128, 256};
+constexpr std::array kWarpSides{32, 64};
+constexpr std::array kAsynchronousColumns{16, 32, 64, 96, 128, 160, 192, 256};
+constexpr int kMostWarps = 16;
+// What fits up to four, and others.
+constexpr std::array<std::optional<int>, 5> kStages{std::nullopt, 2, 3, 4, 6};
+constexpr std::array kClusters{1, 2, 4};
+constexpr std::array kSwizzles{1, 2, 4, 8, 16};
+constexpr int kMostSlices = 16;
+constexpr int kWarpsOfGroup = mma::kWarpsPerWarpgroup;
+
+void add_registers_tiles(std::vector<TileShape>& tiles) {
+  for (const int m : kCtaSides) {
+    for (const int n : kCtaSides) {
+      for (const int warp_m : kWarpSides) {
+        for (const int warp_n : kWarpSides) {
+          const int warps = m / warp_m * (n / warp_n);
+          if (warp_m <= m && warp_n <= n && warps <= kMostWarps) {
+            tiles.push_back({m, n, warp_m, warp_n});
+          }
+        }
+      }
+    }
+  }
+}
+
+void add_asynchronous_tiles(mma::MmaFamily family, std::vector<TileShape>& tiles) {
+  const int rows = asynchronous_rows(family);
+  const bool in_tensor_memory = family == mma::MmaFamily::kTcgen05;
+  for (const int instructions : {1, 2}) {
+    for (const int n : kAsynchronousColumns) {
+      TileShape tile{rows, n, rows / kWarpsOfGroup, n, family};
+      (in_tensor_memory ? tile.cta_group : tile.cta_m) *= instructions;
+      tiles.push_back(tile);
+    }
+  }
+}
+
+/// The library of `target` with every tile in the place of its own.
+KernelLibrarySpec everything(const KernelTarget& target) {
+  KernelLibrarySpec library = target.library;
+  std::vector<TileShape> tiles;
+  add_registers_tiles(tiles);
+  for (const mma::MmaFamily family : {mma::MmaFamily::kWgmma, mma::MmaFamily::kTcgen05}) {
+    if (target.sm.has(family)) {
+      add_asynchronous_tiles(family, tiles);
+    }
+  }
+  for (const std::vector<TileShape>* const known : {&library.tiles, &library.sparse_tiles}) {
+    for (const TileShape& tile : *known) {
+      if (std::find(tiles.begin(), tiles.end(), tile) == tiles.end()) {
+        tiles.push_back(tile);
+      }
+    }
+  }
+  library.tiles = std::move(tiles);
+  library.sparse_tiles.clear();
+  return library;
+}
+
+/// CTAs of a cluster: of tcgen05.mma by a pair of SMs, and of mma.sync, one number.
+std::vector<int> clusters_of(const GemmKernel& kernel) {
+  const bool free = kernel.persistent() && kernel.cta_group == 1;
+  return free ? std::vector<int>(kClusters.begin(), kClusters.end())
+              : std::vector{kernel.cluster_ctas};
+}
+
+struct Weighed {
+  GemmKernel kernel;
+  double us = 0;  ///< in closed form
+};
+
+bool faster(const Weighed& left, const Weighed& right) {
+  return left.us < right.us;
+}
+
+/// With as many CTAs side by side as an SM holds, or fewer: more shared memory than it needs keeps
+/// others away. Three and two may take less time than four and one.
+void add_residences(const GemmKernel& kernel, const KernelTarget& target,
+                    std::vector<Weighed>& result) {
+  GemmKernel with_fewer = kernel;
+  const int least = kernel.tensor_memory() ? kernel.ctas_per_sm : 1;
+  for (; with_fewer.ctas_per_sm >= least; --with_fewer.ctas_per_sm) {
+    result.push_back({with_fewer, estimate(with_fewer, target).time_us(1)});
+    with_fewer.occupancy_limit = "choice";
+  }
+}
+
+/// Every kernel, with the time that it takes at the least: without the bytes that are counted.
+std::vector<Weighed> weighed_kernels(const GemmProblem& problem, const KernelOverrides& overrides,
+                                     const KernelTarget& target, bool values, std::string& reason) {
+  std::vector<Weighed> result;
+  for (const std::optional<int>& stages : kStages) {
+    KernelOverrides with_stages = overrides;
+    with_stages.stages = overrides.stages ? overrides.stages : stages;
+    for (GemmKernel& kernel : fitting_kernels(problem, with_stages, target, values, reason)) {
+      for (const int slices : slices_of_k(kernel, overrides, kMostSlices, values)) {
+        kernel.cut_k(slices);
+        for (const int cluster : clusters_of(kernel)) {
+          kernel.cluster_ctas = cluster;
+          add_residences(kernel, target, result);
+        }
+      }
+    }
+    if (overrides.stages) {
+      break;
+    }
+  }
+  return result;
+}
+
+/// In the order of tiles in which it takes least.
+Weighed in_best_order(const Weighed& weighed, const KernelTarget& target) {
+  Weighed best{weighed.kernel, closed_form_us(weighed.kernel, target)};
+  for (const int swizzle : kSwizzles) {
+    if (best.us <= weighed.us) {
+      break;
+    }
+    GemmKernel other = weighed.kernel;
+    other.swizzle = swizzle;
+    const double us = closed_form_us(other, target);
+    if (us < best.us) {
+      best = {std::move(other), us};
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<GemmKernel> search_kernels(const GemmProblem& problem, const KernelOverrides& overrides,
+                                       const KernelTarget& target, bool values, int most) {
+  const KernelLibrarySpec library = everything(target);
+  KernelTarget searched{target.sm,
+                        target.memory,
+                        library,
+                        target.launch,
+                        target.sms,
+                        target.boost_clock_mhz,
+                        target.instruction_set,
+                        target.numerics,
+                        target.counted_dram_us};
+  std::string reason;
+  std::vector<Weighed> kernels = weighed_kernels(problem, overrides, searched, values, reason);
+  if (kernels.empty()) {
+    throw base::InputError("no GEMM kernel for " + std::string(numerics::name(problem.dtype)) +
+                           " fits this SM: the last one " + reason);
+  }
+  std::sort(kernels.begin(), kernels.end(), faster);
+  std::vector<Weighed> fastest;
+  for (const Weighed& kernel : kernels) {
+    const bool full = fastest.size() == static_cast<std::size_t>(most);
+    if (full && kernel.us >= fastest.back().us) {
+      break;  // the others take longer even without the bytes that are counted
+    }
+    const Weighed ordered = in_best_order(kernel, searched);
+    if (full && ordered.us >= fastest.back().us) {
+      continue;
+    }
+    if (full) {
+      fastest.pop_back();
+    }
+    fastest.insert(std::upper_bound(fastest.begin(), fastest.end(), ordered, faster), ordered);
+  }
+  std::vector<GemmKernel> result;
+  for (Weighed& kernel : fastest) {
+    kernel.kernel.searched = true;
+    result.push_back(std::move(kernel.kernel));
+  }
+  return result;
+}
+
+GemmKernel found_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
+                        const KernelTarget& target) {
+  const base::GemmShape& cta = *overrides.cta_tile;
+  const base::GemmShape& warp = overrides.warp_tile;
+  const TileShape tile{static_cast<int>(cta.m),
+                       static_cast<int>(cta.n),
+                       static_cast<int>(warp.m),
+                       static_cast<int>(warp.n),
+                       overrides.family.value_or(mma::MmaFamily::kMma),
+                       overrides.cta_group.value_or(1)};
+  std::string reason;
+  std::optional<GemmKernel> kernel = fitted_kernel(problem, tile, overrides, target, reason);
+  if (!kernel) {
+    throw base::InputError("the kernel that was found " + reason);
+  }
+  kernel->ctas_per_sm = std::min(kernel->ctas_per_sm, overrides.ctas_per_sm);
+  kernel->cluster_ctas = overrides.cluster_ctas;
+  kernel->swizzle = overrides.swizzle;
+  kernel->decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
+  kernel->cut_k(overrides.split_k.value_or(1));
+  kernel->issue_stretch = issue_stretch(*kernel, target.sm.tensor_core, target.numerics);
+  kernel->searched = true;
+  return *kernel;
+}
+
+}  // namespace sptc::kernels

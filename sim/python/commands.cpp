@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Commands of the program whose result is the JSON that they print.
+#include "sim/compare/times/validate.h"
+#include "sim/compare/vectors/verify.h"
+#include "sim/config/architecture.h"
+#include "sim/config/energy.h"
+#include "sim/microbench/microbench_rows.h"
+#include "sim/python/bindings.h"
+#include "sim/report/version.h"
+#include "sim/run/option_table.h"
+#include "sim/run/run_options.h"
+#include "sim/run/worker.h"
+#include "sim/show/show_instruction.h"
+#include "sim/side_by_side/comparison.h"
+#include "sim/workload/recording.h"
+#include "sim/workload/workload_text_writer.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace sptc::python {
+namespace {
+
+using NamedLists = std::map<std::string, std::vector<std::int64_t>>;
+
+/// Ctrl-C, seen while a worker process simulates.
+void raise_signals() {
+  const nb::gil_scoped_acquire locked;
+  if (PyErr_CheckSignals() != 0) {
+    throw nb::python_error();
+  }
+}
+
+/// What `work` returns in a process of its own, where SystemC elaborates for the first time.
+std::string in_worker(const std::function<std::string(const run::Progress&)>& work,
+                      const nb::object& callback) {
+  run::Progress progress;
+  if (!callback.is_none()) {
+    progress = [&callback](std::size_t done, std::size_t total, const std::string& next) {
+      const nb::gil_scoped_acquire locked;
+      callback(done, total, next);
+    };
+  }
+  const nb::gil_scoped_release unlocked;
+  return run::run_in_worker(work, progress, raise_signals);
+}
+
+run::SimulationOptions options_of(const nb::dict& given) {
+  run::SimulationOptions options;
+  for (const auto& [name, value] : given) {
+    run::set_option(options, nb::cast<std::string>(name), nb::cast<std::string>(value));
+  }
+  run::require_consistent(options);
+  return options;
+}
+
+std::string show(const std::string& instruction, const std::string& arch, int row, int col,
+                 int selector, const std::string& data, std::uint64_t seed) {
+  return in_worker(
+      [&](const run::Progress&) {
+        return show::element_json(show::show_instruction(instruction, arch,
+                                                         [&](const mma::MmaInstruction& which) {
+                                                           return show::generated_operands(
+                                                               which, data, seed);
+                                                         },
+                                                         {row, col, selector}));
+      },
+      nb::none());
+}
+
+std::string compare(const std::string& file, const std::vector<config::Architecture>& boards,
+                    const NamedLists& dims, const nb::dict& given, int jobs,
+                    const nb::object& progress) {
+  const run::SimulationOptions options = options_of(given);
+  const workload::DimLists lists(dims.begin(), dims.end());
+  return in_worker(
+      [&](const run::Progress& report) {
+        return side_by_side::comparison_json(side_by_side::compare(
+            side_by_side::compared_workloads(file, lists), boards, options, jobs,
+            [&](std::size_t begun, std::size_t total) {
+              report(begun, total,
+                     begun < total ? boards[begun % boards.size()].gpu.name : std::string());
+            }));
+      },
+      progress);
+}
+
+std::string validate(const std::string& file, const std::string& arch, const std::string& dtype,
+                     bool sparse, const std::string& data, const nb::dict& given, int jobs,
+                     const nb::object& progress) {
+  compare::times::ValidationJob job;
+  job.file = file;
+  job.arch = arch;
+  job.options = options_of(given);
+  job.defaults =
+      compare::times::parse_defaults(dtype, sparse ? "sparse" : "dense", data, job.options);
+  job.jobs = jobs;
+  return in_worker(
+      [&](const run::Progress& report) {
+        job.progress = [&](std::size_t done, std::size_t total) { report(done, total, ""); };
+        return compare::times::validation_json(compare::times::validate(job).validation);
+      },
+      progress);
+}
+
+/// The workload's JSON, and what was taken of it.
+std::pair<std::string, std::string> load_workload(const std::string& file,
+                                                  const workload::NamedDims& dims,
+                                                  const NamedLists& inputs,
+                                                  const std::string& convention, bool tf32,
+                                                  bool strict) {
+  const nb::gil_scoped_release unlocked;
+  workload::ImportOptions options;
+  options.dims = dims;
+  options.inputs = inputs;
+  options.tf32 = tf32;
+  options.convention = workload::parse_convention(convention);
+  const workload::Recording recording = workload::read_recording(file, options);
+  if (strict) {
+    workload::require_all_taken(recording);
+  }
+  return {workload::workload_json(recording), workload::account_text(recording)};
+}
+
+std::string verify(const std::string& directory, const std::string& profile) {
+  const nb::gil_scoped_release unlocked;
+  return compare::vectors::verify_json(
+      compare::vectors::verify(directory, mma::parse_profile(profile)));
+}
+
+std::string microbench(const config::Architecture& architecture, const std::string& instruction,
+                       std::optional<int> warps, std::optional<int> ilp) {
+  return in_worker(
+      [&](const run::Progress&) {
+        return microbench::rows_json(
+            architecture.gpu,
+            microbench::run_cases(architecture.gpu, microbench::asked_cases(
+                                                        architecture.gpu, instruction, warps, ilp)),
+            report::program_version());
+      },
+      nb::none());
+}
+
+nb::list energy(const std::string& name) {
+  nb::list rows;
+  for (const config::EnergyParameter& parameter : config::load_energy(name).parameters) {
+    nb::dict row;
+    row["pointer"] = parameter.pointer;
+    row["value"] = parameter.value;
+    row["low"] = parameter.low;
+    row["high"] = parameter.high;
+    row["node_nm"] = parameter.node_nm;
+    row["scale"] = parameter.scale;
+    row["evidence"] = parameter.evidence;
+    row["source"] = parameter.source;
+    rows.append(row);
+  }
+  return rows;
+}
+
+}  // namespace
+
+void bind_commands(nb::module_& module) {
+  module.attr("MOST_WARPS") = microbench::kMaxWarps;
+  module.attr("MOST_ILP") = microbench::kMaxIlp;
+  module.def("show", show);
+  module.def("compare", compare, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg().none());
+  module.def("validate", validate, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg(), nb::arg().none());
+  module.def("load_workload", load_workload);
+  module.def("verify", verify);
+  module.def("microbench", microbench, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());
+  module.def("energy", energy);
+  module.def("energy_names", config::energy_names);
+}
+
+}  // namespace sptc::python

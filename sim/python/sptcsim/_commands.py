@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the commands of the program do beside simulating: compare, validate, show, verify, microbench, import, energy."""
+import json
+import os
+import tempfile
+
+from . import _checks, _core
+from ._architecture import chosen
+from ._core import InputError
+from ._record import Record
+from ._simulation import _extent, _given
+
+_MOST_JOBS = 1024
+_MOST_MMA_EXTENT = 256
+
+
+def _path(what, value):
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
+    raise InputError(f"{what} is the path of a file, not {type(value).__name__}")
+
+
+def _jobs(jobs):
+    return _checks.integer("jobs", jobs, 1, _MOST_JOBS)
+
+
+def _record(text):
+    return Record(json.loads(text))
+
+
+def _names(what, value):
+    return [value] if isinstance(value, (str, os.PathLike)) or not hasattr(value, "__iter__") else list(value)
+
+
+def _lists(what, given):
+    """{"batch": 8, "seq": [128, 384]} with a list for every name."""
+    return {name: [_extent(name, value) for value in _names(what, values)] for name, values in (given or {}).items()}
+
+
+def compare(workload, archs=("A100", "H100"), *, dims=None, sparse=None, jobs=1, progress=None, **options):
+    """Simulates a workload on several GPUs and with several extents, side by side.
+
+    workload: the path of a workload or of a recording, or the JSON object of a workload as a dict.
+    archs: names of architectures(), files or Architecture objects.
+    dims: values of its dimensions, one or several of each: {"batch": [1, 8, 64]}.
+    sparse, options: those of gemm(). jobs: points that are simulated at once, each in a process of its own.
+    progress: called as progress(begun, total, board).
+    Returns a Record: workload, operations (names), points (board, dims, total, operations with times in us, energies in
+    uJ and powers in W). Raises InputError.
+    """
+    boards = [chosen(arch)._core for arch in _names("archs", archs)]
+    if not boards:
+        raise InputError("archs names no architecture")
+    if dims is not None and not hasattr(dims, "items"):
+        raise InputError(f"dims must be a dict of extents by their names, not {type(dims).__name__}")
+    arguments = boards, _lists("dims", dims), _given(sparse, options), _jobs(jobs), _checks.function("progress", progress)
+    if not isinstance(workload, (dict, Record)):
+        return _record(_core.compare(_path("a workload", workload), *arguments))
+    with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
+        path = os.path.join(directory, "workload.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(workload.to_dict() if isinstance(workload, Record) else workload, file)
+        return _record(_core.compare(path, *arguments))
+
+
+def validate(measurements, *, arch=None, dtype="f16", sparse=False, data="random", jobs=1, progress=None, **options):
+    """Simulates measured GEMMs and compares the times.
+
+    measurements: the path of a CSV with the columns m, n, k, time_us_median and more ('sptcsim validate --help'), or of a
+        recording with times.
+    arch: None takes the GPU that a recording names, else the A100.
+    dtype, sparse, data: of rows that do not say them: the type of the operands, whether A is 2:4, the operand values.
+    options: those of options() that the command has, for example fidelity="analytic", clock="boost", l2="warm".
+    progress: called as progress(done, total, "").
+    Returns a Record: count, mape_percent, bias_percent, bands, worst, ... Raises InputError.
+    """
+    board = "" if arch is None else _path("arch", arch)
+    return _record(_core.validate(_path("a file of measurements", measurements), board, _checks.word("dtype", dtype),
+                                  _checks.switch("sparse", sparse), _checks.word("data", data), _given(None, options),
+                                  _jobs(jobs), _checks.function("progress", progress)))
+
+
+def load_workload(file, *, dims=None, inputs=None, convention="weight-first", tf32=False, strict=False):
+    """Reads a workload, or what another program recorded: the command 'import'.
+
+    file: a workload (.json, .csv), a profile, a log or a model; recognised by content (traces/README.md).
+    dims: values of its dimensions, {"batch": 8}. inputs: extents of the inputs of an ONNX model, {"x": (1, 3, 224, 224)}.
+    convention: what m of a CSV counts: "weight-first" (features) or "tokens-first" (as PyTorch).
+    tf32: f32 GEMMs whose kernel is not recorded run as TF32. strict: a launch that is not taken is an error.
+    Returns a Record: workload (the JSON object that run() takes) and account (what was taken and what was not).
+    Raises InputError.
+    """
+    dims = {name: _extent(name, value) for name, value in (dims or {}).items()}
+    text, account = _core.load_workload(_path("a workload", file), dims, _lists("inputs", inputs),
+                                        _checks.word("convention", convention), _checks.switch("tf32", tf32),
+                                        _checks.switch("strict", strict))
+    return Record({"workload": json.loads(text), "account": account})
+
+
+def show(instruction, *, arch="A100", row=0, col=0, selector=0, data="random", seed=0):
+    """Takes one element of D of one matrix instruction apart: metadata, selected operands, sum, rounding.
+
+    instruction: a PTX name, whole or in part: "mma.sp.m16n8k32.f32.f16.f16.f32". arch: a board, whose cycles are in the
+    result, too, or a target ("sm_80", "ampere"). row, col: of D. selector: of mma.sp, 0 to 3: which lanes of a quad hold
+    the metadata. data, seed: operand values, "random", "integers", "zeros" or "relu".
+    Returns a Record with the keys of 'sptcsim show --format json'. Raises InputError.
+    """
+    return _record(_core.show(_checks.word("instruction", instruction), _path("arch", arch),
+                              _checks.integer("row", row, 0, _MOST_MMA_EXTENT),
+                              _checks.integer("col", col, 0, _MOST_MMA_EXTENT),
+                              _checks.integer("selector", selector, 0, 3), _checks.word("data", data),
+                              _checks.integer("seed", seed, 0, 2**64 - 1)))
+
+
+def verify(directory, *, profile="hardware"):
+    """Computes test vectors of matrix instructions and compares every bit.
+
+    directory: array sets, in any subdirectory. profile: "hardware" or "mma-sim": whose rounding rules count.
+    Returns a Record: sets with their elements and mismatches. Raises InputError.
+    """
+    return _record(_core.verify(_path("a directory", directory), _checks.word("profile", profile)))
+
+
+def microbench(arch="A100", instruction="", *, warps=None, ilp=None):
+    """Simulates latency and throughput of instructions on one SM.
+
+    instruction: a name as 'sptcsim microbench --help' explains; "" takes all rows that are published for the generation.
+    warps, ilp: warps on the SM, and chains of dependent instructions per warp; None takes those of the published rows.
+    Returns a Record: arch, rows with latency_cycles, fma_per_clk_per_sm, bytes_per_clk_per_sm. Raises InputError.
+    """
+    warps = None if warps is None else _checks.integer("warps", warps, 1, _core.MOST_WARPS)
+    ilp = None if ilp is None else _checks.integer("ilp", ilp, 1, _core.MOST_ILP)
+    return _record(_core.microbench(chosen(arch)._core, _checks.word("instruction", instruction), warps, ilp))
+
+
+def energies():
+    """Names of the boards whose energies are known."""
+    return _core.energy_names()
+
+
+def energy(name):
+    """Every number of an energy file: records with pointer, value, low, high, node_nm, scale, evidence, source.
+
+    name: one of energies(), or a file. `low` and `high` say where the truth may lie; `scale` carries `value` from the
+    process `node_nm` to that of the board. Raises InputError.
+    """
+    return [Record(row) for row in _core.energy(_path("an energy file", name))]

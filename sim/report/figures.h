@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What results consist of. Text, JSON, CSV, HTML and Python walk these lists, so that none of them
+// lacks a figure: a new one is a row of a list and nothing else.
+#pragma once
+
+#include "sim/run/run_result.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace sptc::report {
+
+using FigureValue = std::variant<std::int64_t, double, bool, std::string>;
+
+/// A figure of a `Result`.
+template <typename Result>
+struct Figure {
+  std::string group;         ///< key of the object that holds it, "kernel"; empty: of none
+  std::string key;           ///< in that object
+  std::string_view unit;     ///< "us", "uJ", "bytes"; empty: a ratio, a word or a number of things
+  std::string_view meaning;  ///< what a reader is told
+  std::function<std::optional<FigureValue>(const Result&)> value;  ///< absent where it is not known
+
+  /// "kernel.stages", "cycles".
+  std::string path() const { return group.empty() ? key : group + "." + key; }
+};
+template <typename Result>
+using Figures = std::vector<Figure<Result>>;
+
+/// Of a launch: kernel, time, traffic, energy.
+const Figures<run::VariantResult>& launch_figures();
+/// Of a launch whose user asks why: stalls, gains of twice a resource, events behind the energies.
+const Figures<run::VariantResult>& explanation_figures();
+/// Of the check of a launch's values.
+const Figures<run::VariantResult>& check_figures();
+/// Of an operation, whichever its weights.
+const Figures<run::OperationResult>& operation_figures();
+/// Of an operation, dense beside sparse.
+const Figures<run::OperationResult>& comparison_figures();
+/// Of an operation whose user asks why: sentences.
+const Figures<run::OperationResult>& sentence_figures();
+/// Sums over the network.
+const Figures<run::VariantTotals>& total_figures();
+/// The same, sparse against dense.
+const Figures<run::Totals>& total_comparison_figures();
+
+/// The lists that hold what a report says of a launch.
+std::vector<const Figures<run::VariantResult>*> variant_figures(bool explained);
+
+/// Calls `visit` with each of `figures` that `result` has, and its value.
+template <typename Result, typename Visit>
+void visit_figures(const Figures<Result>& figures, const Result& result, const Visit& visit) {
+  for (const Figure<Result>& figure : figures) {
+    if (const std::optional<FigureValue> value = figure.value(result)) {
+      visit(figure, *value);
+    }
+  }
+}
+
+/// With as many digits as tell it from its neighbours, or with `digits`.
+std::string figure_text(const FigureValue& value, std::optional<int> digits = std::nullopt);
+
+}  // namespace sptc::report

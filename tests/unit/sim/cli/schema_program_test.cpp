@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What each command prints with --format json follows its schema in configs/schema.
+#include "sim/io/text_file.h"
+#include "tests/support/json_schema.h"
+#include "tests/support/program_fixture.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <string>
+
+namespace {
+
+const std::string kSource = SPTC_SOURCE_DIR;
+const std::string kGolden = kSource + "/tests/golden/numerics/";
+
+class SchemaProgram : public sptc::support::ProgramFixture {
+ protected:
+  void expect_follows(const std::string& schema, const std::string& arguments) const {
+    const std::string file = kSource + "/configs/schema/" + schema + ".schema.json";
+    const sptc::support::JsonSchema expected(
+        nlohmann::json::parse(sptc::io::read_text_file(file, 1 << 20)));
+    const sptc::support::ProgramOutcome outcome = run(arguments);
+    ASSERT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
+    EXPECT_EQ(expected.fault(nlohmann::json::parse(outcome.out)), "") << arguments;
+  }
+};
+
+TEST_F(SchemaProgram, OfRunsKnowsWhatEachKindOfThemHas) {
+  const std::string json = " --format json --quiet";
+  const std::string bert =
+      "run " + kSource + "/traces/bert_base.json --fidelity analytic --check none";
+  expect_follows("result", "gemm 300 200 512 --explain" + json);
+  expect_follows("result", "gemm 256 256 256 --fidelity datapath --check exact" + json);
+  expect_follows("result", "gemm 256 256 256 --arch v100 --variants dense" + json);
+  expect_follows("result", bert + " --engine tensorrt --explain" + json);
+  expect_follows("result", bert + " --engine pytorch --variants dense" + json);
+  expect_follows("result", "run " + kSource + "/traces/pytorch_semistructured.json --check none" +
+                               " --fidelity analytic" + json);
+  expect_follows("result", "run " + kSource + "/traces/digits/mlp.json --fidelity datapath" + json);
+}
+
+TEST_F(SchemaProgram, OfWorkloadsHoldsForWhatImportWrites) {
+  std::ofstream(path("two.csv")) << "name,m,n,k\na,64,64,64\nb,128,64,64\n";
+  expect_follows("workload", "import " + path("two.csv"));
+}
+
+TEST_F(SchemaProgram, OfComparisonsKnowsBoardsWithoutSparseKernels) {
+  const std::string compare = "compare " + kSource +
+                              "/traces/bert_base.json --fidelity analytic --check none" +
+                              " --format json --quiet ";
+  expect_follows("comparison", compare + "--arch A100,V100 --dim batch=1,8");
+}
+
+TEST_F(SchemaProgram, OfValidationsKnowsFewAndManyRows) {
+  const std::string json = " --format json --quiet --fidelity analytic";
+  expect_follows("validation",
+                 "validate " + kSource + "/tests/fidelity/data/a100_dense_f16.csv" + json);
+  std::ofstream(path("pair.csv")) << "m,n,k,time_us_median,sparsity,power_w\n"
+                                     "4096,4096,4096,600,dense,300\n4096,4096,4096,400,2:4,280\n";
+  expect_follows("validation", "validate " + path("pair.csv") + json);
+}
+
+TEST_F(SchemaProgram, OfElementsKnowsEveryKindOfInstruction) {
+  for (const char* const arguments :
+       {"mma.sp.m16n8k32.f32.f16.f16.f32", "mma.m16n8k16.f32.bf16.bf16.f32 --arch sm_80",
+        "mma.m16n8k32.s32.s8.s8.s32", "mma.sp.m16n8k64.f32.e4m3.e4m3.f32 --arch sm_89 --row 3",
+        "wgmma.m64n8k16.f32.f16.f16 --arch H100"}) {
+    expect_follows("element", std::string("show ") + arguments + " --format json");
+  }
+}
+
+TEST_F(SchemaProgram, OfInstructionsAndTheirArithmetic) {
+  expect_follows("microbench", "microbench --instruction ldmatrix.x4 --format json");
+  expect_follows("microbench",
+                 "microbench --instruction mma.sp.m16n8k32.f32.f16.f16.f32 --format json");
+  expect_follows("verify", "verify " + kGolden + "Volta --format json");
+  const std::string set = kGolden + "AdaLovelace/mma.m16n8k32.f32.e4m3.e5m2.f32.";
+  expect_follows("identify", "mma --identify --a " + set + "A.npy --b " + set + "B.npy --c " + set +
+                                 "C.npy --expect " + set + "D.npy --format json");
+}
+
+TEST_F(SchemaProgram, OfCapturesAndArchitectures) {
+  for (const char* const capture : {"a100", "h800", "l40s"}) {
+    expect_follows("crosscheck", "crosscheck " + kSource + "/tests/hardware/captures/" + capture +
+                                     " --format json");
+  }
+  expect_follows("architecture-report", "arch show a100-sxm4-80gb --format json");
+  expect_follows("architecture-report", "arch show a100-sxm4-80gb-mig-2g.20gb --format json");
+}
+
+}  // namespace
