@@ -65,7 +65,8 @@ class GemmSimulator::Impl {
     // Closed forms are a few percent from the cycles: the next ones may be faster. A waveform shows
     // one kernel, and so do values.
     constexpr int kSimulated = 3;
-    const bool one = operands != nullptr || options_.waveform != nullptr || options_.passages != nullptr;
+    const bool one =
+        operands != nullptr || options_.waveform != nullptr || options_.passages != nullptr;
     std::optional<GemmRun> best;
     for (const kernels::GemmKernel& kernel :
          kernels::candidate_kernels(problem, overrides, spec_.kernel_target(), operands != nullptr,

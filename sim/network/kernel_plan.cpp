@@ -2,6 +2,7 @@
 #include "sim/network/kernel_plan.h"
 
 #include "sim/kernels/gemm_traffic.h"
+#include "sim/workload/epilogue.h"
 
 #include <algorithm>
 #include <cmath>
@@ -143,28 +144,21 @@ void add_attention(const workload::Operation& scores, int bits, KernelBytes& byt
   bytes.written += queries;
 }
 
-/// What the epilogue of a GEMM does with an element of D, in slots of instructions: a result of the
-/// special function units takes as many as there are lanes for each of theirs.
+/// What the epilogue of a GEMM does with an element of D.
 double epilogue_operations(const PlannedKernel& kernel, const workload::Operation& op,
                            const Network& network) {
-  constexpr double kSlotsOfSpecial = 8;  // 128 lanes are issued in a cycle, 16 of those have units
-  double operations = 0;
-  double special = 0;
-  const auto add = [&](workload::VectorKind kind) {
-    operations += workload::info(kind).instructions;
-    special += workload::info(kind).special;
-  };
+  std::vector<workload::VectorKind> operations;
   const bool integers = numerics::accumulator_type(op.dtype) == numerics::DataType::kS32;
   if (integers && op.d_dtype.value_or(numerics::DataType::kS32) != numerics::DataType::kS32) {
-    add(workload::VectorKind::kDequantize);
+    operations.push_back(workload::VectorKind::kDequantize);
     if (numerics::storage_bits(*op.d_dtype) == 8) {
-      add(workload::VectorKind::kQuantize);
+      operations.push_back(workload::VectorKind::kQuantize);
     }
   }
   for (const std::size_t i : kernel.vectors) {
-    add(network.vectors[i].kind);
+    operations.push_back(network.vectors[i].kind);
   }
-  return std::max(operations, kSlotsOfSpecial * special);
+  return workload::epilogue_operations(operations);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "sim/network/kernel_plan.h"
 #include "sim/network/kernel_time.h"
 #include "sim/network/launch_queue.h"
+#include "sim/run/beside_operands.h"
 #include "sim/run/kernel_energy.h"
 
 #include <fmt/format.h>
@@ -182,28 +183,15 @@ class Inference {
     }
   }
 
-  /// What the epilogue of `kernel` reads beside its parameters, a residual, passes L2 and DRAM
-  /// beside the operands: in the closed form of the launch, which says how much longer that takes.
+  /// What the epilogue of `kernel` reads beside its parameters: a residual.
   void add_residual(const Kernel& kernel, VariantResult& figures) const {
     const network::KernelBytes& bytes = kernel.bytes;
     if (bytes.earlier <= 0) {
       return;
     }
-    const double mhz = gpu_.boost_clock_mhz;
     const network::ResidentTensors resident = network::resident_tensors(
         bytes, bytes_since_residual(kernel.plan), pass_bytes_, gpu_.memory);
-    const double from_dram = bytes.earlier * (1 - resident.earlier);
-    kernels::KernelEstimate& form = figures.timing.clock_scaling.form;
-    const double ratio = figures.timing.clock_mhz / mhz;
-    const double before = form.time_us(ratio);
-    form.dram_us += from_dram / (gpu_.memory.dram_bytes_per_cycle(mhz) * mhz);
-    form.l2_us += bytes.earlier / gpu_.memory.l2_bytes_per_cycle / mhz;
-    const double more_us = form.time_us(ratio) - before;
-    figures.timing.time_us += more_us;
-    figures.timing.cycles += std::llround(more_us * figures.timing.clock_mhz);
-    memory::MemoryBytes& moved = figures.traffic.memory.l2_and_dram;
-    moved.l2_read += std::llround(bytes.earlier);
-    moved.dram_read += std::llround(from_dram);
+    add_beside_operands({bytes.earlier, bytes.earlier * (1 - resident.earlier), 0}, gpu_, figures);
   }
 
   void add_other(Kernel& kernel) {

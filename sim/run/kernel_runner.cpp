@@ -5,6 +5,8 @@
 #include "models/sparsity/pattern.h"
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/io/text_file.h"
+#include "sim/kernels/gemm_traffic.h"
+#include "sim/workload/epilogue.h"
 
 #include <fmt/format.h>
 
@@ -30,7 +32,9 @@ kernels::GemmProblem KernelRunner::problem(const workload::Operation& op, bool s
   result.distinct_b = op.distinct_b();
   result.conditions = op.conditions.value_or(options_.conditions);
   result.d_dtype = type_of_d(op, options_);
-  result.epilogue_operations = op.epilogue_operations;
+  result.epilogue_operations =
+      op.epilogue_operations +
+      workload::epilogue_operations(workload::epilogue_of(op.recorded).operations);
   result.storage = op.storage;
   if (sparse) {
     // A group that K does not fill is completed with zeros; the figures count the K of the
@@ -78,7 +82,30 @@ VariantResult KernelRunner::figures(const workload::Operation& op, bool sparse,
   result.timing.budget.reduction = run.clock_scaling.form.reduction_us() * run.clock_mhz;
   result.timing.executed_share = share;
   result.design = design_cost(gpu_, op.dtype);
+  add_beside_operands(beside_operands(op), gpu_, result);
   return result;
+}
+
+BesideOperands KernelRunner::beside_operands(const workload::Operation& op) const {
+  const workload::Epilogue epilogue = workload::epilogue_of(op.recorded);
+  const kernels::GemmProblem what = problem(op, false);
+  const double elements = static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) *
+                          static_cast<double>(op.batch);
+  const double tensor = elements * kernels::output_bits(what) / 8, mask = elements / 8;
+  BesideOperands bytes;
+  bytes.read = (epilogue.reads_tensor ? tensor : 0) + (epilogue.reads_mask ? mask : 0);
+  const bool warm = what.conditions.l2.kind == kernels::L2State::Kind::kWarm &&
+                    bytes.read < static_cast<double>(gpu_.memory.l2_capacity.count());
+  bytes.from_dram = warm ? 0 : bytes.read;
+  bytes.written = (epilogue.writes_tensor ? tensor : 0) + (epilogue.writes_mask ? mask : 0);
+  return bytes;
+}
+
+KernelRunner::OperationId KernelRunner::id_of(const workload::Operation& op) {
+  const workload::Recorded& recorded = op.recorded;
+  return {op.name,         op.shape.m,       op.shape.n,       op.shape.k,
+          op.batch,        recorded.tile.m,  recorded.tile.n,  recorded.tile.k,
+          recorded.stages, recorded.split_k, recorded.epilogue};
 }
 
 std::optional<kernels::KernelOverrides> KernelRunner::recorded_kernel(const workload::Operation& op,
@@ -88,7 +115,7 @@ std::optional<kernels::KernelOverrides> KernelRunner::recorded_kernel(const work
   const bool user_chose =
       kernel.cta_tile || kernel.stages || kernel.split_k || kernel.decomposition;
   if (!recorded.steers() || recorded.sparse != sparse || user_chose || options_.dtype ||
-      refused_.contains(op.name)) {
+      refused_.contains(id_of(op))) {
     return std::nullopt;
   }
   kernel.search = false;
@@ -110,10 +137,10 @@ gpu::GemmRun KernelRunner::launch(const workload::Operation& op, bool sparse,
   if (const auto recorded = recorded_kernel(op, sparse)) {
     try {
       gpu::GemmRun run = launch_(what, *recorded, operands);
-      as_recorded_.insert(op.name);
+      as_recorded_.insert(id_of(op));
       return run;
     } catch (const base::InputError& error) {
-      refused_.emplace(op.name, error.what());
+      refused_.emplace(id_of(op), error.what());
     }
   }
   return launch_(what, options_.kernel, operands);
@@ -127,11 +154,11 @@ std::vector<std::string> KernelRunner::notes() const {
         as_recorded_.size()));
   }
   if (!refused_.empty()) {
-    const auto& [name, why] = *refused_.begin();
+    const auto& [id, why] = *refused_.begin();
     notes.push_back(
         fmt::format("the recorded kernels of {} operations do not fit {}, so others "
                     "are simulated; the first, '{}': {}",
-                    refused_.size(), gpu_.name, io::printable(name), why));
+                    refused_.size(), gpu_.name, io::printable(std::get<0>(id)), why));
   }
   return notes;
 }

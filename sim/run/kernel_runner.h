@@ -3,6 +3,7 @@
 
 #include "sim/gpu/gemm_run.h"
 #include "sim/gpu/gpu_spec.h"
+#include "sim/run/beside_operands.h"
 #include "sim/run/run_options.h"
 #include "sim/run/run_result.h"
 #include "sim/workload/workload.h"
@@ -14,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace sptc::run {
@@ -64,6 +66,11 @@ class KernelRunner {
   std::vector<std::string> notes() const;
 
  private:
+  /// Launches of a log all have one name.
+  using OperationId =
+      std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                 std::int64_t, std::int64_t, int, int, std::string>;
+  static OperationId id_of(const workload::Operation& op);
   struct Key {
     std::int64_t m, n, k, batch;
     numerics::DataType dtype;
@@ -78,6 +85,8 @@ class KernelRunner {
   };
 
   kernels::GemmProblem problem(const workload::Operation& op, bool sparse) const;
+  /// What the epilogue of a recorded launch reads and writes beside D.
+  BesideOperands beside_operands(const workload::Operation& op) const;
   /// The kernel that the recording names; nothing where it says none, or the user's options go
   /// before it.
   std::optional<kernels::KernelOverrides> recorded_kernel(const workload::Operation& op,
@@ -91,8 +100,8 @@ class KernelRunner {
   const RunOptions& options_;
   Launcher launch_;
   std::map<Key, gpu::GemmRun> timed_;
-  std::set<std::string> as_recorded_;           ///< operations
-  std::map<std::string, std::string> refused_;  ///< operations whose kernel does not fit, and why
+  std::set<OperationId> as_recorded_;
+  std::map<OperationId, std::string> refused_;  ///< whose kernel does not fit, and why
 };
 
 }  // namespace sptc::run

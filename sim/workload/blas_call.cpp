@@ -15,6 +15,8 @@
 namespace sptc::workload {
 namespace {
 
+constexpr const char* kCusparseltMatmul = "cusparseLtMatmul";
+
 /// Our name of a type; as logged where there is none.
 std::string our_type(std::string_view word) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kTypes{
@@ -50,6 +52,10 @@ std::string our_type(std::string_view word) {
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
+}
+
+bool is_fp8(std::string_view type) {
+  return type == "e4m3" || type == "e5m2";
 }
 
 /// f32 operands run as TF32 or not on tensor cores at all.
@@ -162,6 +168,8 @@ Recorded logged_choice(std::string_view body, std::string_view compute) {
   std::string_view epilogue = value_of(compute, "epilogue").value_or("");
   epilogue.remove_prefix(epilogue.starts_with(kEpilogue) ? kEpilogue.size() : 0);
   chosen.epilogue = io::printable(epilogue);
+  const std::string_view beta = value_of(body, "beta").value_or("0");
+  chosen.adds_c = beta != "0" && beta != "0.0" && beta != "?";
   return chosen;
 }
 
@@ -219,6 +227,43 @@ void read_extents(const Value& value, const std::array<const char*, 4>& names,
   call.batch = batch ? logged_integer(*batch, place, names[3]) : 1;
 }
 
+/// What a call of cusparseLtMatmulDescriptorInit was given: "opA[in]=.., matA[in]={format=..
+/// rows=.. cols=..}, ..". Nothing where the line names its operands by pointer only.
+std::optional<BlasCall> read_descriptor_inputs(std::string_view line, const std::string& place) {
+  const std::string_view a = value_of(line, "matA[in]").value_or("");
+  const std::string_view b = value_of(line, "matB[in]").value_or("");
+  if (!value_of(a, "rows") || !value_of(b, "rows")) {
+    return std::nullopt;
+  }
+  const auto extents = [&](std::string_view matrix, const char* op) {
+    const std::int64_t rows = logged_integer(*value_of(matrix, "rows"), place, "rows");
+    const std::int64_t cols = logged_integer(value_of(matrix, "cols").value_or(""), place, "cols");
+    return value_of(line, op).value_or("") == "TRANSPOSE" ? std::pair(cols, rows)
+                                                          : std::pair(rows, cols);
+  };
+  const auto [m, k] = extents(a, "opA[in]");
+  const auto [k_of_b, n] = extents(b, "opB[in]");
+  if (k != k_of_b) {
+    throw base::InputError(
+        fmt::format("{}: the descriptors contradict each other: op(A) is {} x {}, op(B) {} x {}",
+                    place, m, k, k_of_b, n));
+  }
+  BlasCall call;
+  call.function = kCusparseltMatmul;
+  call.m = m;
+  call.n = n;
+  call.k = k;
+  call.batch = logged_integer(value_of(a, "batchSize").value_or("1"), place, "batchSize");
+  call.a_type = value_of(a, "valuesType").value_or("");
+  call.b_type = value_of(b, "valuesType").value_or("");
+  call.d_type = value_of(value_of(line, "matD[in]").value_or(""), "valuesType").value_or("");
+  call.a_sparse = contains(a, "format=Structured");
+  call.b_sparse = !call.a_sparse;
+  call.compute = call.a_type == "CUDA_R_32F" ? "TF32" : "";
+  call.inputs_only = true;
+  return call;
+}
+
 }  // namespace
 
 RecordedLaunch launch_of(const BlasCall& call) {
@@ -238,8 +283,10 @@ RecordedLaunch launch_of(const BlasCall& call) {
   launch.op.recorded.sparse = call.a_sparse || call.b_sparse;
   launch.weight = launch.op.recorded.sparse || (call.batch == 1 && !call.transpose_b);
   launch.dtype = our_type(call.a_type);
-  if (!call.b_type.empty() && our_type(call.b_type) != launch.dtype) {
-    launch.dtype += " x " + our_type(call.b_type);
+  const std::string other = call.b_type.empty() ? launch.dtype : our_type(call.b_type);
+  const bool both_fp8 = is_fp8(launch.dtype) && is_fp8(other);  // gradients are e5m2
+  if (other != launch.dtype && !both_fp8) {
+    launch.dtype += " x " + other;
   }
   decide_f32(call, launch);
   return launch;
@@ -332,10 +379,10 @@ std::optional<BlasCall> read_cusparselt_line(std::string_view line, const std::s
   const std::size_t open = line.find('{', descriptor);
   const std::string_view body = open == std::string_view::npos ? "" : line.substr(open + 1);
   if (!value_of(body, "m")) {
-    return std::nullopt;  // by pointer only
+    return read_descriptor_inputs(line, place);
   }
   BlasCall call;
-  call.function = "cusparseLtMatmul";
+  call.function = kCusparseltMatmul;
   read_extents([&](const char* name) { return value_of(body, name); }, {"m", "n", "k", "batchSize"},
                place, call);
   const auto type_of = [&](const char* operand) {

@@ -19,7 +19,8 @@ struct BlasCall {
   std::string compute;                 ///< "COMPUTE_32F_FAST_TF32", "xf32_r", ..
   bool transpose_b = false;
   bool a_sparse = false, b_sparse = false;
-  bool row_major = false;  ///< D: then the library computes the transpose, and B is the weight
+  bool inputs_only = false;  ///< what a descriptor was made from, which may be logged again
+  bool row_major = false;    ///< D: then the library computes the transpose, and B is the weight
   std::string kernel;
   Recorded chosen;  ///< tile, stages, slices of K and epilogue, where they are logged
 };

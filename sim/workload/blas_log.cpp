@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string_view>
@@ -120,9 +121,12 @@ class LogReader {
       launch.reason = "the log has no [Trace] line of the call, which says its shape";
       list_.add(std::move(launch), name_);
     }
+    if (descriptors_.empty()) {
+      descriptors_ = std::move(descriptor_inputs_);
+    }
     add(cusparselt_calls_, "");
     add(cusparselt_calls_.empty() ? descriptors_ : std::vector<Placed>(), "");
-    add(cublas_, lt_.empty() ? "" : "the same launch is logged by cuBLASLt");
+    add_once(cublas_);
     add(rocblas_, lt_.empty() ? "" : "the same launch is logged by hipBLASLt");
     add(bench_, lt_.empty() && rocblas_.empty() ? "" : "the same launch is logged as a trace");
     if (cusparselt_calls_.empty() && !descriptors_.empty()) {
@@ -157,7 +161,10 @@ class LogReader {
       const bool launch = line.find("][cusparseLtMatmul]") != std::string_view::npos;
       const bool created = line.find("matmulDescr[out]") != std::string_view::npos;
       if (launch || created) {
-        (launch ? cusparselt_calls_ : descriptors_).emplace_back(std::move(*sparse), number_);
+        std::vector<Placed>& list = launch                ? cusparselt_calls_
+                                    : sparse->inputs_only ? descriptor_inputs_
+                                                          : descriptors_;
+        list.emplace_back(std::move(*sparse), number_);
       }
     } else if (auto bench = read_bench_line(line, place())) {
       bench_.emplace_back(std::move(*bench), number_);
@@ -180,10 +187,27 @@ class LogReader {
     }
   }
 
+  /// A launch that cuBLASLt logs with the same extents is the same.
+  void add_once(const std::vector<Placed>& calls) {
+    std::map<std::array<std::int64_t, 4>, std::int64_t> logged;
+    const auto extents = [](const BlasCall& call) {
+      return std::array<std::int64_t, 4>{call.m, call.n, call.k, call.batch};
+    };
+    for (const auto& [call, line] : lt_) {
+      ++logged[extents(call)];
+    }
+    for (const Placed& call : calls) {
+      std::int64_t& left = logged[extents(call.first)];
+      add({call}, left > 0 ? "the same launch is logged by cuBLASLt" : "");
+      left -= left > 0 ? 1 : 0;
+    }
+  }
+
   std::string name_;
   std::int64_t number_ = 0, cublas_line_ = 0, calls_without_trace_ = 0;
   CublasCall cublas_call_;
-  std::vector<Placed> lt_, cublas_, cusparselt_calls_, descriptors_, bench_, rocblas_;
+  std::vector<Placed> lt_, cublas_, cusparselt_calls_, descriptors_, descriptor_inputs_, bench_,
+      rocblas_;
   std::set<std::string> processes_;
   LaunchList list_;
 };

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <unistd.h>
 #include <utility>
@@ -87,6 +88,71 @@ class PartSource : public ByteSource {
 
 constexpr std::size_t kTarBlock = 512;
 
+/// What `header` has in a field of text.
+std::string text_in(const std::string& header, std::size_t from, std::size_t bytes) {
+  const std::string field = header.substr(from, bytes);
+  return field.substr(0, field.find('\0'));
+}
+
+/// The name of a member, with the prefix that POSIX puts elsewhere.
+std::string name_in(const std::string& header) {
+  constexpr std::size_t kNameBytes = 100, kMagicAt = 257, kPrefixAt = 345, kPrefixBytes = 155;
+  constexpr std::string_view kPosix("ustar\0", 6);
+  const std::string name = text_in(header, 0, kNameBytes);
+  const std::string prefix = std::string_view(header).substr(kMagicAt, kPosix.size()) == kPosix
+                                 ? text_in(header, kPrefixAt, kPrefixBytes)
+                                 : "";
+  return prefix.empty() ? name : prefix + "/" + name;
+}
+
+std::uint64_t size_in(const std::string& header, const std::string& file) {
+  constexpr std::size_t kSizeAt = 124, kSizeBytes = 12;
+  constexpr char kBinary = '\x80';  // GNU: beyond 8 GiB
+  std::uint64_t bytes = 0;
+  const std::string field = header.substr(kSizeAt, kSizeBytes);
+  if (field[0] == kBinary) {
+    for (const char c : field.substr(4)) {
+      bytes = bytes << 8U | static_cast<unsigned char>(c);
+    }
+    return bytes;
+  }
+  for (const char c : field) {
+    if (c >= '0' && c <= '7') {
+      bytes = 8 * bytes + static_cast<std::uint64_t>(c - '0');
+    } else if (c != ' ' && c != '\0') {
+      throw base::InputError(file + ": the size of a member of the tar is no octal number");
+    }
+  }
+  return bytes;
+}
+
+/// Of the next member.
+struct PaxSize {
+  bool given = false;
+  std::uint64_t bytes = 0;
+};
+
+/// Records "27 path=directory/file\n" of pax: those of the name and the size of the next member.
+void read_pax(std::string_view records, std::string& name, PaxSize& size) {
+  while (!records.empty()) {
+    std::size_t length = 0;
+    const auto [end, error] =
+        std::from_chars(records.data(), records.data() + records.size(), length);
+    const auto digits = static_cast<std::size_t>(end - records.data());
+    if (error != std::errc() || length <= digits + 1 || length > records.size()) {
+      return;
+    }
+    const std::string_view record = records.substr(digits + 1, length - digits - 2);
+    records.remove_prefix(length);
+    if (record.starts_with("path=")) {
+      name = record.substr(5);
+    } else if (record.starts_with("size=")) {
+      size.given = true;
+      std::from_chars(record.data() + 5, record.data() + record.size(), size.bytes);
+    }
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<ByteSource> file_source(int descriptor, std::string name) {
@@ -127,7 +193,10 @@ void TarReader::skip(std::uint64_t bytes) {
 }
 
 std::optional<TarMember> TarReader::next() {
-  constexpr std::size_t kNameBytes = 100, kSizeAt = 124, kSizeBytes = 12, kTypeAt = 156;
+  constexpr std::size_t kTypeAt = 156;
+  constexpr char kGnuName = 'L', kPaxRecords = 'x';
+  std::string long_name;
+  PaxSize long_size;
   while (true) {
     skip(left_);
     skip(padding_);
@@ -136,20 +205,33 @@ std::optional<TarMember> TarReader::next() {
       left_ = padding_ = 0;
       return std::nullopt;
     }
-    std::uint64_t bytes = 0;
-    for (const char c : header.substr(kSizeAt, kSizeBytes)) {
-      if (c >= '0' && c <= '7') {
-        bytes = 8 * bytes + static_cast<std::uint64_t>(c - '0');
-      } else if (c != ' ' && c != '\0') {
-        throw base::InputError(name_ + ": the size of a member of the tar is no octal number");
-      }
+    left_ = long_size.given ? long_size.bytes : size_in(header, name_);
+    padding_ = (kTarBlock - left_ % kTarBlock) % kTarBlock;
+    const char type = header[kTypeAt];
+    if (type == '0' || type == '\0') {
+      return TarMember{long_name.empty() ? name_in(header) : long_name, left_};
     }
-    left_ = bytes;
-    padding_ = (kTarBlock - bytes % kTarBlock) % kTarBlock;
-    if (header[kTypeAt] == '0' || header[kTypeAt] == '\0') {
-      return TarMember{header.substr(0, std::min(kNameBytes, header.find('\0'))), bytes};
+    if (type == kGnuName) {
+      long_name = extension();
+      long_name.resize(std::min(long_name.size(), long_name.find('\0')));
+    } else if (type == kPaxRecords) {
+      read_pax(extension(), long_name, long_size);
+    } else {
+      long_name.clear();
+      long_size = {};
     }
   }
+}
+
+std::string TarReader::extension() {
+  constexpr std::uint64_t kMost = 1 << 20;
+  if (left_ > kMost) {
+    throw base::InputError(fmt::format(
+        "{}: the tar has a header of {} bytes, more than the {} allowed", name_, left_, kMost));
+  }
+  std::string bytes = take(*source_, static_cast<std::size_t>(left_));
+  left_ -= bytes.size();
+  return bytes;
 }
 
 std::unique_ptr<ByteSource> TarReader::member() && {

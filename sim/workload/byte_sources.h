@@ -38,6 +38,8 @@ class TarReader {
 
  private:
   void skip(std::uint64_t bytes);
+  /// The bytes of a member that describes the next.
+  std::string extension();
 
   std::unique_ptr<ByteSource> source_;
   std::string name_;

@@ -228,7 +228,7 @@ std::optional<KernelName> decode_xmma(std::string_view name) {
       kernel.operation = word;
     } else if (word == "sparse") {
       kernel.sparse = true;
-    } else if (word == "simt") {
+    } else if (word == "simt" || word == "ffma") {
       kernel.unit = Unit::kSimt;
     } else if (word.starts_with("tilesize")) {
       read_extents(word.substr(8), kernel);

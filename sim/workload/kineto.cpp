@@ -236,7 +236,10 @@ class KinetoReader : public JsonStream {
       return;
     }
     const std::string_view category = event_.category;
-    if (category == "cpu_op" || category == "Operator") {
+    // The profiler that PyTorch had before Kineto writes no categories.
+    const bool operation = category == "cpu_op" || category == "Operator" ||
+                           (category.empty() && event_.call.name.starts_with("aten::"));
+    if (operation) {
       builder_.add_op(thread(), event_.begin, event_.duration, event_.external, event_.call,
                       [this] { return fmt::format("{}: /traceEvents/{}", file(), event_number_); });
     } else if (category == "kernel" || category == "Kernel") {
@@ -262,12 +265,15 @@ class KinetoReader : public JsonStream {
 
 }  // namespace
 
-void read_kineto(InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
+void read_kineto(InputStream& input, const ImportOptions& options, Recording& recording) {
   KinetoReader reader(input.name());
   reader.read(input.stream());
   ProfileEvents events = std::move(reader).take();
-  take_profile(events, input.name(),
-               "a kernel without operation, as graph replay leaves them: no shapes", recording);
+  take_profile(
+      events, input.name(),
+      "a kernel without operation, as graph replay leaves them: no shapes; record without CUDA "
+      "graphs",
+      options.tf32, recording);
 }
 
 }  // namespace sptc::workload

@@ -49,10 +49,10 @@ bool is_weight_to_prune(const RecordedLaunch& launch) {
 
 /// Launches that a library runs in different ways are not equal.
 std::string chosen_kernel(const Recorded& recorded) {
-  return recorded.steers()
-             ? fmt::format("{}x{}x{} {} {} {}", recorded.tile.m, recorded.tile.n, recorded.tile.k,
-                           recorded.stages, recorded.split_k, recorded.epilogue)
-             : "";
+  const std::string after = recorded.epilogue + (recorded.adds_c ? " + C" : "");
+  return recorded.steers() ? fmt::format("{}x{}x{} {} {} {}", recorded.tile.m, recorded.tile.n,
+                                         recorded.tile.k, recorded.stages, recorded.split_k, after)
+                           : after;
 }
 
 }  // namespace
@@ -149,8 +149,10 @@ void LaunchList::move_to(Recording& recording, const std::string& name) && {
     Operation& op = sum.launch.op;
     op.recorded.time_us = sum.timed > 0 ? sum.time_us / static_cast<double>(sum.timed) : 0;
     if (!sum.launch.reason.empty()) {
-      recording.workload.not_taken.push_back({op.name, op.shape, op.batch, sum.launch.dtype,
-                                              op.count, op.recorded.time_us, sum.launch.reason});
+      // Over all of them: some may have had no kernel.
+      const double mean_us = sum.time_us / static_cast<double>(op.count);
+      recording.workload.not_taken.push_back(
+          {op.name, op.shape, op.batch, sum.launch.dtype, op.count, mean_us, sum.launch.reason});
       continue;
     }
     op.weight = sum.launch.weight;

@@ -153,7 +153,7 @@ void read_ranges(const Database& database, const std::string& file, ProfileBuild
 
 }  // namespace
 
-void read_nsys(InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
+void read_nsys(InputStream& input, const ImportOptions& options, Recording& recording) {
   constexpr std::size_t kMaxBytes = std::size_t{2} << 30;
   const Database database(input.rest(kMaxBytes), input.name());
   if (!database.has("CUPTI_ACTIVITY_KIND_KERNEL", "demangledName") ||
@@ -175,7 +175,7 @@ void read_nsys(InputStream& input, const ImportOptions& /*options*/, Recording& 
     database.each("SELECT name FROM TARGET_INFO_GPU LIMIT 1",
                   [&](sqlite3_stmt* row) { builder.events.gpu = Database::text(row, 0); });
   }
-  take_profile(builder.events, input.name(), kNoShapes, recording);
+  take_profile(builder.events, input.name(), kNoShapes, options.tf32, recording);
 }
 
 }  // namespace sptc::workload

@@ -36,9 +36,7 @@ OnnxValue reshape(const OnnxNode& node, const Inputs& in) {
   if (open && known > 0) {
     (*shape)[*open] = all / known;
   }
-  OnnxValue value = with_dims(x, shape);
-  value.integers = x.integers;
-  return value;
+  return with_dims(x, shape);
 }
 
 OnnxValue flatten(const OnnxNode& node, const Inputs& in) {
@@ -80,8 +78,6 @@ OnnxValue transpose(const OnnxNode& node, const Inputs& in) {
 
 OnnxValue concat(const OnnxNode& node, const Inputs& in) {
   OnnxValue value = with_dims(at(in, 0), at(in, 0).dims);
-  Dims integers = at(in, 0).integers.value_or(Dims());
-  bool all = at(in, 0).integers.has_value();
   for (std::size_t i = 1; i < in.size(); ++i) {
     const auto axis =
         value.dims ? axis_of(node.integer("axis", 0), size(*value.dims)) : std::nullopt;
@@ -90,13 +86,6 @@ OnnxValue concat(const OnnxNode& node, const Inputs& in) {
       return with_dims(value, std::nullopt);
     }
     (*value.dims)[*axis] += (*in[i].dims)[*axis];
-    all = all && in[i].integers && integers.size() + in[i].integers->size() <= kMaxIntegers;
-    if (all) {
-      integers.insert(integers.end(), in[i].integers->begin(), in[i].integers->end());
-    }
-  }
-  if (all) {
-    value.integers = integers;
   }
   return value;
 }
@@ -104,27 +93,34 @@ OnnxValue concat(const OnnxNode& node, const Inputs& in) {
 OnnxValue gather(const OnnxNode& node, const Inputs& in) {
   const OnnxValue& x = at(in, 0);
   const OnnxValue& index = at(in, 1);
-  if (!x.dims || !index.dims) {
-    return with_dims(x, std::nullopt);
-  }
-  const auto axis = axis_of(node.integer("axis", 0), size(*x.dims));
+  const auto axis =
+      x.dims && index.dims ? axis_of(node.integer("axis", 0), size(*x.dims)) : std::nullopt;
   if (!axis) {
     return with_dims(x, std::nullopt);
   }
   Dims dims(x.dims->begin(), x.dims->begin() + static_cast<std::ptrdiff_t>(*axis));
   dims.insert(dims.end(), index.dims->begin(), index.dims->end());
   dims.insert(dims.end(), x.dims->begin() + static_cast<std::ptrdiff_t>(*axis) + 1, x.dims->end());
-  OnnxValue value = with_dims(x, dims);
-  if (x.integers && index.integers) {
-    Dims values;
-    for (const std::int64_t i : *index.integers) {
-      const auto place = axis_of(i, size(*x.integers));
-      values.push_back(place ? (*x.integers)[*place] : 0);
-    }
-    value.integers = values;
+  return with_dims(x, dims);
+}
+
+/// The extents are those of the indices.
+OnnxValue gather_elements(const OnnxNode& /*node*/, const Inputs& in) {
+  return with_dims(at(in, 0), at(in, 1).dims);
+}
+
+OnnxValue gather_nd(const OnnxNode& node, const Inputs& in) {
+  const auto& x = at(in, 0).dims;
+  const auto& index = at(in, 1).dims;
+  const std::int64_t batches = node.integer("batch_dims", 0);
+  if (!x || !index || index->empty() || batches < 0 || index->back() < 0 ||
+      index->back() + batches > size(*x)) {
+    return with_dims(at(in, 0), std::nullopt);
   }
-  value.constant = x.constant && index.constant;
-  return value;
+  Dims dims(index->begin(), index->end() - 1);
+  dims.insert(dims.end(), x->begin() + static_cast<std::ptrdiff_t>(index->back() + batches),
+              x->end());
+  return with_dims(at(in, 0), dims);
 }
 
 OnnxValue unsqueeze(const OnnxNode& node, const Inputs& in) {
@@ -147,9 +143,7 @@ OnnxValue unsqueeze(const OnnxNode& node, const Inputs& in) {
   for (const bool one : is_new) {
     dims.push_back(one ? 1 : (*x.dims)[next++]);
   }
-  OnnxValue value = with_dims(x, dims);
-  value.integers = x.integers;
-  return value;
+  return with_dims(x, dims);
 }
 
 OnnxValue squeeze(const OnnxNode& node, const Inputs& in) {
@@ -166,42 +160,15 @@ OnnxValue squeeze(const OnnxNode& node, const Inputs& in) {
       dims.push_back((*x.dims)[i]);
     }
   }
-  OnnxValue value = with_dims(x, dims);
-  value.integers = x.integers;
-  return value;
+  return with_dims(x, dims);
 }
 
 OnnxValue slice(const OnnxNode& node, const Inputs& in) {
   const OnnxValue& x = at(in, 0);
-  const auto starts = parameter(node, in, 1, "starts");
-  const auto ends = parameter(node, in, 2, "ends");
-  if (!x.dims || !starts || !ends || starts->size() != ends->size()) {
-    return with_dims(x, std::nullopt);
-  }
-  const auto axes = parameter(node, in, 3, "axes");
-  const auto steps = parameter(node, in, 4, "steps");
-  OnnxValue value = with_dims(x, x.dims);
-  for (std::size_t i = 0; i < starts->size(); ++i) {
-    const std::int64_t given = axes && i < axes->size() ? (*axes)[i] : static_cast<std::int64_t>(i);
-    const auto axis = axis_of(given, size(*x.dims));
-    const std::int64_t step = steps && i < steps->size() ? (*steps)[i] : 1;
-    if (!axis || step < 1) {
-      return with_dims(x, std::nullopt);
-    }
-    const std::int64_t extent = (*x.dims)[*axis];
-    const auto bounded = [extent](std::int64_t place) {
-      return std::clamp<std::int64_t>(place < 0 ? place + extent : place, 0, extent);
-    };
-    const std::int64_t begin = bounded((*starts)[i]);
-    const std::int64_t end = std::max(begin, bounded((*ends)[i]));
-    (*value.dims)[*axis] = (end - begin + step - 1) / step;
-    if (x.integers && x.dims->size() == 1 && size(*x.integers) == extent) {
-      Dims values;
-      for (std::int64_t at_place = begin; at_place < end; at_place += step) {
-        values.push_back((*x.integers)[static_cast<std::size_t>(at_place)]);
-      }
-      value.integers = values;
-    }
+  const auto slices = x.dims ? slices_of(node, in) : std::nullopt;
+  OnnxValue value = with_dims(x, slices ? x.dims : std::nullopt);
+  for (std::size_t i = 0; slices && i < slices->size(); ++i) {
+    (*value.dims)[i] = (*slices)[i].count;
   }
   return value;
 }
@@ -260,12 +227,50 @@ OnnxValue space(const OnnxNode& node, const Inputs& in) {
 
 }  // namespace
 
+std::optional<std::vector<Slice>> onnx_rule::slices_of(const OnnxNode& node, const Inputs& in) {
+  const Dims& dims = *at(in, 0).dims;
+  const auto starts = parameter(node, in, 1, "starts");
+  const auto ends = parameter(node, in, 2, "ends");
+  if (!starts || !ends || starts->size() != ends->size()) {
+    return std::nullopt;
+  }
+  const auto axes = parameter(node, in, 3, "axes");
+  const auto steps = parameter(node, in, 4, "steps");
+  std::vector<Slice> slices;
+  for (const std::int64_t extent : dims) {
+    slices.push_back({0, extent, 1});
+  }
+  for (std::size_t i = 0; i < starts->size(); ++i) {
+    const std::int64_t given = axes && i < axes->size() ? (*axes)[i] : static_cast<std::int64_t>(i);
+    const auto axis = axis_of(given, size(dims));
+    const std::int64_t step = std::clamp<std::int64_t>(steps && i < steps->size() ? (*steps)[i] : 1,
+                                                       -kMaxExtent, kMaxExtent);
+    if (!axis || step == 0) {
+      return std::nullopt;
+    }
+    const std::int64_t extent = dims[*axis];
+    const bool back = step < 0;
+    const auto bounded = [&](std::int64_t place, std::int64_t least) {
+      return std::clamp<std::int64_t>(place < 0 ? place + extent : place, least,
+                                      back ? extent - 1 : extent);
+    };
+    const std::int64_t begin = extent == 0 ? 0 : bounded((*starts)[i], 0);
+    const std::int64_t end = extent == 0 ? 0 : bounded((*ends)[i], back ? -1 : 0);
+    const std::int64_t span = back ? begin - end : end - begin;
+    const std::int64_t stride = back ? -step : step;
+    slices[*axis] = {begin, span > 0 ? (span + stride - 1) / stride : 0, step};
+  }
+  return slices;
+}
+
 void add_arrangement_rules(OnnxRules& rules) {
   rules.insert({{"Reshape", reshape},
                 {"Flatten", flatten},
                 {"Transpose", transpose},
                 {"Concat", concat},
                 {"Gather", gather},
+                {"GatherElements", gather_elements},
+                {"GatherND", gather_nd},
                 {"Unsqueeze", unsqueeze},
                 {"Squeeze", squeeze},
                 {"Slice", slice},

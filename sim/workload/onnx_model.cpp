@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -108,25 +109,19 @@ void add_integers(const Message& message, const Field& field, OnnxDims& to) {
   }
 }
 
-OnnxDims raw_integers(std::string_view raw, OnnxType type) {
+template <typename Integer>
+OnnxDims raw_integers(std::string_view raw) {
   OnnxDims values;
-  const std::size_t size = type == OnnxType::kInt64 ? 8 : 4;
-  for (std::size_t at = 0; at + size <= raw.size(); at += size) {
-    std::int64_t value = 0;
-    std::int32_t narrow = 0;
-    if (size == 8) {
-      std::memcpy(&value, raw.data() + at, size);
-    } else {
-      std::memcpy(&narrow, raw.data() + at, size);
-      value = narrow;
-    }
+  for (std::size_t at = 0; at + sizeof(Integer) <= raw.size(); at += sizeof(Integer)) {
+    Integer value = 0;
+    std::memcpy(&value, raw.data() + at, sizeof(Integer));
     values.push_back(value);
   }
   return values;
 }
 
 std::vector<float> raw_reals(std::string_view raw) {
-  constexpr std::size_t kMaxReals = 16;  // the scales of a Resize
+  constexpr std::size_t kMaxReals = 64;  // scales of a Resize, factors of an extent
   std::vector<float> values;
   for (std::size_t at = 0;
        raw.size() <= kMaxReals * sizeof(float) && at + sizeof(float) <= raw.size();
@@ -136,7 +131,40 @@ std::vector<float> raw_reals(std::string_view raw) {
   return values;
 }
 
+/// A repeated float: packed or one by one.
+void add_reals(const Field& field, std::vector<float>& to) {
+  if (field.wire == 2) {
+    to = raw_reals(field.bytes);
+  } else if (to.size() < kMaxSmall) {
+    to.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(field.value)));
+  }
+}
+
+/// An entry of TensorProto.external_data: a key and its value.
+void read_external(Message message, OnnxExternal& external) {
+  std::string key, value;
+  Field field;
+  while (message.next(field)) {
+    (field.number == 1 ? key : value) = field.text();
+  }
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  const bool whole = error == std::errc() && end == value.data() + value.size();
+  if (key == "location") {
+    external.location = value;
+  } else if ((key == "offset" || key == "length") && !whole) {
+    message.fail("the place of external data is no number of bytes");
+  } else if (key == "offset") {
+    external.offset = number;
+  } else if (key == "length") {
+    external.bytes = number;
+  }
+}
+
 OnnxTensor read_tensor(Message message) {
+  constexpr std::uint64_t kExternal = 1;
+  std::uint64_t place = 0;
+  OnnxExternal external;
   OnnxTensor tensor;
   OnnxDims values;
   std::string_view raw, packed;
@@ -150,7 +178,6 @@ OnnxTensor read_tensor(Message message) {
         tensor.type = static_cast<OnnxType>(field.value);
         break;
       case 4:
-        tensor.reals = raw_reals(field.bytes);
         packed = field.bytes;
         break;
       case 5:
@@ -163,18 +190,29 @@ OnnxTensor read_tensor(Message message) {
       case 9:
         raw = field.bytes;
         break;
+      case 13:
+        read_external(message.inside(field), external);
+        break;
+      case 14:
+        place = field.value;
+        break;
       default:
         break;
     }
   }
-  const bool integral = tensor.type == OnnxType::kInt64 || tensor.type == OnnxType::kInt32;
-  if (integral && raw.size() <= kMaxSmall * sizeof(std::int64_t)) {
-    tensor.integers = raw.empty() ? values : raw_integers(raw, tensor.type);
+  if (place == kExternal) {
+    tensor.external = std::move(external);
+    return tensor;
   }
-  if (tensor.type == OnnxType::kFloat && !raw.empty()) {
-    tensor.reals = raw_reals(raw);
+  if (raw.empty() && tensor.type == OnnxType::kFloat) {
+    raw = packed;
   }
-  tensor.raw = raw.empty() && tensor.type == OnnxType::kFloat ? packed : raw;
+  set_elements(tensor, raw);
+  const bool integral = tensor.type == OnnxType::kInt64 || tensor.type == OnnxType::kInt32 ||
+                        tensor.type == OnnxType::kBool;
+  if (integral && raw.empty()) {
+    tensor.integers = values;
+  }
   return tensor;
 }
 
@@ -205,8 +243,14 @@ std::pair<std::string, OnnxAttribute> read_attribute(Message message, int depth)
       case 11:
         attribute.graphs.push_back(read_graph(message.inside(field), depth + 1));
         break;
+      case 7:
+        add_reals(field, attribute.reals);
+        break;
       case 8:
         add_integers(message, field, attribute.integers);
+        break;
+      case 21:
+        attribute.refers_to = field.text();
         break;
       default:
         break;
@@ -315,6 +359,9 @@ OnnxGraph read_graph(Message message, int depth) {
       case 11:
         graph.inputs.push_back(read_value_info(message.inside(field)));
         break;
+      case 12:
+        graph.outputs.push_back(read_value_info(message.inside(field)).name);
+        break;
       case 13:
         graph.values.push_back(read_value_info(message.inside(field)));
         break;
@@ -325,7 +372,77 @@ OnnxGraph read_graph(Message message, int depth) {
   return graph;
 }
 
+OnnxFunction read_function(Message message) {
+  OnnxFunction function;
+  Field field;
+  while (message.next(field)) {
+    switch (field.number) {
+      case 1:
+        function.name = field.text();
+        break;
+      case 4:
+        function.inputs.push_back(field.text());
+        break;
+      case 5:
+        function.outputs.push_back(field.text());
+        break;
+      case 7:
+        function.nodes.push_back(read_node(message.inside(field), 0));
+        break;
+      case 10:
+        function.domain = field.text();
+        break;
+      case 11:
+        function.defaults.insert(read_attribute(message.inside(field), 0));
+        break;
+      default:
+        break;
+    }
+  }
+  return function;
+}
+
 }  // namespace
+
+std::size_t element_bytes(OnnxType type) {
+  switch (type) {
+    case OnnxType::kFloat:
+    case OnnxType::kInt32:
+      return 4;
+    case OnnxType::kFloat16:
+    case OnnxType::kBfloat16:
+      return 2;
+    case OnnxType::kInt8:
+    case OnnxType::kUint8:
+    case OnnxType::kBool:
+      return 1;
+    case OnnxType::kDouble:
+    case OnnxType::kInt64:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+void set_elements(OnnxTensor& tensor, std::string_view raw) {
+  tensor.raw = raw;
+  if (raw.size() > kMaxSmall * sizeof(std::int64_t) || raw.empty()) {
+    return;
+  }
+  if (tensor.type == OnnxType::kInt64) {
+    tensor.integers = raw_integers<std::int64_t>(raw);
+  } else if (tensor.type == OnnxType::kInt32) {
+    tensor.integers = raw_integers<std::int32_t>(raw);
+  } else if (tensor.type == OnnxType::kBool) {
+    tensor.integers = raw_integers<std::uint8_t>(raw);
+  } else if (tensor.type == OnnxType::kFloat) {
+    tensor.reals = raw_reals(raw);
+  }
+}
+
+std::string OnnxNode::label() const {
+  return !name.empty() ? name : outputs.empty() ? op : outputs.front();
+}
 
 std::int64_t OnnxNode::integer(const std::string& key, std::int64_t absent) const {
   const auto found = attributes.find(key);
@@ -337,21 +454,24 @@ OnnxDims OnnxNode::integers(const std::string& key, OnnxDims absent) const {
   return found == attributes.end() ? std::move(absent) : found->second.integers;
 }
 
-OnnxGraph parse_onnx(std::string_view bytes, const std::string& file) {
-  Message model(bytes, bytes, file);
-  OnnxGraph graph;
+OnnxModel parse_onnx(std::string_view bytes, const std::string& file) {
+  constexpr std::uint32_t kGraph = 7, kFunction = 25;
+  Message message(bytes, bytes, file);
+  OnnxModel model;
   bool found = false;
   Field field;
-  while (model.next(field)) {
-    if (field.number == 7 && field.wire == 2) {
-      graph = read_graph(model.inside(field), 0);
+  while (message.next(field)) {
+    if (field.number == kGraph && field.wire == 2) {
+      model.graph = read_graph(message.inside(field), 0);
       found = true;
+    } else if (field.number == kFunction && field.wire == 2) {
+      model.functions.push_back(read_function(message.inside(field)));
     }
   }
   if (!found) {
     throw base::InputError(file + ": this ONNX model has no graph");
   }
-  return graph;
+  return model;
 }
 
 }  // namespace sptc::workload

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What this program needs of an ONNX model, out of its protobuf wire format (onnx/onnx.proto). The
-// bytes of large tensors stay where they are, and files of external data are never opened.
+// bytes of large tensors stay where they are.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -21,13 +22,23 @@ enum class OnnxType : std::int32_t {
   kFloat = 1,
   kUint8 = 2,
   kInt8 = 3,
+  kUint16 = 4,
+  kInt16 = 5,
   kInt32 = 6,
   kInt64 = 7,
+  kBool = 9,
   kFloat16 = 10,
   kDouble = 11,
   kBfloat16 = 16,
   kE4m3 = 17,
   kE5m2 = 19
+};
+
+/// Where the elements of a tensor are outside of the model.
+struct OnnxExternal {
+  std::string location;  ///< a path from the directory of the model
+  std::uint64_t offset = 0;
+  std::optional<std::uint64_t> bytes;  ///< nothing: up to the end of the file
 };
 
 struct OnnxTensor {
@@ -37,7 +48,14 @@ struct OnnxTensor {
   std::optional<OnnxDims> integers;  ///< of a small tensor of int32 or int64
   std::vector<float> reals;          ///< of a small tensor of float
   std::string_view raw;  ///< its elements in order, little-endian, inside the model; may be empty
+  std::optional<OnnxExternal> external;
 };
+
+/// Bytes of an element in memory; 0: of a type that is not read.
+std::size_t element_bytes(OnnxType type);
+
+/// Gives `tensor` its elements: little-endian, which stay where they are.
+void set_elements(OnnxTensor& tensor, std::string_view raw);
 
 struct OnnxGraph;
 
@@ -46,8 +64,10 @@ struct OnnxAttribute {
   double real = 0;
   std::string text;
   OnnxDims integers;
+  std::vector<float> reals;
   std::optional<OnnxTensor> tensor;
   std::vector<OnnxGraph> graphs;
+  std::string refers_to;  ///< inside a function: an attribute of its call
 };
 
 struct OnnxNode {
@@ -57,6 +77,8 @@ struct OnnxNode {
 
   std::int64_t integer(const std::string& key, std::int64_t absent) const;
   OnnxDims integers(const std::string& key, OnnxDims absent) const;
+  /// How a launch of it is called.
+  std::string label() const;
 };
 
 /// An input of the graph. An extent that the model leaves open is -1, and has a name or "".
@@ -72,9 +94,23 @@ struct OnnxGraph {
   std::vector<OnnxNode> nodes;
   std::vector<OnnxTensor> initializers;
   std::vector<OnnxInput> inputs, values;  ///< values: what the model says of inner ones
+  std::vector<std::string> outputs;
+};
+
+/// A function of the model, which its nodes call by domain and name.
+struct OnnxFunction {
+  std::string name, domain;
+  std::vector<std::string> inputs, outputs;
+  std::vector<OnnxNode> nodes;
+  std::map<std::string, OnnxAttribute> defaults;  ///< of its attributes
+};
+
+struct OnnxModel {
+  OnnxGraph graph;
+  std::vector<OnnxFunction> functions;
 };
 
 /// Parses `bytes`. Throws InputError "file: byte N: ...".
-OnnxGraph parse_onnx(std::string_view bytes, const std::string& file);
+OnnxModel parse_onnx(std::string_view bytes, const std::string& file);
 
 }  // namespace sptc::workload

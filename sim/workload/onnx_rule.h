@@ -20,6 +20,8 @@ using OnnxRules = std::unordered_map<std::string_view, OnnxRule>;
 
 /// The rules of operators that arrange elements anew: Reshape, Concat, Slice, ..
 void add_arrangement_rules(OnnxRules& rules);
+/// Those whose extents or type are values: Constant, Range, Cast, ..
+void add_value_rules(OnnxRules& rules);
 
 namespace onnx_rule {
 
@@ -53,6 +55,13 @@ inline std::optional<Dims> parameter(const OnnxNode& node, const Inputs& inputs,
   const auto found = node.attributes.find(attribute);
   return found == node.attributes.end() ? std::nullopt : std::optional(found->second.integers);
 }
+
+/// What Slice takes along one axis.
+struct Slice {
+  std::int64_t begin = 0, count = 0, step = 1;
+};
+/// Of all axes of the first input, whose extents are known; nothing where they are not constants.
+std::optional<std::vector<Slice>> slices_of(const OnnxNode& node, const Inputs& inputs);
 
 /// `like` with other extents, of at most kMaxRank axes, and without its integers.
 OnnxValue with_dims(const OnnxValue& like, const std::optional<Dims>& dims);

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/onnx_shapes.h"
 
+#include "sim/workload/launch_list.h"
+#include "sim/workload/onnx_folding.h"
 #include "sim/workload/onnx_rule.h"
 #include "sim/workload/workload_text.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -14,43 +18,15 @@ namespace {
 using namespace onnx_rule;
 
 OnnxValue same(const OnnxNode& /*node*/, const Inputs& in) {
-  return at(in, 0);
+  return with_dims(at(in, 0), at(in, 0).dims);
 }
 
-std::int64_t combined(std::string_view op, std::int64_t a, std::int64_t b) {
-  std::int64_t result = 0;
-  if (op == "Add") {
-    return __builtin_add_overflow(a, b, &result) ? 0 : result;
-  }
-  if (op == "Sub") {
-    return __builtin_sub_overflow(a, b, &result) ? 0 : result;
-  }
-  if (op == "Mul") {
-    return __builtin_mul_overflow(a, b, &result) ? 0 : result;
-  }
-  return b == 0 || b == -1 ? (b == -1 && a != INT64_MIN ? -a : 0) : a / b;
-}
-
-OnnxValue binary(const OnnxNode& node, const Inputs& in) {
-  const OnnxValue& a = at(in, 0);
-  const OnnxValue& b = at(in, 1);
-  std::optional<Dims> dims = a.dims;
+OnnxValue binary(const OnnxNode& /*node*/, const Inputs& in) {
+  std::optional<Dims> dims = at(in, 0).dims;
   for (std::size_t i = 1; i < in.size() && dims; ++i) {
     dims = in[i].dims ? broadcast(*dims, *in[i].dims) : std::nullopt;
   }
-  OnnxValue value = with_dims(a, dims);
-  const bool arithmetic =
-      node.op == "Add" || node.op == "Sub" || node.op == "Mul" || node.op == "Div";
-  if (arithmetic && a.integers && b.integers && !a.integers->empty() && !b.integers->empty()) {
-    const std::size_t count = std::max(a.integers->size(), b.integers->size());
-    Dims values;
-    for (std::size_t i = 0; i < count; ++i) {
-      values.push_back(combined(node.op, (*a.integers)[i % a.integers->size()],
-                                (*b.integers)[i % b.integers->size()]));
-    }
-    value.integers = values;
-  }
-  return value;
+  return with_dims(at(in, 0), dims);
 }
 
 OnnxValue where(const OnnxNode& /*node*/, const Inputs& in) {
@@ -83,47 +59,6 @@ OnnxValue global_pool(const OnnxNode& /*node*/, const Inputs& in) {
   return with_dims(at(in, 0), dims);
 }
 
-OnnxValue shape(const OnnxNode& node, const Inputs& in) {
-  const auto& x = at(in, 0).dims;
-  OnnxValue value;
-  value.type = OnnxType::kInt64;
-  if (x) {
-    const auto bounded = [&](std::int64_t place) {
-      return std::clamp<std::int64_t>(place < 0 ? place + size(*x) : place, 0, size(*x));
-    };
-    const std::int64_t begin = bounded(node.integer("start", 0));
-    const std::int64_t end = std::max(begin, bounded(node.integer("end", size(*x))));
-    value.integers = Dims(x->begin() + begin, x->begin() + end);
-    value.dims = Dims{end - begin};
-  }
-  return value;
-}
-
-OnnxValue constant(const OnnxNode& node, const Inputs& /*in*/) {
-  OnnxValue value;
-  value.constant = true;
-  const auto tensor = node.attributes.find("value");
-  if (tensor != node.attributes.end() && tensor->second.tensor) {
-    value.dims = tensor->second.tensor->dims;
-    value.integers = tensor->second.tensor->integers;
-    value.reals = tensor->second.tensor->reals;
-    value.type = tensor->second.tensor->type;
-  } else if (const auto ints = node.attributes.find("value_ints"); ints != node.attributes.end()) {
-    value.integers = ints->second.integers;
-    value.dims = Dims{size(ints->second.integers)};
-  } else if (const auto one = node.attributes.find("value_int"); one != node.attributes.end()) {
-    value.integers = Dims{one->second.integer};
-    value.dims = Dims{};
-  }
-  return value;
-}
-
-OnnxValue constant_of_shape(const OnnxNode& /*node*/, const Inputs& in) {
-  OnnxValue value = with_dims(at(in, 0), at(in, 0).integers);
-  value.type = OnnxType::kFloat;
-  return value;
-}
-
 OnnxValue reduce(const OnnxNode& node, const Inputs& in) {
   const auto& x = at(in, 0).dims;
   if (!x) {
@@ -134,6 +69,9 @@ OnnxValue reduce(const OnnxNode& node, const Inputs& in) {
     axes = Dims{node.integer("axis", 0)};
   }
   const bool keep = node.integer("keepdims", 1) != 0;
+  if ((!axes || axes->empty()) && node.integer("noop_with_empty_axes", 0) != 0) {
+    return with_dims(at(in, 0), x);
+  }
   Dims dims;
   for (std::size_t i = 0; i < x->size(); ++i) {
     const auto named = [&](std::int64_t axis) { return axis_of(axis, size(*x)) == i; };
@@ -166,17 +104,124 @@ OnnxValue resize(const OnnxNode& /*node*/, const Inputs& in) {
   return with_dims(x, dims);
 }
 
-OnnxValue dequantize(const OnnxNode& /*node*/, const Inputs& in) {
-  OnnxValue value = at(in, 0);
-  value.quantized = true;
-  return value;
+/// Whether its output has elements of its input, which quantization does not leave.
+bool keeps_elements(std::string_view op) {
+  static const OnnxRules kArrangements = [] {
+    OnnxRules all;
+    add_arrangement_rules(all);
+    return all;
+  }();
+  static constexpr std::string_view kOthers[] = {
+      "DequantizeLinear", "Identity", "Cast", "MaxPool", "Relu", "Clip", "Dropout"};
+  return kArrangements.contains(op) ||
+         std::find(std::begin(kOthers), std::end(kOthers), op) != std::end(kOthers);
 }
 
-OnnxValue cast(const OnnxNode& node, const Inputs& in) {
-  OnnxValue value = at(in, 0);
-  value.type = static_cast<OnnxType>(node.integer("to", 0));
-  return value;
-}
+/// Operators whose output has the extents of their first input.
+constexpr std::string_view kLikeTheFirst[] = {"Relu",
+                                              "Sigmoid",
+                                              "Tanh",
+                                              "Erf",
+                                              "Sqrt",
+                                              "Exp",
+                                              "Log",
+                                              "Neg",
+                                              "Abs",
+                                              "Clip",
+                                              "LeakyRelu",
+                                              "HardSigmoid",
+                                              "HardSwish",
+                                              "Softmax",
+                                              "LogSoftmax",
+                                              "Identity",
+                                              "Dropout",
+                                              "BatchNormalization",
+                                              "LayerNormalization",
+                                              "InstanceNormalization",
+                                              "GroupNormalization",
+                                              "LRN",
+                                              "DynamicQuantizeLinear",
+                                              "IsNaN",
+                                              "IsInf",
+                                              "Hardmax",
+                                              "MeanVarianceNormalization",
+                                              "RMSNormalization",
+                                              "SkipSimplifiedLayerNormalization",
+                                              "SkipGroupNorm",
+                                              "GroupNorm",
+                                              "Swish",
+                                              "Shrink",
+                                              "Tan",
+                                              "Asin",
+                                              "Acos",
+                                              "Atan",
+                                              "Sinh",
+                                              "Cosh",
+                                              "BitwiseNot",
+                                              "EyeLike",
+                                              "RandomNormalLike",
+                                              "RandomUniformLike",
+                                              "Bernoulli",
+                                              "ScatterElements",
+                                              "Scatter",
+                                              "ReverseSequence",
+                                              "QLinearSigmoid",
+                                              "QLinearLeakyRelu",
+                                              "QLinearSoftmax",
+                                              "QuickGelu",
+                                              "Elu",
+                                              "Selu",
+                                              "Gelu",
+                                              "Floor",
+                                              "Ceil",
+                                              "Round",
+                                              "Not",
+                                              "Sign",
+                                              "Reciprocal",
+                                              "Softplus",
+                                              "Mish",
+                                              "PRelu",
+                                              "Trilu",
+                                              "CumSum",
+                                              "Celu",
+                                              "ThresholdedRelu",
+                                              "Sin",
+                                              "Cos",
+                                              "SkipLayerNormalization",
+                                              "FastGelu",
+                                              "BiasGelu",
+                                              "ScatterND",
+                                              "SimplifiedLayerNormalization",
+                                              "RotaryEmbedding",
+                                              "LpNormalization",
+                                              "ImageScaler",
+                                              "Softsign"};
+/// Those whose operands are broadcast.
+constexpr std::string_view kBroadcasts[] = {"Add",
+                                            "Sub",
+                                            "Mul",
+                                            "Div",
+                                            "Pow",
+                                            "Min",
+                                            "Max",
+                                            "Sum",
+                                            "Mean",
+                                            "Equal",
+                                            "Greater",
+                                            "Less",
+                                            "GreaterOrEqual",
+                                            "LessOrEqual",
+                                            "And",
+                                            "Or",
+                                            "Mod",
+                                            "Xor",
+                                            "BitwiseAnd",
+                                            "BitwiseOr",
+                                            "BitShift"};
+/// Those that take axes together.
+constexpr std::string_view kReductions[] = {
+    "ReduceMean",      "ReduceSum", "ReduceMax",    "ReduceMin",       "ReduceL2", "ReduceProd",
+    "ReduceSumSquare", "ReduceL1",  "ReduceLogSum", "ReduceLogSumExp", "ArgMax",   "ArgMin"};
 
 const OnnxRules& rules() {
   static const OnnxRules kRules = [] {
@@ -185,79 +230,50 @@ const OnnxRules& rules() {
                   {"AveragePool", pool},
                   {"GlobalAveragePool", global_pool},
                   {"GlobalMaxPool", global_pool},
-                  {"Shape", shape},
-                  {"Constant", constant},
-                  {"ConstantOfShape", constant_of_shape},
                   {"Resize", resize},
                   {"Upsample", resize},
-                  {"DequantizeLinear", dequantize},
-                  {"Cast", cast}};
-    for (const char* op : {"Relu",
-                           "Sigmoid",
-                           "Tanh",
-                           "Erf",
-                           "Sqrt",
-                           "Exp",
-                           "Log",
-                           "Neg",
-                           "Abs",
-                           "Clip",
-                           "LeakyRelu",
-                           "HardSigmoid",
-                           "HardSwish",
-                           "Softmax",
-                           "LogSoftmax",
-                           "Identity",
-                           "Dropout",
-                           "BatchNormalization",
-                           "LayerNormalization",
-                           "InstanceNormalization",
-                           "GroupNormalization",
-                           "LRN",
-                           "QuantizeLinear",
-                           "Elu",
-                           "Selu",
-                           "Gelu",
-                           "Floor",
-                           "Ceil",
-                           "Round",
-                           "Not",
-                           "Sign",
-                           "Reciprocal",
-                           "Softplus",
-                           "Mish",
-                           "PRelu",
-                           "Trilu",
-                           "CumSum",
-                           "Celu",
-                           "ThresholdedRelu",
-                           "Sin",
-                           "Cos",
-                           "SkipLayerNormalization",
-                           "FastGelu",
-                           "BiasGelu",
-                           "QuickGelu",
-                           "ScatterND",
-                           "SimplifiedLayerNormalization",
-                           "RotaryEmbedding",
-                           "LpNormalization",
-                           "ImageScaler",
-                           "Softsign"}) {
+                  {"LpPool", pool},
+                  {"QLinearAveragePool", pool},
+                  {"GlobalLpPool", global_pool},
+                  {"QLinearGlobalAveragePool", global_pool}};
+    for (const std::string_view op : kLikeTheFirst) {
       all.emplace(op, same);
     }
-    for (const char* op :
-         {"Add", "Sub", "Mul", "Div", "Pow", "Min", "Max", "Sum", "Mean", "Equal", "Greater",
-          "Less", "GreaterOrEqual", "LessOrEqual", "And", "Or", "Mod", "Xor"}) {
+    for (const std::string_view op : kBroadcasts) {
       all.emplace(op, binary);
     }
-    for (const char* op : {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL2",
-                           "ReduceProd", "ReduceSumSquare", "ArgMax", "ArgMin"}) {
+    for (const std::string_view op : kReductions) {
       all.emplace(op, reduce);
     }
     add_arrangement_rules(all);
+    add_value_rules(all);
     return all;
   }();
   return kRules;
+}
+
+std::vector<OnnxValue> split(const OnnxNode& node, const Inputs& inputs) {
+  const OnnxValue& x = at(inputs, 0);
+  std::vector<OnnxValue> outputs(node.outputs.size(), with_dims(x, std::nullopt));
+  const auto axis = x.dims ? axis_of(node.integer("axis", 0), size(*x.dims)) : std::nullopt;
+  if (!axis || outputs.empty()) {
+    return outputs;
+  }
+  const auto parts = parameter(node, inputs, 1, "split");
+  const auto count = static_cast<std::int64_t>(outputs.size());
+  const std::int64_t each = ((*x.dims)[*axis] + count - 1) / count;
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    outputs[i].dims = x.dims;
+    std::int64_t& extent = (*outputs[i].dims)[*axis];
+    extent = parts && i < parts->size() ? (*parts)[i] : std::min(each, extent - begin);
+    if (begin < 0 || begin > kMaxExtent || extent < 0) {
+      return std::vector<OnnxValue>(node.outputs.size(), with_dims(x, std::nullopt));
+    }
+    fold_part(x, *axis, begin, outputs[i]);
+    begin += extent;
+  }
+  return outputs;
 }
 
 }  // namespace
@@ -268,9 +284,16 @@ OnnxValue onnx_rule::with_dims(const OnnxValue& like, const std::optional<Dims>&
   value.reals.clear();
   value.dims.reset();
   if (dims && dims->size() <= kMaxRank) {
-    value.dims = *dims;
+    value.dims = bounded(*dims);
   }
   return value;
+}
+
+OnnxDims bounded(OnnxDims dims) {
+  for (std::int64_t& extent : dims) {
+    extent = std::clamp<std::int64_t>(extent, 0, kMaxExtent + 1);
+  }
+  return dims;
 }
 
 std::optional<OnnxWindow> window_of(const OnnxNode& node, const OnnxDims& input,
@@ -334,33 +357,46 @@ std::optional<OnnxDims> broadcast(const OnnxDims& a, const OnnxDims& b) {
   return dims;
 }
 
-OnnxValue infer_output(const OnnxNode& node, const std::vector<OnnxValue>& inputs) {
+namespace {
+
+OnnxValue infer_output(const OnnxNode& node, const Inputs& inputs) {
   const auto rule = rules().find(node.op);
   if (rule == rules().end()) {
     return {};
   }
   OnnxValue value = rule->second(node, inputs);
+  if (value.quantized && !keeps_elements(node.op)) {
+    value.quantized = false;
+    value.type = OnnxType::kFloat;
+  }
+  fold(node, inputs, value);
   const bool weights = std::all_of(inputs.begin(), inputs.end(),
                                    [](const OnnxValue& input) { return input.constant; });
   value.constant = node.op == "Constant" || (!inputs.empty() && weights);
   return value;
 }
 
-std::vector<OnnxValue> infer_split(const OnnxNode& node, const std::vector<OnnxValue>& inputs) {
-  const OnnxValue& x = at(inputs, 0);
-  std::vector<OnnxValue> outputs(node.outputs.size(), with_dims(x, std::nullopt));
-  const auto axis = x.dims ? axis_of(node.integer("axis", 0), size(*x.dims)) : std::nullopt;
-  if (!axis || outputs.empty()) {
-    return outputs;
+}  // namespace
+
+std::vector<OnnxValue> infer_outputs(const OnnxNode& node, const std::vector<OnnxValue>& inputs) {
+  if (node.op == "Split" && !node.outputs.empty()) {
+    return split(node, inputs);
   }
-  const auto parts = parameter(node, inputs, 1, "split");
-  const auto count = static_cast<std::int64_t>(outputs.size());
-  const std::int64_t each = ((*x.dims)[*axis] + count - 1) / count;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    outputs[i].dims = x.dims;
-    const std::int64_t before = each * static_cast<std::int64_t>(i);
-    (*outputs[i].dims)[*axis] =
-        parts && i < parts->size() ? (*parts)[i] : std::min(each, (*x.dims)[*axis] - before);
+  std::vector<OnnxValue> outputs(std::max<std::size_t>(1, node.outputs.size()));
+  outputs[0] = infer_output(node, inputs);
+  const bool alike = node.op == "TopK" || node.op == "MaxPool" || node.op == "Dropout" ||
+                     node.op == "SkipLayerNormalization" ||
+                     node.op == "SkipSimplifiedLayerNormalization";
+  for (std::size_t i = 1; i < outputs.size(); ++i) {
+    if (alike) {
+      outputs[i] = with_dims(outputs[0], outputs[0].dims);
+    } else if (node.op == "DynamicQuantizeLinear") {  // scale and zero point
+      outputs[i].dims = Dims{};
+      outputs[i].type = i == 1 ? OnnxType::kFloat : OnnxType::kUint8;
+    }
+  }
+  if (node.op == "DynamicQuantizeLinear") {
+    outputs[0].type = OnnxType::kUint8;
   }
   return outputs;
 }

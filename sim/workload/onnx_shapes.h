@@ -24,9 +24,9 @@ struct OnnxValue {
   std::optional<OnnxDims> integers;  ///< where the model computes with shapes
   std::vector<float> reals;          ///< of a small constant
   OnnxType type = OnnxType::kNone;
-  bool constant = false;   ///< a weight, or made from weights alone
-  bool quantized = false;  ///< comes through DequantizeLinear; `type` is that before it
-  std::string lost_at;     ///< where the extents are unknown: the operator that lost them
+  bool constant = false;               ///< a weight, or made from weights alone
+  bool quantized = false;              ///< comes through DequantizeLinear; `type` is that before it
+  std::string lost;                    ///< where the extents are unknown: why, a clause
   std::optional<OnnxOrigin> origin{};  ///< of a weight whose elements are known
 };
 
@@ -41,10 +41,10 @@ std::optional<OnnxWindow> window_of(const OnnxNode& node, const OnnxDims& input,
 /// The extents to which `a` and `b` broadcast; nothing where they do not fit.
 std::optional<OnnxDims> broadcast(const OnnxDims& a, const OnnxDims& b);
 
-/// The value of the first output of `node`, as far as it follows from its inputs.
-OnnxValue infer_output(const OnnxNode& node, const std::vector<OnnxValue>& inputs);
+/// `dims`, none of them negative or much beyond what a GEMM may have.
+OnnxDims bounded(OnnxDims dims);
 
-/// The extents of all outputs of a Split.
-std::vector<OnnxValue> infer_split(const OnnxNode& node, const std::vector<OnnxValue>& inputs);
+/// The values of the outputs of `node`, as far as they follow from its inputs.
+std::vector<OnnxValue> infer_outputs(const OnnxNode& node, const std::vector<OnnxValue>& inputs);
 
 }  // namespace sptc::workload

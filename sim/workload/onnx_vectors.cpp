@@ -76,7 +76,7 @@ std::int64_t elements(const OnnxValue& value) {
 
 /// Whether it is made of what flows through the network.
 bool flows(const OnnxValue& value) {
-  const bool shape = value.integers || value.type == OnnxType::kInt64 ||
+  const bool shape = value.integers || !value.reals.empty() || value.type == OnnxType::kInt64 ||
                      value.type == OnnxType::kInt32 || value.constant;
   return value.dims && !value.dims->empty() && !shape && elements(value) > 1;
 }
@@ -143,13 +143,12 @@ std::optional<VectorOperation> operation(Kind kind, const OnnxStep& step, const 
   const std::int64_t all = elements(last.output);
   VectorOperation op;
   op.kind = kind;
-  op.name = !step.node->name.empty()     ? step.node->name
-            : step.node->outputs.empty() ? step.node->op
-                                         : step.node->outputs.front();
+  op.name = step.node->label();
   op.columns = last.output.dims->back();
   op.rows = op.input_rows = op.columns > 0 ? all / op.columns : 0;
   op.tensors = info(kind).tensors;
   op.after = step.after;
+  op.count = step.count;
   if (kind == Kind::kPooling && !step.inputs.empty() && step.inputs[0].dims) {
     op.input_rows = elements(step.inputs[0]) / op.columns;
   }

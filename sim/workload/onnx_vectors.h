@@ -8,18 +8,20 @@
 #include "sim/workload/vector_operation.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace sptc::workload {
 
-/// An operator as it was met: its node, what is known of its operands and its first output, and how
-/// many GEMMs came before it.
+/// An operator as it was met: its node, what is known of its operands and its first output, how
+/// many GEMMs came before it, and how often it runs.
 struct OnnxStep {
   const OnnxNode* node = nullptr;
   std::vector<OnnxValue> inputs;
   OnnxValue output;
   std::size_t after = 0;
+  std::int64_t count = 1;
 };
 
 /// The vector operations of `steps`. Layer normalisation, GELU and SiLU that were exported as their

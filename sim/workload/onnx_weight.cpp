@@ -17,27 +17,17 @@
 namespace sptc::workload {
 namespace {
 
-std::size_t bytes_of(OnnxType type) {
-  switch (type) {
-    case OnnxType::kFloat:
-      return 4;
-    case OnnxType::kFloat16:
-    case OnnxType::kBfloat16:
-      return 2;
-    case OnnxType::kInt8:
-      return 1;
-    case OnnxType::kDouble:
-      return 8;
-    default:
-      return 0;
-  }
+/// Types whose values are those of a weight.
+bool is_weight_type(OnnxType type) {
+  return type == OnnxType::kFloat || type == OnnxType::kFloat16 || type == OnnxType::kBfloat16 ||
+         type == OnnxType::kInt8 || type == OnnxType::kDouble;
 }
 
 class TensorWeight : public WeightValues {
  public:
-  TensorWeight(std::shared_ptr<const std::string> model, const OnnxOrigin& origin,
+  TensorWeight(std::shared_ptr<const OnnxBytes> bytes, const OnnxOrigin& origin,
                const OnnxWeightLayout& layout)
-      : model_(std::move(model)), raw_(origin.raw), type_(origin.type), layout_(layout) {}
+      : bytes_(std::move(bytes)), raw_(origin.raw), type_(origin.type), layout_(layout) {}
 
   std::vector<float> row(std::int64_t batch, std::int64_t row) const override {
     std::vector<float> values;
@@ -54,7 +44,7 @@ class TensorWeight : public WeightValues {
   float largest() const override {
     if (!largest_) {
       float most = 0;
-      const auto elements = static_cast<std::int64_t>(raw_.size() / bytes_of(type_));
+      const auto elements = static_cast<std::int64_t>(raw_.size() / element_bytes(type_));
       for (std::int64_t i = 0; i < elements; ++i) {
         const float magnitude = std::fabs(at(i));
         most = magnitude > most ? magnitude : most;
@@ -68,7 +58,7 @@ class TensorWeight : public WeightValues {
 
  private:
   float at(std::int64_t index) const {
-    const std::size_t size = bytes_of(type_);
+    const std::size_t size = element_bytes(type_);
     const char* const from = raw_.data() + static_cast<std::size_t>(index) * size;
     if (type_ == OnnxType::kInt8) {
       return static_cast<float>(static_cast<signed char>(*from));
@@ -89,8 +79,8 @@ class TensorWeight : public WeightValues {
         bits, type_ == OnnxType::kFloat16 ? numerics::DataType::kF16 : numerics::DataType::kBf16));
   }
 
-  std::shared_ptr<const std::string> model_;
-  std::string_view raw_;  ///< inside of it
+  std::shared_ptr<const OnnxBytes> bytes_;
+  std::string_view raw_;  ///< inside of them
   OnnxType type_;
   OnnxWeightLayout layout_;
   mutable std::optional<float> largest_;
@@ -98,17 +88,18 @@ class TensorWeight : public WeightValues {
 
 }  // namespace
 
-std::shared_ptr<const WeightValues> onnx_weight(const std::shared_ptr<const std::string>& model,
+std::shared_ptr<const WeightValues> onnx_weight(const std::shared_ptr<const OnnxBytes>& bytes,
                                                 const OnnxOrigin& origin,
                                                 const OnnxWeightLayout& layout) {
-  std::optional<std::int64_t> bytes = static_cast<std::int64_t>(bytes_of(origin.type));
+  std::optional<std::int64_t> size = static_cast<std::int64_t>(element_bytes(origin.type));
   for (const std::int64_t extent : origin.dims) {
-    bytes = bytes && extent > 0 ? base::checked_multiply(*bytes, extent) : std::nullopt;
+    size = size && extent > 0 ? base::checked_multiply(*size, extent) : std::nullopt;
   }
-  if (!bytes || *bytes == 0 || static_cast<std::size_t>(*bytes) != origin.raw.size()) {
+  if (!is_weight_type(origin.type) || !size ||
+      static_cast<std::size_t>(*size) != origin.raw.size()) {
     return nullptr;
   }
-  return std::make_shared<TensorWeight>(model, origin, layout);
+  return std::make_shared<TensorWeight>(bytes, origin, layout);
 }
 
 OnnxWeightLayout matrix_layout(const OnnxDims& dims, bool by_columns) {
@@ -116,6 +107,7 @@ OnnxWeightLayout matrix_layout(const OnnxDims& dims, bool by_columns) {
   layout.channels = by_columns ? dims[0] : dims[1];
   layout.row_stride = by_columns ? 1 : dims[1];
   layout.channel_stride = by_columns ? dims[1] : 1;
+  layout.batch_stride = dims[0] * dims[1];
   return layout;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/workload/onnx_bytes.h"
 #include "sim/workload/onnx_shapes.h"
 #include "sim/workload/workload.h"
 
@@ -18,9 +19,9 @@ struct OnnxWeightLayout {
   std::int64_t channels = 0, channel_stride = 1;
 };
 
-/// The values of a weight out of the bytes of `model`, which stay as long as it; nothing where they
-/// are not in the file, or of a type that is not read.
-std::shared_ptr<const WeightValues> onnx_weight(const std::shared_ptr<const std::string>& model,
+/// The values of a weight out of `bytes`, which stay as long as it; nothing where they are not
+/// there, or of a type that is not read.
+std::shared_ptr<const WeightValues> onnx_weight(const std::shared_ptr<const OnnxBytes>& bytes,
                                                 const OnnxOrigin& origin,
                                                 const OnnxWeightLayout& layout);
 

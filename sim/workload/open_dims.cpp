@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace sptc::workload {
@@ -24,6 +25,33 @@ std::int64_t OpenDims::value(const std::string& name, std::string_view hint) {
   throw base::InputError(
       fmt::format("{}: the dimension '{}' is open: give it, for example --dim {}", file_,
                   io::printable(name), hint));
+}
+
+std::int64_t OpenDims::value_or_missing(const std::string& name) {
+  const auto value = given(name);
+  if (!value && std::find(missing_.begin(), missing_.end(), name) == missing_.end()) {
+    missing_.push_back(name);
+  }
+  return value.value_or(1);
+}
+
+void OpenDims::refuse_missing() const {
+  if (missing_.empty()) {
+    return;
+  }
+  std::string names, example;
+  for (std::size_t i = 0; i < missing_.size(); ++i) {
+    const std::string name = io::printable(missing_[i]);
+    names += fmt::format("{}'{}'", i == 0 ? "" : i + 1 == missing_.size() ? " and " : ", ", name);
+    example += fmt::format("{}{}=1", i == 0 ? "" : ",", name);
+  }
+  throw base::InputError(missing_.size() == 1
+                             ? fmt::format("{}: the dimension {} is open: give it, for example "
+                                           "--dim {}",
+                                           file_, names, example)
+                             : fmt::format("{}: the dimensions {} are open: give them, for example "
+                                           "--dim {}",
+                                           file_, names, example));
 }
 
 void OpenDims::refuse_unused() const {

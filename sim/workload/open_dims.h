@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sptc::workload {
 
@@ -20,6 +21,10 @@ class OpenDims {
   std::optional<std::int64_t> given(const std::string& name);
   /// The value of `name`. Throws InputError that says how to give it: "--dim `hint`".
   std::int64_t value(const std::string& name, std::string_view hint);
+  /// The value of `name`; 1 where the user gives none, which refuse_missing() then says.
+  std::int64_t value_or_missing(const std::string& name);
+  /// Throws InputError that names all dimensions without a value.
+  void refuse_missing() const;
   /// Throws InputError where the user gives a name that nothing asked for.
   void refuse_unused() const;
 
@@ -27,6 +32,7 @@ class OpenDims {
   const std::map<std::string, std::int64_t>& given_;
   std::string file_;
   std::set<std::string, std::less<>> asked_;
+  std::vector<std::string> missing_;  ///< in the order in which they were asked for
 };
 
 }  // namespace sptc::workload

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -117,11 +118,17 @@ class Linker {
 /// Of the steps that launch GEMMs the one of median length; nothing where there is one step or
 /// none.
 std::optional<Step> chosen_step(const ProfileEvents& events, std::vector<std::string>& notes) {
+  std::vector<double> gemms;  // when they begin
+  for (const Op& op : events.ops) {
+    if (op.launch >= 0) {
+      gemms.push_back(op.begin);
+    }
+  }
+  std::sort(gemms.begin(), gemms.end());
   std::vector<Step> steps;
   for (const Step& step : events.steps) {
-    if (std::any_of(events.ops.begin(), events.ops.end(), [&step](const Op& op) {
-          return op.launch >= 0 && op.begin >= step.begin && op.begin <= step.end;
-        })) {
+    const auto first = std::lower_bound(gemms.begin(), gemms.end(), step.begin);
+    if (first != gemms.end() && *first <= step.end) {
       steps.push_back(step);
     }
   }
@@ -149,10 +156,13 @@ bool holds_gemms(const std::string& name, const std::optional<KernelName>& decod
   if (decoded) {
     return decoded->is_gemm();
   }
+  static constexpr std::string_view kParts[] = {
+      "gemm",      "GEMM",      "Cijk_",     "triton_tem", "fused_moe", "marlin",    "Marlin",
+      "flash_fwd", "flash_bwd", "FlashAttn", "fmha",       "sdpa",      "sage_attn", "attention",
+      "Attention", "PagedKV",   "RaggedKV",  "_attn_fwd",  "_attn_bwd"};
   const auto has = [&name](std::string_view part) { return name.find(part) != std::string::npos; };
   const bool embedding = has("fbgemm") || has("split_embedding");
-  return !embedding && (has("gemm") || has("GEMM") || has("flash_fwd") || has("flash_bwd") ||
-                        has("fmha") || has("triton_tem") || has("Cijk_"));
+  return !embedding && std::any_of(std::begin(kParts), std::end(kParts), has);
 }
 
 std::string short_name(const std::string& name) {
@@ -166,8 +176,12 @@ std::string short_name(const std::string& name) {
 
 class Profile {
  public:
-  Profile(ProfileEvents& events, std::vector<std::string>& notes)
-      : events_(events), linker_(events), step_(chosen_step(events, notes)) {
+  /// `tf32`: where no kernel is recorded at all, f32 runs as TF32.
+  Profile(ProfileEvents& events, bool tf32, std::vector<std::string>& notes)
+      : events_(events),
+        linker_(events),
+        step_(chosen_step(events, notes)),
+        tf32_(tf32 && events.kernels.empty()) {
     for (const std::string& name : events.names) {
       decoded_.push_back(decode_kernel_name(name));
     }
@@ -243,6 +257,9 @@ class Profile {
     if (!launched.main && !events_.kernels.empty() && launch.reason.empty()) {
       launch.reason = "no kernel is recorded: it ran on the CPU, or the recording had ended";
     }
+    if (tf32_ && launch.dtype == "f32") {
+      launch.dtype = "tf32";
+    }
     launch.op.recorded.time_us = launched.time_us;
     const auto* decoded =
         launched.main && decoded_[*launched.main] ? &*decoded_[*launched.main] : nullptr;
@@ -253,6 +270,7 @@ class Profile {
   ProfileEvents& events_;
   Linker linker_;
   std::optional<Step> step_;
+  bool tf32_;
   std::vector<std::optional<KernelName>> decoded_;
 };
 
@@ -297,10 +315,10 @@ std::uint32_t ProfileBuilder::name_index(std::string& name) {
 }
 
 void take_profile(ProfileEvents& events, const std::string& file, std::string_view no_shapes,
-                  Recording& recording) {
+                  bool tf32, Recording& recording) {
   Account& account = recording.account;
   account.gpu = events.gpu;
-  Profile profile(events, account.notes);
+  Profile profile(events, tf32, account.notes);
   LaunchList list = profile.launches(file, std::string(no_shapes));
   account.kernels_us = profile.kernels_us;
   account.notes.emplace_back(kTorchWeightGround);

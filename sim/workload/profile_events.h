@@ -66,8 +66,8 @@ class ProfileBuilder {
 };
 
 /// Takes the launches of `events` into `recording`; `no_shapes` is why a kernel without operation
-/// is not taken. Throws InputError.
+/// is not taken, and `tf32` decides f32 where no kernel is recorded. Throws InputError.
 void take_profile(ProfileEvents& events, const std::string& file, std::string_view no_shapes,
-                  Recording& recording);
+                  bool tf32, Recording& recording);
 
 }  // namespace sptc::workload

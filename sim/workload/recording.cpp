@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 namespace sptc::workload {
 namespace {
@@ -93,12 +94,32 @@ bool is_json(const Head& head) {
   return first != std::string_view::npos && (head.text[first] == '{' || head.text[first] == '[');
 }
 
+/// Output of other programs that has no shapes of GEMMs: what it is.
+std::string_view without_shapes(std::string_view text) {
+  static constexpr std::pair<std::string_view, std::string_view> kMarks[] = {
+      {"==PROF==", "a report of Nsight Compute"},
+      {"\"Kernel Name\"", "a report of Nsight Compute"},
+      {"[TRT]", "a log of TensorRT"},
+      {"&&&& RUNNING TensorRT", "a log of TensorRT"},
+      {"AUTOTUNE ", "a log of PyTorch's Inductor"},
+      {"workload_graph", "a graph of Chakra"}};
+  const auto found = std::find_if(std::begin(kMarks), std::end(kMarks), [&](const auto& mark) {
+    return text.find(mark.first) != std::string_view::npos;
+  });
+  return found == std::end(kMarks) ? "" : found->second;
+}
+
 /// What no format recognises may still be a workload of our own with a fault, which its reader
 /// names.
 const Format& own_format(const Head& head, const InputStream& input) {
   static constexpr Format kJson{"", nullptr, read_own_json, true};
   static constexpr Format kCsv{"", nullptr, read_own_csv};
   const std::string extension = input.path().extension().string();
+  if (const std::string_view what = without_shapes(head.text); !what.empty()) {
+    throw base::InputError(fmt::format(
+        "{}: {} says no m, n and k; traces/README.md names the recordings that are read",
+        input.name(), what));
+  }
   if (is_json(head)) {
     if (!head.keys.empty() && !head.has("schema") && !head.has("ops")) {
       throw base::InputError(fmt::format(

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -19,7 +20,19 @@ namespace {
 
 using Extents = std::vector<std::int64_t>;
 
-enum class Kind { kMm, kAddmm, kScaledMm, kBmm, kConvolution, kSparse, kAttention, kBackward };
+enum class Kind {
+  kMm,
+  kAddmm,
+  kScaledMm,
+  kBmm,
+  kConvolution,
+  kSparse,
+  kAttention,
+  kBackward,
+  kTransposed,
+  kGrouped,
+  kTransformerEngine
+};
 
 struct Leaf {
   std::string_view name;
@@ -28,7 +41,7 @@ struct Leaf {
   std::size_t pad, stride;  ///< of a convolution: which inputs they are
 };
 
-constexpr std::array<Leaf, 24> kLeaves{{
+constexpr std::array<Leaf, 34> kLeaves{{
     {"aten::mm", Kind::kMm, 0, 0, 0},
     {"aten::_int_mm", Kind::kMm, 0, 0, 0},
     {"aten::addmm", Kind::kAddmm, 1, 0, 0},
@@ -39,6 +52,7 @@ constexpr std::array<Leaf, 24> kLeaves{{
     {"aten::cudnn_convolution", Kind::kConvolution, 0, 2, 3},
     {"aten::cudnn_convolution_relu", Kind::kConvolution, 0, 4, 3},
     {"aten::miopen_convolution", Kind::kConvolution, 0, 3, 4},
+    {"aten::mkldnn_convolution", Kind::kConvolution, 0, 3, 4},
     {"aten::_cslt_sparse_mm", Kind::kSparse, 0, 0, 0},
     {"aten::_sparse_semi_structured_linear", Kind::kSparse, 0, 0, 0},
     {"aten::_sparse_semi_structured_mm", Kind::kSparse, 0, 0, 0},
@@ -47,13 +61,25 @@ constexpr std::array<Leaf, 24> kLeaves{{
     {"aten::_flash_attention_backward", Kind::kAttention, 0, 0, 0},
     {"aten::_efficient_attention_forward", Kind::kAttention, 0, 0, 0},
     {"aten::_efficient_attention_backward", Kind::kAttention, 0, 0, 0},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu", Kind::kAttention, 0, 0, 0},
     {"aten::_cudnn_attention_forward", Kind::kAttention, 0, 0, 0},
     {"aten::_cudnn_attention_backward", Kind::kAttention, 0, 0, 0},
     {"aten::convolution_backward", Kind::kBackward, 0, 0, 0},
     {"aten::cudnn_convolution_backward", Kind::kBackward, 0, 0, 0},
+    {"aten::cudnn_convolution_transpose", Kind::kTransposed, 0, 0, 0},
+    {"aten::_grouped_mm", Kind::kGrouped, 0, 0, 0},
+    {"aten::_scaled_grouped_mm", Kind::kGrouped, 0, 0, 0},
+    {"aten::_scaled_mm_v2", Kind::kScaledMm, 0, 0, 0},
+    {"_C::cutlass_scaled_mm", Kind::kScaledMm, 1, 0, 0},  // of vLLM: (out, a, b, ..)
+    {"sgl_kernel::fp8_scaled_mm", Kind::kScaledMm, 0, 0, 0},
+    {"sgl_kernel::int8_scaled_mm", Kind::kScaledMm, 0, 0, 0},
+    {"tex_ts::te_gemm_ts", Kind::kTransformerEngine, 0, 0, 0},
     {"aten::_thnn_fused_lstm_cell", Kind::kAttention, 0, 0, 0},
     {"aten::_cudnn_rnn", Kind::kAttention, 0, 0, 0},
 }};
+
+constexpr std::string_view kUndecidedF32 =
+    "f32, and no kernel says whether it runs as TF32 (--tf32 says so)";
 
 const Leaf* find_leaf(std::string_view name) {
   const auto found = std::find_if(kLeaves.begin(), kLeaves.end(),
@@ -62,7 +88,7 @@ const Leaf* find_leaf(std::string_view name) {
 }
 
 std::string our_type(std::string_view word) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kTypes{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kTypes{
       {{"c10::BFloat16", "bf16"},
        {"c10::Half", "f16"},
        {"float", "f32"},
@@ -70,6 +96,8 @@ std::string our_type(std::string_view word) {
        {"signed char", "s8"},
        {"c10::Float8_e4m3fn", "e4m3"},
        {"c10::Float8_e5m2", "e5m2"},
+       {"c10::Float8_e4m3fnuz", "e4m3"},
+       {"c10::Float8_e5m2fnuz", "e5m2"},
        {"", "?"}}};
   if (word.starts_with("Tensor(") && word.ends_with(")")) {
     word = word.substr(7, word.size() - 8);
@@ -155,6 +183,40 @@ void read_product(const TorchCall& call, const Leaf& leaf, const std::string& pl
       break;
     default:
       launch.weight = leaf.kind == Kind::kScaledMm;
+  }
+}
+
+/// Transformer Engine: (A, scale, which, type of A, transpose A, B, scale, which, type of B,
+/// transpose B, ..) as cuBLAS has them, so that A is the weight.
+void read_transformer_engine(const TorchCall& call, const std::string& place,
+                             RecordedLaunch& launch) {
+  constexpr std::size_t kTypeOfA = 3, kTransposeA = 4, kB = 5, kTransposeB = 9;
+  static constexpr std::string_view kTypes[] = {"u8",  "s32",  "s64",  "f32",
+                                                "f16", "bf16", "e4m3", "e5m2"};
+  const Extents& a = input(call.dims, 0);
+  const Extents& b = input(call.dims, kB);
+  if (a.size() != 2 || b.size() != 2 || call.values.size() <= kTransposeB) {
+    launch.reason = call.dims.empty() ? "no shapes: record with record_shapes=True"
+                                      : "no shapes of two matrices";
+    return;
+  }
+  const auto is_true = [&](std::size_t index) {
+    return call.values[index] == "True" || call.values[index] == "true" ||
+           call.values[index] == "1";
+  };
+  const bool turn_a = is_true(kTransposeA), turn_b = is_true(kTransposeB);
+  const auto type = integers(call.values[kTypeOfA]);
+  if (type && type->front() >= 0 && type->front() < std::ssize(kTypes)) {
+    launch.dtype = kTypes[type->front()];
+  }
+  launch.op.shape = {turn_a ? a[0] : a[1], turn_b ? b[1] : b[0], turn_a ? a[1] : a[0]};
+  launch.weight = turn_a && !turn_b;  // else a gradient
+  if (launch.op.shape.k != (turn_b ? b[0] : b[1])) {
+    throw base::InputError(fmt::format("{}: {} has operands {} and {}, which do not fit", place,
+                                       io::printable(call.name), shown(a), shown(b)));
+  }
+  if (launch.op.shape.m == 0 || launch.op.shape.n == 0 || launch.op.shape.k == 0) {
+    launch.reason = "an operand is empty";
   }
 }
 
@@ -298,6 +360,15 @@ RecordedLaunch launch_of(const TorchCall& call, const std::string& place) {
     case Kind::kBackward:
       launch.reason = "backward convolution";
       break;
+    case Kind::kTransformerEngine:
+      read_transformer_engine(call, place, launch);
+      break;
+    case Kind::kTransposed:
+      launch.reason = "transposed convolution";
+      break;
+    case Kind::kGrouped:
+      launch.reason = "GEMMs of experts in one kernel: how many tokens each gets is not recorded";
+      break;
     default:
       read_product(call, *leaf, place, launch);
   }
@@ -312,7 +383,7 @@ void apply_no_kernel(const TorchCall& call, bool tf32, RecordedLaunch& launch) {
     if (tf32 || allowed) {
       launch.dtype = "tf32";
     } else {
-      launch.reason = "f32, and no kernel says whether it runs as TF32 (--tf32 says so)";
+      launch.reason = kUndecidedF32;
     }
   }
 }
@@ -337,7 +408,7 @@ void apply_kernel(const KernelName* kernel, std::string_view name, RecordedLaunc
   } else if (launch.dtype == "f32" && tf32) {
     launch.dtype = "tf32";
   } else if (launch.dtype == "f32") {
-    launch.reason = name.empty() ? "f32 without a kernel that says whether as TF32"
+    launch.reason = name.empty() ? std::string(kUndecidedF32)
                                  : "f32, and the kernel's name does not say that it runs as TF32";
   }
 }

@@ -61,7 +61,8 @@ struct Recorded {
   base::GemmShape tile{};  ///< of a CTA; k 0: not recorded
   int stages = 0;
   int split_k = 0;
-  std::string epilogue{};
+  std::string epilogue{};  ///< of cuBLASLt: "RELU_BIAS"
+  bool adds_c = false;     ///< beta is not 0
 
   bool steers() const { return tile.k > 0 || split_k > 1; }
 };

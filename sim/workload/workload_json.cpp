@@ -58,8 +58,8 @@ constexpr std::string_view kOpKeys[] = {"name",
                                         "weight_dtype",
                                         "scale_block",
                                         "expert_shares"};
-constexpr std::string_view kRecordedKeys[] = {"time_us", "kernel", "d_dtype", "sparse",
-                                              "tile",    "stages", "split_k", "epilogue"};
+constexpr std::string_view kRecordedKeys[] = {"time_us", "kernel",  "d_dtype",  "sparse", "tile",
+                                              "stages",  "split_k", "epilogue", "adds_c"};
 constexpr std::string_view kNotTakenKeys[] = {"name",  "m",     "n",       "k",     "batch",
                                               "dtype", "count", "time_us", "reason"};
 constexpr std::string_view kConvKeys[] = {"N",      "C", "H",      "W",      "K",
@@ -284,6 +284,7 @@ Recorded read_recorded(const io::JsonObject& object) {
   recorded.stages = static_cast<int>(object.integer_or("stages", 0, 0, kMostRecorded));
   recorded.split_k = static_cast<int>(object.integer_or("split_k", 0, 0, kMostRecorded));
   recorded.epilogue = object.text_or("epilogue", "");
+  recorded.adds_c = object.boolean_or("adds_c", false);
   return recorded;
 }
 

@@ -54,6 +54,9 @@ ordered_json recorded_json(const Recorded& recorded) {
   if (!recorded.epilogue.empty()) {
     json["epilogue"] = recorded.epilogue;
   }
+  if (recorded.adds_c) {
+    json["adds_c"] = true;
+  }
   return json;
 }
 

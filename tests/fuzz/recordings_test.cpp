@@ -140,6 +140,26 @@ TEST(FuzzRecordings, Onnx) {
       30000, {{{"batch", 2}}});
 }
 
+TEST(FuzzRecordings, OnnxBranchesLoopsAndLayers) {
+  using namespace sptc::onnx;
+  const std::string body = input("s", 10, {4, 8}) + node("MatMul", {"s", "w"}, "u") + output("u");
+  fuzz(model(input("x", 10, {4, 8}) + weight("w", 10, {8, 8}) + input("c", 9, {}) +
+             node("If", {"c"}, "i", graph("then_branch", body) + graph("else_branch", body)) +
+             bytes(5, tensor("n", 7, {}, number(7, 3))) +
+             node_of("Loop", {"n", "c", "i"}, {"l"}, graph("body", body)) +
+             node_of("Scan", {"l"}, {"k"}, graph("body", body) + integer("num_scan_inputs", 1)) +
+             input("y", 10, {3, 2, 8}) + weight("a", 10, {1, 16, 8}) + weight("r", 10, {1, 16, 4}) +
+             node_of("LSTM", {"y", "a", "r"}, {"z", "h"}) + weight("v", 10, {8, 24}) +
+             node_of("Attention", {"y", "v"}, {"t"}, integer("num_heads", 2), "com.microsoft") +
+             node("MultiHeadAttention", {"y", "y", "y"}, "o", integer("num_heads", 2)) +
+             node("Einsum", {"y", "y"}, "e",
+                  bytes(5, bytes(1, "equation") + bytes(4, "abc,dbc->ad"))) +
+             node("Range", {"n", "n", "n"}, "g") + node("Expand", {"n", "g"}, "p")) +
+           bytes(25, bytes(1, "F") + bytes(4, "a") + bytes(5, "b") +
+                         bytes(7, bytes(1, "a") + bytes(2, "b") + bytes(4, "F"))),
+       30000);
+}
+
 TEST(FuzzRecordings, OnnxWeights) {
   using namespace sptc::onnx;
   const std::string raw = bytes(9, std::string(4 * 16 * 4, '\x3F'));

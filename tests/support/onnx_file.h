@@ -81,6 +81,28 @@ inline std::string node(const std::string& op, std::initializer_list<std::string
   return bytes(1, result + bytes(2, output) + bytes(3, output) + bytes(4, op) + attributes);
 }
 
+/// A node of several outputs.
+inline std::string node_of(const std::string& op, std::initializer_list<std::string> inputs,
+                           std::initializer_list<std::string> outputs,
+                           const std::string& attributes = "", const std::string& domain = "") {
+  std::string result;
+  for (const std::string& name : inputs) {
+    result += bytes(1, name);
+  }
+  for (const std::string& name : outputs) {
+    result += bytes(2, name);
+  }
+  return bytes(1, result + bytes(4, op) + attributes + bytes(7, domain));
+}
+
+/// An attribute that is a graph, and the output of a graph.
+inline std::string graph(const std::string& name, const std::string& value) {
+  return bytes(5, bytes(1, name) + bytes(6, value));
+}
+inline std::string output(const std::string& name) {
+  return bytes(12, bytes(1, name));
+}
+
 inline std::string model(const std::string& graph) {
   return number(1, 8) + bytes(2, "test") + bytes(7, graph);
 }

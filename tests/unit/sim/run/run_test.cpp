@@ -288,6 +288,43 @@ TEST_F(RecordedKernels, AreDifferentLaunchesOfOneShape) {
   EXPECT_EQ(gpu.launches, 3) << "two dense, and one sparse for both";
 }
 
+TEST_F(RecordedKernels, OfOneNameAreToldApart) {
+  workload.operations.push_back(workload.operations[0]);
+  workload.operations[1].shape.n = 4096;
+  gpu.refuse = [](const kernels::KernelOverrides& asked) {
+    if (asked.split_k && *asked.split_k == 4) {
+      throw base::InputError("split-K does not fit");
+    }
+  };
+  workload.operations[0].recorded.split_k = 4;
+  const RunResult result = run();
+  EXPECT_TRUE(has_note(result, "the recorded kernels of 1 operations do not fit"));
+  EXPECT_TRUE(has_note(result, "1 of the operations ran with the tile"));
+}
+
+TEST_F(RecordedKernels, HaveTheEpilogueThatWasRecorded) {
+  architecture.gpu.memory.l2_bytes_per_cycle = 1000;
+  const auto first = [&](const std::string& epilogue, bool adds_c) {
+    workload.operations[0].recorded.epilogue = epilogue;
+    workload.operations[0].recorded.adds_c = adds_c;
+    return run().operations.at(0).dense->traffic.memory.l2_and_dram;
+  };
+  constexpr std::int64_t kElements = 64 * 64, kTensor = 2 * kElements;  // of f16
+  const memory::MemoryBytes plain = first("", false);
+  EXPECT_EQ(gpu.problems.back().epilogue_operations, 0);
+  const memory::MemoryBytes bias = first("GELU_BIAS", false);
+  EXPECT_EQ(gpu.problems.back().epilogue_operations, 8) << "one result of the special units";
+  EXPECT_EQ(bias.l2(), plain.l2());
+  EXPECT_EQ(first("GELU_AUX_BIAS", false).l2_written, plain.l2_written + kTensor);
+  EXPECT_EQ(first("RELU_AUX", false).dram_written, plain.dram_written + kElements / 8);
+  EXPECT_EQ(first("DRELU_BGRAD", false).dram_read, plain.dram_read + kElements / 8);
+  EXPECT_EQ(first("", true).dram_read, plain.dram_read + kTensor);
+  options.conditions.l2.kind = kernels::L2State::Kind::kWarm;
+  architecture.gpu.memory.l2_capacity = base::Bytes(1 << 20);
+  EXPECT_EQ(first("", true).dram_read, plain.dram_read);
+  EXPECT_EQ(first("", true).l2_read, plain.l2_read + kTensor);
+}
+
 TEST_F(RecordedKernels, GiveWayToTheUser) {
   options.kernel.stages = 4;
   run();

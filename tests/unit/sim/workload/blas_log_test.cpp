@@ -188,9 +188,57 @@ TEST(BlasLog, CublasSaysItsArgumentsLineByLine) {
                               {"x:1: the call of cublasGemmEx has no k: the log is cut off"});
 }
 
+TEST(BlasLog, CusparseltSaysWhatADescriptorWasMadeFrom) {
+  const std::string made =
+      "[2026-01-02 03:04:05][CUSPARSELT][1][Api][cusparseLtMatmulDescriptorInit] "
+      "matmulDescr[out]=0x1, opA[in]=NON_TRANSPOSE, opB[in]=TRANSPOSE, matA[in]={ptr=0x2, "
+      "format=Structured, rows=64, cols=512, ld=512, alignment=16, valuesType=CUDA_R_8I}, "
+      "matB[in]={ptr=0x3, format=Dense, rows=128, cols=512, ld=512, valuesType=CUDA_R_8I}, "
+      "matC[in]={ptr=0x4, format=Dense, rows=64, cols=128, ld=128, valuesType=CUDA_R_16BF}, "
+      "matD[in]={ptr=0x5, format=Dense, rows=64, cols=128, ld=128, valuesType=CUDA_R_16BF}\n";
+  const Operation taken = read(made).workload.operations.at(0);
+  EXPECT_EQ(taken.shape, (base::GemmShape{64, 128, 512}));
+  EXPECT_EQ(taken.dtype, numerics::DataType::kS8);
+  EXPECT_EQ(taken.recorded.d_dtype, "bf16");
+  EXPECT_TRUE(taken.recorded.sparse);
+  std::string wrong = made;
+  wrong.replace(wrong.find("cols=512"), 8, "cols=256");
+  support::expect_input_error([&] { read(wrong); },
+                              {"x:1: the descriptors contradict each other", "op(A) is 64 x 256"});
+}
+
+TEST(BlasLog, LaunchesWithDifferentEpiloguesAreTwo) {
+  const auto with = [](const std::string& epilogue, const std::string& beta) {
+    return lt("type=R_16F rows=32 cols=64 ld=32", "type=R_16F rows=32 cols=16 ld=32",
+              "type=R_16F rows=64 cols=16 ld=64", "computeType=COMPUTE_32F transa=OP_T" + epilogue,
+              "beta=" + beta);
+  };
+  const Recording recording =
+      read(with("", "0") + with(" epilogue=EPILOGUE_GELU_BIAS", "0") + with("", "1"));
+  ASSERT_EQ(recording.workload.operations.size(), 3);
+  EXPECT_EQ(recording.workload.operations[1].recorded.epilogue, "GELU_BIAS");
+  EXPECT_FALSE(recording.workload.operations[1].recorded.adds_c);
+  EXPECT_TRUE(recording.workload.operations[2].recorded.adds_c);
+}
+
+TEST(BlasLog, GradientsInBothTypesOfFp8AreTaken) {
+  const Recording recording =
+      read(lt("type=R_8F_E4M3 rows=32 cols=64 ld=32", "type=R_8F_E5M2 rows=32 cols=16 ld=32",
+              "type=R_16BF rows=64 cols=16 ld=64", "computeType=COMPUTE_32F transa=OP_T"));
+  EXPECT_EQ(recording.workload.operations.at(0).dtype, numerics::DataType::kE4m3);
+}
+
 TEST(BlasLog, WhatBothLibrariesLogCountsOnce) {
-  const Recording recording = read(kCublas + kLinear);
+  const std::string same =
+      lt("type=R_16F rows=1024 cols=512 ld=1024", "type=R_16F rows=1024 cols=256 ld=1024",
+         "type=R_16F rows=512 cols=256 ld=512", "computeType=COMPUTE_32F transa=OP_T");
+  const Recording recording = read(kCublas + kCublas + same + kLinear);
+  ASSERT_EQ(recording.workload.operations.size(), 3);
   EXPECT_EQ(recording.workload.operations.at(0).name, "cublasLtMatmul");
+  EXPECT_EQ(recording.workload.operations.at(2).name, "cublasGemmEx");
+  EXPECT_EQ(recording.workload.operations.at(2).count, 1);
+  ASSERT_EQ(recording.workload.not_taken.size(), 1);
+  EXPECT_EQ(recording.workload.not_taken.at(0).count, 1);
   EXPECT_EQ(recording.workload.not_taken.at(0).reason, "the same launch is logged by cuBLASLt");
 }
 

@@ -7,8 +7,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace sptc::workload {
 namespace {
@@ -26,6 +30,41 @@ std::string long_text() {
     text += std::to_string(i) + "\n";
   }
   return text;
+}
+
+/// A tar of one member with a name of `name`, as written behind a header of another type.
+std::string long_named(char type, const std::string& header_bytes, const std::string& bytes) {
+  std::string header = support::tar_member("header", header_bytes);
+  header[156] = type;
+  return header + support::tar_member("short", bytes) + support::tar_member("other", "x") +
+         support::tar_end();
+}
+
+TEST(InputStream, LongNamesOfATarAreRead) {
+  const support::TemporaryDirectory directory;
+  const std::filesystem::path file = directory.path() / "x.tar";
+  const std::string name = std::string(120, 'd') + "/trace.json";
+  const std::string record = " path=" + name + "\n";
+  const std::string pax = std::to_string(record.size() + 3) + record;
+  const std::pair<char, std::string> kinds[] = {{'L', name + std::string(1, '\0')}, {'x', pax}};
+  for (const auto& [type, header] : kinds) {
+    std::ofstream(file, std::ios::binary) << long_named(type, header, "12345");
+    InputStream largest(file);
+    EXPECT_EQ(largest.rest(100), "12345") << type;
+    EXPECT_TRUE(largest.name().ends_with("trace.json")) << largest.name();
+    EXPECT_EQ(InputStream(file.string() + ":" + name).rest(100), "12345");
+    EXPECT_EQ(InputStream(file.string() + ":other").rest(100), "x");
+  }
+  std::string member = support::tar_member("trace.json", "12345");
+  const std::string_view posix(
+      "ustar\0"
+      "00",
+      8);
+  std::copy(posix.begin(), posix.end(), member.begin() + 257);
+  const std::string_view prefix = "a/b";
+  std::copy(prefix.begin(), prefix.end(), member.begin() + 345);
+  std::ofstream(file, std::ios::binary) << member + support::tar_end();
+  EXPECT_EQ(InputStream(file.string() + ":a/b/trace.json").rest(100), "12345");
 }
 
 TEST(InputStream, PlainBytesComeOutAsTheyAre) {

@@ -124,11 +124,74 @@ TEST(Kineto, WhatDoesNotRunOnTensorCoresIsNotTaken) {
   EXPECT_EQ(reasons["type that no simulated tensor core kernel takes"], Left(1, 7));
   EXPECT_EQ(reasons["no kernel is recorded: it ran on the CPU, or the recording had ended"],
             Left(1, 0));
-  EXPECT_EQ(reasons["a kernel without operation, as graph replay leaves them: no shapes"],
+  EXPECT_EQ(reasons["a kernel without operation, as graph replay leaves them: no shapes; "
+                    "record without CUDA graphs"],
             Left(1, 8));
   EXPECT_EQ(recording.workload.not_taken[0].shape, (base::GemmShape{16, 8, 32}));
   EXPECT_EQ(recording.workload.not_taken[0].dtype, "f32");
   EXPECT_EQ(recording.account.kernels_us, 30);
+}
+
+TEST(Kineto, GemmsOfTransformerEngineAndOfServersAreTaken) {
+  const std::string engine =
+      R"("Input Dims": [[64, 32], [1], [], [], [], [8, 32], [1], [], [], [], [8, 64]],
+         "Input type": ["unsigned char"],
+         "Concrete Inputs": ["", "", "0", "6", "True", "", "", "1", "6", "False"])";
+  const std::string server =
+      R"("Input Dims": [[8, 64], [8, 32], [32, 64]],
+         "Input type": ["c10::BFloat16", "c10::Float8_e4m3fn", "c10::Float8_e4m3fn"])";
+  const Recording recording =
+      read(profile(op("tex_ts::te_gemm_ts", 100, 10, 1, engine) + "," +
+                   kernel("nvjet_qqtst_128x256_128x4_2x1_v_bz_TNT", 4, 1, 1001) + "," +
+                   op("_C::cutlass_scaled_mm", 120, 10, 2, server) + "," +
+                   kernel("nvjet_qqtst_128x256_128x4_2x1_v_bz_TNT", 4, 2, 1002)));
+  ASSERT_EQ(recording.workload.operations.size(), 2);
+  for (const Operation& taken : recording.workload.operations) {
+    EXPECT_EQ(taken.shape, (base::GemmShape{64, 8, 32})) << taken.name;
+    EXPECT_EQ(taken.dtype, numerics::DataType::kE4m3) << taken.name;
+    EXPECT_TRUE(taken.prunable) << taken.name;
+  }
+}
+
+TEST(Kineto, OfAProfileOfTheCpuTheUserDecidesAboutTf32) {
+  const std::string cpu =
+      profile(op("aten::mm", 1, 1, 1, mm("[16, 32], [32, 64]", "[32, 1], [1, 32]", "float")));
+  ImportOptions options;
+  options.tf32 = true;
+  EXPECT_EQ(read(cpu, options).workload.operations.at(0).dtype, numerics::DataType::kTf32);
+  support::expect_input_error([&] { read(cpu); },
+                              {"no kernel says whether it runs as TF32 (--tf32"});
+}
+
+TEST(Kineto, SharesOfTheRecordedTimeAddUpWhereSomeLaunchesHaveNoKernel) {
+  const std::string flash = mm("[8, 4, 32, 16], [8, 4, 32, 16]", "[1], [1]", "c10::Half");
+  const Recording recording =
+      read(profile(op("aten::addmm", 100, 10, 1, kAddmm) + "," + kernel(kHalfKernel, 4, 1, 1001) +
+                   "," + op("aten::_flash_attention_forward", 120, 10, 2, flash) + "," +
+                   kernel("flash_fwd_kernel", 6, 2, 1002) + "," +
+                   op("aten::_flash_attention_forward", 140, 10, 3, flash)));
+  const NotTaken& left = recording.workload.not_taken.at(0);
+  EXPECT_EQ(static_cast<double>(left.count) * left.time_us, 6);
+  EXPECT_EQ(recording.account.kernels_us, 10);
+}
+
+TEST(Kineto, FusedKernelsOfOtherLibrariesAreCounted) {
+  const std::string flash =
+      "void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<2>>>";
+  const Recording recording = read(
+      profile(op("aten::addmm", 100, 10, 1, kAddmm) + "," + kernel(kHalfKernel, 4, 1, 1001) + "," +
+              op("flash_attn_3::fwd", 120, 10, 2, kAddmm) + "," + kernel(flash, 5, 2, 1002) + "," +
+              op("aten::_grouped_mm", 140, 10, 3, kAddmm) + "," +
+              kernel("void cutlass::device_kernel<at::cuda::cutlass_grouped_gemm>", 6, 3, 1003)));
+  std::map<std::string, std::string> reasons;
+  for (const NotTaken& launch : recording.workload.not_taken) {
+    reasons[launch.reason] = launch.name;
+  }
+  EXPECT_EQ(reasons.size(), 2);
+  EXPECT_TRUE(
+      reasons.contains("the kernel is of flash_attn_3::fwd, which says no shapes of matrices"));
+  EXPECT_EQ(reasons["GEMMs of experts in one kernel: how many tokens each gets is not recorded"],
+            "aten::_grouped_mm");
 }
 
 TEST(Kineto, AWeightIsWhatIsStoredTransposed) {

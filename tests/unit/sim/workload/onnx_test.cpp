@@ -117,6 +117,12 @@ TEST(Onnx, OpenDimensionsAreNamedAndGiven) {
                               {"x: the dimension 'batch' is open", "--dim batch=1"});
   support::expect_input_error(
       [&] {
+        read(graph + input("c", kHalf, {0, 0}, "?") + input("d", kHalf, {0}, "seq"));
+      },
+      {"x: the dimensions 'batch', 'c.0', 'c.1' and 'seq' are open",
+       "--dim batch=1,c.0=1,c.1=1,seq=1"});
+  support::expect_input_error(
+      [&] {
         read(graph, {{{"batch", 7}, {"x", 1}}});
       },
       {"x has no open dimension 'x'"});
@@ -143,11 +149,15 @@ TEST(Onnx, WhatCannotBeFollowedIsSaid) {
                    node("MatMul", {"r", "w"}, "z")),
             "its shape is not known: the operator NonMaxSuppression is not followed");
   EXPECT_EQ(reason(node("MatMul", {"w", "w"}, "z")), "the shapes of its operands do not fit");
-  EXPECT_EQ(reason(node("LSTM", {"a"}, "z")), "recurrence, attention or experts in one operator");
-  EXPECT_EQ(reason(node(
-                "If", {"a"}, "z",
-                bytes(5, bytes(1, "then_branch") + bytes(6, node("MatMul", {"a", "w"}, "inner"))))),
-            "inside If: how often it runs is not in the model");
+  EXPECT_EQ(reason(node("LSTM", {"a"}, "z")), "the shapes of its operands do not fit");
+  EXPECT_EQ(reason(node("MatMul", {"w", "w"}, "z") + node("MatMul", {"z", "w"}, "v")),
+            "the shapes of its operands do not fit");
+  EXPECT_EQ(reason(node("MoE", {"a"}, "z")),
+            "experts in one operator: how many tokens each gets is not in the model");
+  const Recording later =
+      read(taken + node("MatMul", {"w", "w"}, "z") + node("MatMul", {"z", "w"}, "v"));
+  EXPECT_EQ(later.workload.not_taken.at(1).reason,
+            "its shape is not known: the operands of MatMul 'z' do not fit");
 }
 
 TEST(Onnx, FilesThatEndEarlyAreRefused) {

@@ -48,8 +48,8 @@ TEST(Recording, WrittenJsonIsReadBackTheSame) {
 TEST(Recording, WhatWasRecordedIsReadBackTheSame) {
   Recording recording = read(kWorkload);
   recording.workload.source = "s";
-  recording.workload.operations[0].recorded = {12.5,          "kernel", "f32", true,
-                                               {128, 64, 32}, 3,        2,     "BIAS"};
+  recording.workload.operations[0].recorded = {12.5, "kernel", "f32",  true, {128, 64, 32},
+                                               3,    2,        "BIAS", true};
   recording.workload.not_taken.push_back({"n", {1, 2, 0}, 4, "f32", 5, 1.25, "why"});
   const Workload again = parse_workload_json(workload_json(recording), "x.json");
   EXPECT_EQ(again.source, "s");
@@ -61,6 +61,7 @@ TEST(Recording, WhatWasRecordedIsReadBackTheSame) {
   EXPECT_EQ(again.operations.at(0).recorded.stages, 3);
   EXPECT_EQ(again.operations.at(0).recorded.split_k, 2);
   EXPECT_EQ(again.operations.at(0).recorded.epilogue, "BIAS");
+  EXPECT_TRUE(again.operations.at(0).recorded.adds_c);
   ASSERT_EQ(again.not_taken.size(), 1);
   EXPECT_EQ(again.not_taken[0].shape, (base::GemmShape{1, 2, 0}));
   EXPECT_EQ(again.not_taken[0].batch, 4);
@@ -73,6 +74,16 @@ TEST(Recording, JsonOfAnotherProgramIsNamedByItsKeys) {
   support::expect_input_error(
       [] { read(R"({"name": "npm", "dependencies": {"ops": 1}})"); },
       {"x: this JSON is neither a workload nor a recording", "name, dependencies"});
+}
+
+TEST(Recording, OutputWithoutShapesIsNamed) {
+  support::expect_input_error(
+      [] { read("==PROF== Connected\n\"ID\",\"Kernel Name\"\n"); },
+      {"x: a report of Nsight Compute says no m, n and k", "traces/README.md"});
+  support::expect_input_error([] { read("[11/24/2026-10:00:00] [I] [TRT] Loaded\n"); },
+                              {"x: a log of TensorRT says no m, n and k"});
+  support::expect_input_error([] { read(R"({"workload_graph": []})"); },
+                              {"x: a graph of Chakra says no m, n and k"});
 }
 
 TEST(Recording, OtherFilesAreRefused) {

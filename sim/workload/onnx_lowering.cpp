@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload/onnx_lowering.h"
+
+#include "sim/io/text_file.h"
+#include "sim/workload/workload_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sptc::workload {
+namespace {
+
+using namespace onnx_lowering;
+
+/// Products of two operands: where their second is among the inputs.
+std::size_t second_operand(std::string_view op) {
+  return op == "QLinearMatMul" || op == "QLinearConv" || op == "QGemm" ? 3 : 1;
+}
+
+void transpose_last(OnnxDims& dims, bool transposed) {
+  if (transposed) {
+    std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+  }
+}
+
+OnnxLowered product(const OnnxCall& call) {
+  const OnnxNode& node = call.node;
+  const OnnxValue& a = call.input(0);
+  const OnnxValue& b = call.input(second_operand(node.op));
+  if (!a.dims || !b.dims || a.dims->empty() || b.dims->empty()) {
+    return unknown(call, a, b);
+  }
+  const bool transpose_a = node.integer("transA", 0) != 0,
+             transpose_b = node.integer("transB", 0) != 0;
+  OnnxDims left = *a.dims, right = *b.dims;
+  if (left.size() == 1) {
+    left.insert(left.begin(), 1);
+  }
+  if (right.size() == 1) {
+    right.push_back(1);
+  }
+  transpose_last(left, transpose_a);
+  transpose_last(right, transpose_b);
+  const std::int64_t m = left[left.size() - 2], k = left.back(), n = right.back();
+  const auto batches = broadcast({left.begin(), left.end() - 2}, {right.begin(), right.end() - 2});
+  if (k != right[right.size() - 2] || !batches) {
+    return unknown(call, {}, {});
+  }
+  std::int64_t batch = 1;
+  for (const std::int64_t extent : *batches) {
+    batch = extent_product({batch, extent});
+  }
+  const std::string dtype = type_of(node, a, b);
+  OnnxLowered result;
+  if (a.constant && !b.constant) {
+    result.launches.push_back(launch(call, {m, n, k}, batch, true, dtype));
+    result.launches[0].op.values = matrix_of(call, a, transpose_a, {m, n, k}, batch);
+  } else if (right.size() == 2) {  // one weight for all batches
+    const base::GemmShape shape{n, extent_product({m, batch}), k};
+    result.launches.push_back(launch(call, shape, 1, b.constant, dtype));
+    result.launches[0].op.values = matrix_of(call, b, !transpose_b, shape);
+  } else {
+    result.launches.push_back(launch(call, {n, m, k}, batch, b.constant, dtype));
+    result.launches[0].op.values = matrix_of(call, b, !transpose_b, {n, m, k}, batch);
+  }
+  OnnxDims output = *batches;
+  output.push_back(m);
+  output.push_back(n);
+  if (a.dims->size() == 1) {
+    output.erase(output.end() - 2);
+  }
+  if (b.dims->size() == 1) {
+    output.pop_back();
+  }
+  result.outputs.push_back(activation(output, a.type));
+  return result;
+}
+
+/// MatMulNBits: weights of few bits are unpacked to the type of the input.
+OnnxLowered packed_product(const OnnxCall& call) {
+  const OnnxValue& x = call.input(0);
+  if (!x.dims || x.dims->empty()) {
+    return unknown(call, x, {});
+  }
+  OnnxDims dims = *x.dims;
+  dims.back() = call.node.integer("N", 0);
+  std::int64_t tokens = 1;
+  for (std::size_t i = 0; i + 1 < dims.size(); ++i) {
+    tokens = extent_product({tokens, dims[i]});
+  }
+  const base::GemmShape shape{dims.back(), tokens, call.node.integer("K", 0)};
+  return {{launch(call, shape, 1, true, type_of(call.node, x, x))}, {activation(dims, x.type)}};
+}
+
+/// Of two axes, padded alike on both sides, the operation keeps the geometry.
+void keep_geometry(const OnnxDims& x, const OnnxWindow& window, std::int64_t groups,
+                   Operation& op) {
+  if (x.size() != 4 || window.pads[0] != window.pads[2] || window.pads[1] != window.pads[3]) {
+    return;
+  }
+  ConvGeometry conv;
+  conv.n = x[0];
+  conv.c = x[1];
+  conv.h = x[2];
+  conv.w = x[3];
+  conv.k = op.shape.m * groups;
+  conv.r = window.kernel[0];
+  conv.s = window.kernel[1];
+  conv.stride = {window.stride[0], window.stride[1]};
+  conv.pad = {window.pads[0], window.pads[1]};
+  conv.dilation = {window.dilation[0], window.dilation[1]};
+  conv.groups = groups;
+  Operation lowered;
+  if (lower_convolution(conv, lowered) && lowered.shape == op.shape) {
+    op.conv = lowered.conv;
+  }
+}
+
+OnnxLowered convolution(const OnnxCall& call) {
+  const OnnxValue& x = call.input(0);
+  const OnnxValue& w = call.input(second_operand(call.node.op));
+  const bool known = x.dims && w.dims && x.dims->size() >= 3 && w.dims->size() == x.dims->size();
+  const auto window =
+      known ? window_of(call.node, *x.dims, {w.dims->begin() + 2, w.dims->end()}) : std::nullopt;
+  const std::int64_t groups = call.node.integer("group", 1);
+  if (!window || groups < 1 || (*x.dims)[1] % groups != 0 || (*w.dims)[0] % groups != 0 ||
+      (*w.dims)[1] != (*x.dims)[1] / groups) {
+    return unknown(call, x, w);
+  }
+  OnnxDims output{(*x.dims)[0], (*w.dims)[0]};
+  std::int64_t pixels = (*x.dims)[0], depth = (*w.dims)[1];
+  for (std::size_t i = 0; i < window->output.size(); ++i) {
+    output.push_back(window->output[i]);
+    pixels = extent_product({pixels, window->output[i]});
+    depth = extent_product({depth, window->kernel[i]});
+  }
+  RecordedLaunch taken = launch(call, {(*w.dims)[0] / groups, pixels, depth}, groups, w.constant,
+                                type_of(call.node, x, w));
+  if (w.origin && !w.origin->transposed && w.origin->dims == *w.dims) {
+    taken.op.values = onnx_weight(call.bytes, *w.origin, filter_layout(*w.dims, groups));
+  }
+  keep_geometry(*x.dims, *window, groups, taken.op);
+  return {{std::move(taken)}, {activation(output, x.type)}};
+}
+
+/// Each input pixel times the filters, which then overlap: k is the channels of the input.
+OnnxLowered transposed_convolution(const OnnxCall& call) {
+  const OnnxNode& node = call.node;
+  const OnnxValue& x = call.input(0);
+  const OnnxValue& w = call.input(1);
+  const std::int64_t groups = node.integer("group", 1);
+  if (!x.dims || !w.dims || x.dims->size() < 3 || w.dims->size() != x.dims->size() ||
+      (*w.dims)[0] != (*x.dims)[1] || groups < 1 || (*x.dims)[1] % groups != 0) {
+    return unknown(call, x, w);
+  }
+  const std::size_t axes = x.dims->size() - 2;
+  const OnnxDims stride = node.integers("strides", OnnxDims(axes, 1));
+  const OnnxDims dilation = node.integers("dilations", OnnxDims(axes, 1));
+  const OnnxDims pads = node.integers("pads", OnnxDims(2 * axes, 0));
+  const OnnxDims more = node.integers("output_padding", OnnxDims(axes, 0));
+  const OnnxDims stated = node.integers("output_shape", {});
+  if (stride.size() != axes || dilation.size() != axes || pads.size() != 2 * axes ||
+      more.size() != axes) {
+    return unknown(call, x, w);
+  }
+  OnnxDims output{(*x.dims)[0], extent_product({(*w.dims)[1], groups})};
+  std::int64_t filters = (*w.dims)[1], pixels = (*x.dims)[0];
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::int64_t extent = (*x.dims)[i + 2], kernel = (*w.dims)[i + 2];
+    filters = extent_product({filters, kernel});
+    pixels = extent_product({pixels, extent});
+    const std::int64_t spread = extent_product({stride[i], extent});
+    const std::int64_t reach = extent_product({dilation[i], kernel});
+    for (const std::int64_t value : {pads[i], pads[i + axes], more[i], stride[i], dilation[i]}) {
+      if (value < 0 || value > kMaxExtent) {
+        return unknown(call, x, w);
+      }
+    }
+    output.push_back(stated.size() == axes ? stated[i]
+                                           : spread - stride[i] + more[i] + reach - dilation[i] +
+                                                 1 - pads[i] - pads[i + axes]);
+  }
+  return {{launch(call, {filters, pixels, (*x.dims)[1] / groups}, groups, w.constant,
+                  type_of(node, x, w))},
+          {activation(output, x.type)}};
+}
+
+OnnxLowered experts(const OnnxCall& call) {
+  RecordedLaunch left = launch(call, {}, 1, true, "");
+  left.reason = "experts in one operator: how many tokens each gets is not in the model";
+  return {{std::move(left)},
+          {activation(call.input(0).dims.value_or(OnnxDims{}), call.input(0).type)}};
+}
+
+const OnnxLoweringRules& rules() {
+  static const OnnxLoweringRules kRules = [] {
+    OnnxLoweringRules all{{"MatMulNBits", packed_product},
+                          {"ConvTranspose", transposed_convolution},
+                          {"MoE", experts},
+                          {"QMoE", experts}};
+    for (const char* op :
+         {"MatMul", "FusedMatMul", "MatMulInteger", "QLinearMatMul", "Gemm", "FusedGemm", "QGemm",
+          "DynamicQuantizeMatMul", "MatMulIntegerToFloat", "GemmFloat8"}) {
+      all.emplace(op, product);
+    }
+    for (const char* op : {"Conv", "FusedConv", "ConvInteger", "QLinearConv"}) {
+      all.emplace(op, convolution);
+    }
+    add_layer_rules(all);
+    return all;
+  }();
+  return kRules;
+}
+
+}  // namespace
+
+const OnnxValue& OnnxCall::input(std::size_t index) const {
+  static const OnnxValue kNone;
+  return index < inputs.size() ? inputs[index] : kNone;
+}
+
+bool launches_gemms(std::string_view op) {
+  return rules().contains(op);
+}
+
+std::optional<OnnxLowered> lower(const OnnxCall& call) {
+  const auto rule = rules().find(call.node.op);
+  return rule == rules().end() ? std::nullopt : std::optional(rule->second(call));
+}
+
+OnnxLowered onnx_lowering::unknown(const OnnxCall& call, const OnnxValue& a, const OnnxValue& b) {
+  const std::string& lost = a.dims ? b.lost : a.lost;
+  OnnxLowered result;
+  result.launches.push_back(launch(call, {}, 1, false, ""));
+  result.launches[0].reason =
+      lost.empty() ? "the shapes of its operands do not fit" : "its shape is not known: " + lost;
+  result.outputs.resize(std::max<std::size_t>(1, call.node.outputs.size()));
+  for (OnnxValue& output : result.outputs) {
+    output.lost = !lost.empty()
+                      ? lost
+                      : fmt::format("the operands of {} '{}' do not fit",
+                                    io::printable(call.node.op), io::printable(call.node.label()));
+  }
+  return result;
+}
+
+RecordedLaunch onnx_lowering::launch(const OnnxCall& call, const base::GemmShape& shape,
+                                     std::int64_t batch, bool weight, std::string dtype,
+                                     std::string_view part) {
+  RecordedLaunch taken;
+  taken.op.name = call.node.label() + std::string(part);
+  taken.op.shape = shape;
+  taken.op.batch = batch;
+  taken.weight = weight;
+  taken.dtype = std::move(dtype);
+  taken.op.input = weight && !call.node.inputs.empty() ? call.node.inputs.front() : "";
+  return taken;
+}
+
+std::string onnx_lowering::type_of(const OnnxNode& node, const OnnxValue& x, const OnnxValue& w) {
+  const bool integers = node.op.find("Integer") != std::string::npos ||
+                        node.op.starts_with("QLinear") || node.op.starts_with("DynamicQuantize") ||
+                        node.op == "QGemm" || node.op == "QAttention" ||
+                        (x.quantized && w.quantized);
+  const OnnxType type = integers || !x.quantized ? x.type : w.quantized ? OnnxType::kFloat : w.type;
+  switch (type) {
+    case OnnxType::kFloat16:
+      return "f16";
+    case OnnxType::kBfloat16:
+      return "bf16";
+    case OnnxType::kE4m3:
+      return "e4m3";
+    case OnnxType::kE5m2:
+      return "e5m2";
+    case OnnxType::kDouble:
+      return "f64";
+    case OnnxType::kInt16:
+    case OnnxType::kUint16:
+      return "s16";
+    default:
+      return integers ? "s8" : "tf32";
+  }
+}
+
+OnnxValue onnx_lowering::activation(const OnnxDims& dims, OnnxType type) {
+  OnnxValue value;
+  value.dims = bounded(dims);
+  value.type = type;
+  return value;
+}
+
+std::shared_ptr<const WeightValues> onnx_lowering::matrix_of(const OnnxCall& call,
+                                                             const OnnxValue& operand,
+                                                             bool by_columns,
+                                                             const base::GemmShape& shape,
+                                                             std::int64_t batch) {
+  if (!operand.constant || !operand.origin) {
+    return nullptr;
+  }
+  by_columns = by_columns != operand.origin->transposed;
+  OnnxDims stored = by_columns ? OnnxDims{shape.k, shape.m} : OnnxDims{shape.m, shape.k};
+  OnnxDims held = operand.origin->dims;
+  while (held.size() > 2 && held.front() == 1) {
+    held.erase(held.begin());
+  }
+  const bool batched = batch > 1 && held.size() == 3 && held.front() == batch;
+  if (batched) {
+    held.erase(held.begin());
+  }
+  return held == stored && (batched || batch == 1)
+             ? onnx_weight(call.bytes, *operand.origin, matrix_layout(stored, by_columns))
+             : nullptr;
+}
+
+}  // namespace sptc::workload
