@@ -315,6 +315,9 @@ OnnxGraph read_graph(Message message, int depth) {
       case 11:
         graph.inputs.push_back(read_value_info(message.inside(field)));
         break;
+      case 12:
+        graph.outputs.push_back(read_value_info(message.inside(field)).name);
+        break;
       case 13:
         graph.values.push_back(read_value_info(message.inside(field)));
         break;

@@ -72,6 +72,7 @@ struct OnnxGraph {
   std::vector<OnnxNode> nodes;
   std::vector<OnnxTensor> initializers;
   std::vector<OnnxInput> inputs, values;  ///< values: what the model says of inner ones
+  std::vector<std::string> outputs;
 };
 
 /// Parses `bytes`. Throws InputError "file: byte N: ...".
