@@ -2,6 +2,7 @@
 #include "sim/prune/conversion.h"
 
 #include "models/base/error.h"
+#include "sim/io/file_use.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/layer_choice.h"
@@ -126,6 +127,7 @@ class Conversion {
 
   std::unique_ptr<ModelWriter> make_writer_of(const std::filesystem::path& out) const {
     require_model_path(out, *model_);
+    io::announce_output("--out", out);
     if (out.extension() == ".onnx" || out.extension() == ".npy") {
       throw base::InputError(fmt::format("--out {}: its ending must be .safetensors or .npz",
                                          io::printable(out.string())));

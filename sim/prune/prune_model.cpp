@@ -121,6 +121,7 @@ class Pruning {
     }
     if (!out.empty()) {
       require_model_path(out, *model_);
+      io::announce_output("--out", out);
       const bool dense = options_.layout == WeightLayout::kDense;
       if (!dense && (out.extension() == ".onnx" || out.extension() == ".npy")) {
         throw base::InputError(
@@ -139,6 +140,7 @@ class Pruning {
         throw base::InputError(fmt::format("--masks {}: its ending must be .safetensors or .npz",
                                            io::printable(masks.string())));
       }
+      io::announce_output("--masks", masks);
       masks_ = make_writer(masks, *model_, std::move(mask_tensors), {});
     }
   }

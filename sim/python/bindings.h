@@ -9,6 +9,7 @@ namespace sptc::python {
 void bind_instructions(nanobind::module_& module);
 void bind_values(nanobind::module_& module);
 void bind_sparsity(nanobind::module_& module);
+void bind_model_pruning(nanobind::module_& module);
 void bind_architectures(nanobind::module_& module);
 void bind_simulation(nanobind::module_& module);
 void bind_sweep(nanobind::module_& module);

@@ -2,7 +2,7 @@
 """sptcsim simulates dense and 2:4 sparse tensor cores: what bits come out, when, and at what cost.
 
 Bits: mma, matmul, identify, step_rules, instructions, crosscheck.
-2:4 weights: prune, compress, decompress, Metadata, Compressed.
+2:4 weights: prune, compress, decompress, permutation_search, Metadata, Compressed; of models in files: prune_model, convert_model.
 GPUs: load, architectures, Architecture.
 Time and energy: gemm, run, sweep, options.
 PyTorch models: the module sptcsim.torch (record, simulated), which imports torch.
@@ -18,6 +18,7 @@ if _os.path.isdir(_configs):  # an installed package; a build tree reads those o
 
 from ._architecture import Architecture, architectures, load
 from ._core import InputError, InternalError, __version__
+from ._model_pruning import convert_model, permutation_search, prune_model
 from ._record import Record
 from ._simulation import GemmResult, Result, gemm, options, run
 from ._sparsity import Compressed, Metadata, compress, decompress, prune
@@ -33,5 +34,5 @@ def __getattr__(name):
 
 
 __all__ = ["Architecture", "Compressed", "GemmResult", "InputError", "InternalError", "Metadata", "Record", "Result",
-           "SweepResult", "__version__", "architectures", "compress", "crosscheck", "decompress", "gemm", "identify",
-           "instructions", "load", "matmul", "mma", "options", "prune", "run", "step_rules", "sweep"]
+           "SweepResult", "__version__", "architectures", "compress", "convert_model", "crosscheck", "decompress", "gemm", "identify",
+           "instructions", "load", "matmul", "mma", "options", "permutation_search", "prune", "prune_model", "run", "step_rules", "sweep"]
