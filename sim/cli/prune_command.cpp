@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
+#include "sim/io/file_use.h"
 #include "sim/prune/prune_model.h"
 #include "sim/prune/prune_report.h"
 
@@ -31,6 +32,16 @@ int run(Arguments arguments) {
   }
   if (!arguments.dtype.empty()) {
     options.dtype = prune::parse_executed_type(arguments.dtype);
+  }
+  io::announce_input(arguments.model);
+  if (!arguments.activations.empty()) {
+    io::announce_input(arguments.activations);
+  }
+  if (!arguments.out.empty()) {
+    io::announce_output("--out", arguments.out);
+  }
+  if (!arguments.masks.empty()) {
+    io::announce_output("--masks", arguments.masks);
   }
   if (!arguments.report.empty()) {
     require_writable_text("--report", arguments.report);

@@ -158,7 +158,12 @@ std::string safetensors_head(std::span<const TensorEntry> entries,
                           {"data_offsets", {begin, begin + entry.bytes}}};
     begin += entry.bytes;
   }
-  std::string text = header.dump();
+  std::string text;
+  try {
+    text = header.dump();
+  } catch (const nlohmann::json::type_error&) {
+    throw base::InputError("a name of a tensor of a safetensors file must be UTF-8");
+  }
   text.resize((text.size() + 7) / 8 * 8, ' ');  // readers that map the file want aligned data
   std::string length(kLengthBytes, '\0');
   for (std::size_t i = 0; i < kLengthBytes; ++i) {

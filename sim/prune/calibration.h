@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace sptc::prune {
 
@@ -18,6 +19,10 @@ class Calibration {
  public:
   /// Of no layer where `file` is empty. Throws InputError.
   explicit Calibration(const std::filesystem::path& file);
+
+  std::vector<std::filesystem::path> files() const {
+    return file_ ? file_->files() : std::vector<std::filesystem::path>();
+  }
 
   /// The inputs [samples, k] of the layer `name`, until the next call; null where there are none.
   /// Throws InputError where they are `required` and not there, where the layer has more taps than

@@ -2,7 +2,6 @@
 #include "sim/prune/conversion.h"
 
 #include "models/base/error.h"
-#include "sim/io/file_use.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/layer_choice.h"
@@ -127,7 +126,6 @@ class Conversion {
 
   std::unique_ptr<ModelWriter> make_writer_of(const std::filesystem::path& out) const {
     require_model_path(out, *model_);
-    io::announce_output("--out", out);
     if (out.extension() == ".onnx" || out.extension() == ".npy") {
       throw base::InputError(fmt::format("--out {}: its ending must be .safetensors or .npz",
                                          io::printable(out.string())));
@@ -150,7 +148,8 @@ class Conversion {
     std::map<std::string, std::string> metadata = model_->metadata();
     metadata.erase(std::string(kFormsKey));
     if (options_.layout != WeightLayout::kDense) {
-      metadata[std::string(kFormsKey)] = forms.dump();
+      metadata[std::string(kFormsKey)] =
+          forms.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     }
     return make_writer(out, *model_, std::move(tensors), metadata);
   }
@@ -221,7 +220,7 @@ std::string conversion_json(const ConversionReport& report) {
                                     {"layout", name(report.layout)},
                                     {"layers", report.layers},
                                     {"other_tensors", report.other_tensors}};
-  return root.dump(2) + "\n";
+  return root.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace sptc::prune

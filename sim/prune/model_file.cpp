@@ -3,7 +3,6 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
-#include "sim/io/file_use.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/memory_guard.h"
 #include "sim/io/text_file.h"
@@ -41,7 +40,7 @@ class SafetensorsModel : public ModelFile {
     if (!stream || error) {
       throw base::InputError(shown + ": cannot be opened for reading");
     }
-    io::announce_input(path);
+    files_.push_back(path);
     io::SafetensorsHeader header = io::read_safetensors_header(stream, size, shown);
     for (io::TensorEntry& entry : header.entries) {
       tensors_.push_back({std::move(entry), shard});
@@ -49,6 +48,8 @@ class SafetensorsModel : public ModelFile {
     }
     metadata_.merge(header.metadata);
   }
+
+  void add_index(const std::filesystem::path& path) { files_.push_back(path); }
 
   /// Throws InputError unless the shards hold what `wanted`, tensor to shard, says.
   void require(const std::map<std::string, std::string>& wanted) const {
@@ -98,6 +99,7 @@ std::unique_ptr<ModelFile> open_shards(const std::filesystem::path& index) {
     wanted[name] = shard;
     shards.insert(shard);
   }
+  model->add_index(index);
   for (const std::string& shard : shards) {
     model->add(index.parent_path() / shard, shard);
   }
@@ -110,6 +112,7 @@ class ArrayModel : public ModelFile {
  public:
   ArrayModel(Format format, const std::filesystem::path& path, std::vector<io::Tensor> arrays)
       : ModelFile(format, io::printable(path.string())), arrays_(std::move(arrays)) {
+    files_.push_back(path);
     for (const io::Tensor& array : arrays_) {
       tensors_.push_back({{array.name, array.dtype, array.shape, 0, array.bytes.size()}, ""});
     }
@@ -141,6 +144,7 @@ class OnnxModel : public ModelFile {
       : ModelFile(Format::kOnnx, io::printable(path.string())),
         bytes_(io::read_text_file(path, kMaxOnnxBytes)),
         graph_(workload::parse_onnx(bytes_, shown_)) {
+    files_.push_back(path);
     for (const workload::OnnxTensor& tensor : graph_.initializers) {
       add(tensor, tensor.name);
     }

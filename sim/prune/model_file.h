@@ -36,6 +36,8 @@ class ModelFile {
   /// For messages.
   const std::string& shown() const { return shown_; }
   const std::vector<ModelTensor>& tensors() const { return tensors_; }
+  /// All files that the model is in.
+  const std::vector<std::filesystem::path>& files() const { return files_; }
   /// What a safetensors file says of itself beside its tensors.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   /// Index of the tensor called `name`; throws InputError with the nearest name.
@@ -54,6 +56,7 @@ class ModelFile {
   Format format_;
   std::string shown_;
   std::vector<ModelTensor> tensors_;
+  std::vector<std::filesystem::path> files_;
   std::map<std::string, std::string> metadata_;
 };
 

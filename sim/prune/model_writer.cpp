@@ -2,7 +2,6 @@
 #include "sim/prune/model_writer.h"
 
 #include "models/base/error.h"
-#include "sim/io/file_use.h"
 #include "sim/io/output_file.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/npz.h"
@@ -155,11 +154,23 @@ class OnnxWriter : public ModelWriter {
 
 }  // namespace
 
+void require_other_file(std::string_view option, const std::filesystem::path& path,
+                        std::span<const std::filesystem::path> read) {
+  for (const std::filesystem::path& file : read) {
+    std::error_code error;
+    if (std::filesystem::equivalent(path, file, error)) {
+      throw base::InputError(fmt::format("{} {}: this file is read, so it is not written over",
+                                         option, io::printable(path.string())));
+    }
+  }
+}
+
 void require_model_path(const std::filesystem::path& path, const ModelFile& source) {
   using Format = ModelFile::Format;
   const std::string shown = io::printable(path.string());
   const std::string extension = path.extension().string();
   std::error_code error;
+  require_other_file("--out", path, source.files());
   if (extension.empty() || extension == "." || std::filesystem::is_directory(path, error)) {
     if (source.format() != Format::kShards) {
       throw base::InputError(
@@ -185,7 +196,6 @@ void require_model_path(const std::filesystem::path& path, const ModelFile& sour
         fmt::format("--out {}: its ending must be .safetensors, .npz, .npy or .onnx, not '{}'",
                     shown, io::printable(extension)));
   }
-  io::require_no_input(path);
 }
 
 std::unique_ptr<ModelWriter> make_writer(const std::filesystem::path& path, const ModelFile& source,

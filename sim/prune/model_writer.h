@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sptc::prune {
@@ -26,6 +28,10 @@ class ModelWriter {
 std::unique_ptr<ModelWriter> make_writer(const std::filesystem::path& path, const ModelFile& source,
                                          std::vector<ModelTensor> tensors,
                                          const std::map<std::string, std::string>& metadata);
+
+/// Throws InputError where `path`, which `option` names, is one of the files that are read.
+void require_other_file(std::string_view option, const std::filesystem::path& path,
+                        std::span<const std::filesystem::path> read);
 
 /// Throws InputError where no model of the ending of `path` can be made of `source`, or `path` is
 /// the source or a directory that exists.

@@ -2,7 +2,6 @@
 #include "sim/prune/prune_model.h"
 
 #include "models/base/error.h"
-#include "sim/io/file_use.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/calibration.h"
 #include "sim/prune/channel_permutation.h"
@@ -121,7 +120,7 @@ class Pruning {
     }
     if (!out.empty()) {
       require_model_path(out, *model_);
-      io::announce_output("--out", out);
+      require_other_file("--out", out, calibration_.files());
       const bool dense = options_.layout == WeightLayout::kDense;
       if (!dense && (out.extension() == ".onnx" || out.extension() == ".npy")) {
         throw base::InputError(
@@ -130,7 +129,8 @@ class Pruning {
       }
       std::map<std::string, std::string> metadata = model_->metadata();
       if (!dense) {
-        metadata[std::string(kFormsKey)] = forms.dump();
+        metadata[std::string(kFormsKey)] =
+            forms.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
       }
       writer_ = make_writer(out, *model_, std::move(tensors), metadata);
       report_.out = io::printable(out.string());
@@ -140,7 +140,11 @@ class Pruning {
         throw base::InputError(fmt::format("--masks {}: its ending must be .safetensors or .npz",
                                            io::printable(masks.string())));
       }
-      io::announce_output("--masks", masks);
+      require_other_file("--masks", masks, model_->files());
+      require_other_file("--masks", masks, calibration_.files());
+      if (masks.lexically_normal() == out.lexically_normal()) {
+        throw base::InputError("--masks and --out name the same file");
+      }
       masks_ = make_writer(masks, *model_, std::move(mask_tensors), {});
     }
   }

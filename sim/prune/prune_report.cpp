@@ -115,7 +115,7 @@ std::string prune_json(const PruneReport& report) {
                   {"pruned_weights", report.pruned_weights()},
                   {"other_tensors", report.other_tensors},
                   {"layers", layers}};
-  return root.dump(2) + "\n";
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";  // names may be no UTF-8
 }
 
 }  // namespace sptc::prune

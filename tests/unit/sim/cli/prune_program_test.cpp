@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace sptc::cli {
@@ -210,6 +211,44 @@ TEST_F(PruneProgram, AnOutputOfTheGraphIsNotPermuted) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   for (const auto& layer : nlohmann::json::parse(outcome.out).at("layers")) {
     EXPECT_EQ(layer.at("permutation"), nullptr);
+  }
+}
+
+TEST_F(PruneProgram, LegalNamesTheNearestShape) {
+  const support::ProgramOutcome outcome = run("legal 100 7 100 --dtype f16 --format json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  const support::JsonSchema schema(nlohmann::json::parse(
+      read(std::filesystem::path(SPTC_SOURCE_DIR) / "configs" / "schema" / "legal.schema.json")));
+  EXPECT_EQ(schema.fault(json), "");
+  for (const auto& library : json.at("shapes").at(0).at("libraries")) {
+    EXPECT_EQ(library.at("accepts"), false);
+    if (library.at("library") == "PyTorch, CUTLASS") {
+      EXPECT_EQ(library.at("nearest"), nlohmann::json({{"m", 128}, {"n", 7}, {"k", 128}}));
+    }
+  }
+  expect_output("legal 128 8 128 --dtype f16", "PyTorch, CUTLASS              2:4   yes");
+  expect_output("legal 64 8 64 --dtype e4m3", "no: needs sm_89");
+  expect_output("legal " + model({tensor("a", {4, 8}, ramp(32))}), "a: 4 x 8, f16 on sm_80");
+  expect_refused("legal 1 2", "M N K");
+  expect_refused("legal 1 2 x", "'x' is no extent");
+  expect_refused("legal 1 2 3 --dtype f17", "'f16'");
+}
+
+TEST_F(PruneProgram, LegalShapesAreThoseOfTheLayouts) {
+  // What `legal` takes for CUTLASS's and Marlin's metadata the layouts take, and no half of it.
+  const auto layout_takes = [&](const std::string& layout, std::int64_t m, std::int64_t k) {
+    const auto count = static_cast<std::size_t>(m * k);
+    const std::string file = model({tensor("a", {m, k}, ramp(count))});
+    return run("prune " + file + " --dtype f16 --layout " + layout).exit_code == 0;
+  };
+  for (const auto& [layout, m, k] :
+       {std::tuple<std::string, std::int64_t, std::int64_t>("cutlass", 32, 32),
+        {"marlin", 64, 32},
+        {"ptx", 16, 32}}) {
+    EXPECT_TRUE(layout_takes(layout, m, k)) << layout;
+    EXPECT_FALSE(layout_takes(layout, m / 2, k)) << layout;
+    EXPECT_FALSE(layout_takes(layout, m, k / 2)) << layout;
   }
 }
 
