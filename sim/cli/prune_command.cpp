@@ -109,8 +109,9 @@ void add_choices(CLI::App& command, Arguments& arguments) {
       ->type_name("REGEX");
   command
       .add_option("--permute", options.permute,
-                  "channels along k: report what it would gain, auto (of ONNX graphs), or rules of "
-                  "tensors whose rows and whose k go together")
+                  "channels along k: report what it would gain, auto (of ONNX graphs), or a rule of "
+                  "tensors whose rows and whose k go together (once for each rule)")
+      ->allow_extra_args(false)  // once for each rule
       ->type_name("report|auto|PRODUCERS=CONSUMERS");
   command.add_option("--seed", options.seed, "of the search for permutations")
       ->type_name("N")
