@@ -259,6 +259,11 @@ base::Matrix<Word> words_of_layer(const io::Tensor& tensor, DataType type,
       return;
     }
     std::memcpy(&word, from, size);
+    const std::int64_t integer = target == DataType::kS4 ? numerics::to_integer(word, type) : 0;
+    if (integer < -8 || integer > 7) {
+      throw base::InputError(fmt::format("tensor '{}': element {} is {}, which s4 cannot hold",
+                                         io::printable(tensor.name), element, integer));
+    }
     words.data()[at] = raw ? word : numerics::from_double(numerics::to_double(word, type), target);
   });
   return words;

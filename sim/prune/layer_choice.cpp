@@ -119,6 +119,10 @@ DataType parse_executed_type(std::string_view name) {
 CompressedForm form_of_layer(const ChosenLayer& layer, const PruneOptions& options) {
   CompressedForm form;
   form.type = options.dtype.value_or(layer.type == DataType::kF32 ? DataType::kTf32 : layer.type);
+  if (!numerics::info(form.type).is_float() && numerics::info(layer.type).is_float()) {
+    throw base::InputError(fmt::format("weights of {} are not quantised to {} here",
+                                       numerics::name(layer.type), numerics::name(form.type)));
+  }
   form.layout = options.layout;
   form.rows = layer.layout.rows;
   form.k = layer.layout.k;

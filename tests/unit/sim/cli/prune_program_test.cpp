@@ -80,6 +80,8 @@ TEST_F(PruneProgram, BadInputIsOneSentenceAndWritesNothing) {
   expect_nothing_written("prune " + good + out + " --criterion wanda", "needs --activations");
   expect_nothing_written("prune " + good + out + " --criterion wander", "'wanda'");
   expect_nothing_written("prune " + good + out + " --layout cutlas", "'cutlass'");
+  expect_nothing_written("prune " + good + out + " --layers a --dtype s8 --layout canonical",
+                         "f32 are not quantised to s8");
   expect_nothing_written("prune " + good + out + " --permute x=a", "unknown tensor 'x'");
   expect_nothing_written("prune " + good + out + " --permute auto", "graph of an ONNX model");
   expect_nothing_written("prune " + good + " --out " + path("o.onnx"), "of an ONNX model alone");
