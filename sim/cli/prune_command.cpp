@@ -108,9 +108,10 @@ void add_choices(CLI::App& command, Arguments& arguments) {
   command.add_option("--exclude", options.exclude, "tensors to leave as they are")
       ->type_name("REGEX");
   command
-      .add_option("--permute", options.permute,
-                  "channels along k: report what it would gain, auto (of ONNX graphs), or a rule of "
-                  "tensors whose rows and whose k go together (once for each rule)")
+      .add_option(
+          "--permute", options.permute,
+          "channels along k: report what it would gain, auto (of ONNX graphs), or a rule of "
+          "tensors whose rows and whose k go together (once for each rule)")
       ->allow_extra_args(false)  // once for each rule
       ->type_name("report|auto|PRODUCERS=CONSUMERS");
   command.add_option("--seed", options.seed, "of the search for permutations")
