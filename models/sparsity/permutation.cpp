@@ -45,16 +45,13 @@ class Search {
   Search(const base::Matrix<float>& sizes, const PermutationSearch& search)
       : search_(search),
         random_(search.seed),
-        product_(sizes),
         columns_(sizes.transposed()),
         order_(sizes.cols()),
-        places_(sizes.cols(), sizes.cols()),
-        bounds_(sizes.cols(), sizes.rows()),
         score_(sizes.cols() / kStripe) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
-    std::vector<std::size_t> all(score_.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    refresh(all);
+    for (std::size_t s = 0; s < score_.size(); ++s) {
+      score_[s] = score(s);
+    }
   }
 
   std::vector<std::size_t> run() {
@@ -78,41 +75,56 @@ class Search {
   double total() const { return std::accumulate(score_.begin(), score_.end(), 0.0); }
   const float* column_at(std::size_t place) const { return columns_.row(order_[place]).data(); }
 
-  /// What each column would make of `stripes`, anew.
-  void refresh(const std::vector<std::size_t>& stripes) {
-    const std::size_t rows = columns_.cols();
-    std::vector<const float*> bounds;
-    std::vector<float*> sums;
-    std::vector<double> fixed;  // what a place adds to its sum to make the score of the stripe
-    for (const std::size_t stripe : stripes) {
-      std::array<const float*, kStripe> four{};
-      for (std::size_t i = 0; i < kStripe; ++i) {
-        four[i] = column_at(stripe * kStripe + i);
-      }
-      score_[stripe] = score_of(four, rows);
-      for (std::size_t i = 0; i < kStripe; ++i) {
-        const float* const x = four[i == 0 ? 1 : 0];
-        const float* const y = four[i <= 1 ? 2 : 1];
-        const float* const z = four[i <= 2 ? 3 : 2];
-        float* const bound = bounds_.row(stripe * kStripe + i).data();
-        double largest = 0;
-        for (std::size_t r = 0; r < rows; ++r) {
-          const float high = std::max(x[r], y[r]);
-          bound[r] = std::max(std::min(x[r], y[r]), std::min(high, z[r]));
-          largest += static_cast<double>(std::max(high, z[r]));
-        }
-        fixed.push_back(largest - score_[stripe]);
-        bounds.push_back(bound);
-        sums.push_back(places_.row(stripe * kStripe + i).data());
-      }
+  double score(std::size_t stripe) const {
+    std::array<const float*, kStripe> four{};
+    for (std::size_t i = 0; i < kStripe; ++i) {
+      four[i] = column_at(stripe * kStripe + i);
     }
-    product_.run(bounds, sums);
-    work_ += static_cast<double>(bounds.size()) * static_cast<double>(columns_.size());
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      for (std::size_t column = 0; column < places_.cols(); ++column) {
-        sums[i][column] = static_cast<float>(static_cast<double>(sums[i][column]) + fixed[i]);
-      }
+    return score_of(four, columns_.cols());
+  }
+
+  /// Of the three columns beside `place`: the second largest of each row into `bound`, and the sum
+  /// of the largest.
+  double bound_of(std::size_t place, std::span<float> bound) const {
+    const std::size_t first = place / kStripe * kStripe, i = place % kStripe;
+    const float* const x = column_at(first + (i == 0 ? 1 : 0));
+    const float* const y = column_at(first + (i <= 1 ? 2 : 1));
+    const float* const z = column_at(first + (i <= 2 ? 3 : 2));
+    double largest = 0;
+    for (std::size_t r = 0; r < bound.size(); ++r) {
+      const float high = std::max(x[r], y[r]);
+      bound[r] = std::max(std::min(x[r], y[r]), std::min(high, z[r]));
+      largest += static_cast<double>(std::max(high, z[r]));
     }
+    return largest;
+  }
+
+  /// By how much the score of each stripe would grow with each of `columns` in its `place`.
+  base::Matrix<float> gains_of(const std::vector<std::size_t>& place,
+                               const std::vector<std::size_t>& columns) {
+    const std::size_t stripes = score_.size(), rows = columns_.cols();
+    base::Matrix<float> drawn(rows, stripes), bounds(stripes, rows), gains(stripes, stripes);
+    std::vector<const float*> from;
+    std::vector<float*> to;
+    std::vector<double> fixed;
+    for (std::size_t s = 0; s < stripes; ++s) {
+      const std::span<const float> column = columns_.row(columns[s]);
+      for (std::size_t r = 0; r < rows; ++r) {
+        drawn(r, s) = column[r];
+      }
+      fixed.push_back(bound_of(place[s], bounds.row(s)) - score_[s]);
+      from.push_back(bounds.row(s).data());
+      to.push_back(gains.row(s).data());
+    }
+    MaxProduct(drawn).run(from, to);
+    work_ += static_cast<double>(stripes) * static_cast<double>(drawn.size());
+    for (std::size_t s = 0; s < stripes; ++s) {
+      for (float& gain : gains.row(s)) {
+        gain = static_cast<float>(static_cast<double>(gain) + fixed[s]);
+      }
+      gains(s, s) = 0;  // it stays
+    }
+    return gains;
   }
 
   /// Exchanges the columns of a place of each stripe in the best way.
@@ -123,36 +135,22 @@ class Search {
       place[s] = s * kStripe + random_.below(drawn_++, kStripe);
       column[s] = order_[place[s]];
     }
-    base::Matrix<float> gains(stripes, stripes);
-    for (std::size_t s = 0; s < stripes; ++s) {
-      const std::span<const float> row = places_.row(place[s]);
-      for (std::size_t t = 0; t < stripes; ++t) {
-        gains(s, t) = s == t ? 0.0F : row[column[t]];
-      }
-    }
-    const std::vector<std::size_t> to = best_assignment(gains);
-    std::vector<std::size_t> changed;
+    const std::vector<std::size_t> to = best_assignment(gains_of(place, column));
     for (std::size_t s = 0; s < stripes; ++s) {
       if (to[s] != s) {
         order_[place[s]] = column[to[s]];
-        changed.push_back(s);
+        score_[s] = score(s);
       }
     }
-    refresh(changed);
   }
 
   const PermutationSearch search_;
   base::RandomStream random_;
   std::uint64_t drawn_ = 0;
-  double work_ = 0;  ///< elements of products
-  MaxProduct product_;
+  double work_ = 0;              ///< elements of products
   base::Matrix<float> columns_;  ///< magnitudes, a row for each column
   std::vector<std::size_t> order_;
-  /// [place][column]: by how much the score of the stripe of the place grows with that column
-  /// there.
-  base::Matrix<float> places_;
-  base::Matrix<float> bounds_;  ///< [place][row]: second largest of the other three
-  std::vector<double> score_;   ///< of each stripe
+  std::vector<double> score_;  ///< of each stripe
 };
 
 }  // namespace

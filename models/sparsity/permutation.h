@@ -12,9 +12,9 @@ namespace sptc::sparsity {
 /// How permutation_search() goes about it.
 struct PermutationSearch {
   std::uint64_t seed = 0;
-  /// Elements of the products of (max, +) after which no round begins; a core does some 4e10 in a
+  /// Elements of the products of (max, +) after which no round begins; a core does some 8e9 in a
   /// second.
-  double most_work = 3e11;
+  double most_work = 8e10;
   int most_rounds = 400;
   /// It ends once this many rounds together add less than `least_gain` of the magnitude kept.
   int patience = 16;
@@ -31,11 +31,10 @@ struct ColumnOrder {
 /// Looks for the order of the columns of `weights` in which 2:4 keeps the most magnitude (the
 /// problem of Pool and Yu, "Channel Permutations for N:M Sparsity", NeurIPS 2021). Of a stripe of
 /// four columns without one, with a >= b the two largest magnitudes of a row, a column x in its
-/// place makes a + max(b, x) of the row. So the table of what every column would make of every
-/// stripe in every place is a matrix product of (max, +). A round draws a place in each stripe and
-/// exchanges the columns there in the best of all ways at once, a linear assignment problem, whose
-/// gain is exact because each stripe changes one column. The number of columns must be a multiple
-/// of four.
+/// place makes a + max(b, x) of the row. A round draws a place in each stripe; what each of the
+/// columns there would make of each stripe is one matrix product of (max, +). It exchanges the
+/// columns there in the best of all ways at once, a linear assignment problem, whose gain is exact
+/// because each stripe changes one column. The number of columns must be a multiple of four.
 ColumnOrder permutation_search(const base::Matrix<float>& weights,
                                const PermutationSearch& search = {});
 
