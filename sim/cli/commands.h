@@ -35,6 +35,12 @@ void add_validate_command(CLI::App& app, Command& chosen);
 /// sptcsim mma
 void add_mma_command(CLI::App& app, Command& chosen);
 
+/// sptcsim convert MODEL
+void add_convert_command(CLI::App& app, Command& chosen);
+/// sptcsim legal MODEL, sptcsim legal M N K
+void add_legal_command(CLI::App& app, Command& chosen);
+/// sptcsim prune MODEL
+void add_prune_command(CLI::App& app, Command& chosen);
 /// sptcsim compare FILE
 void add_compare_command(CLI::App& app, Command& chosen);
 /// sptcsim show INSTRUCTION

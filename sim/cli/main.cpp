@@ -220,6 +220,9 @@ int run(int argc, char** argv) {
   sptc::cli::add_validate_command(app, chosen);
   sptc::cli::add_compare_command(app, chosen);
   sptc::cli::add_show_command(app, chosen);
+  sptc::cli::add_prune_command(app, chosen);
+  sptc::cli::add_convert_command(app, chosen);
+  sptc::cli::add_legal_command(app, chosen);
   sptc::cli::add_mma_command(app, chosen);
   sptc::cli::add_microbench_command(app, chosen);
   sptc::cli::add_crosscheck_command(app, chosen);

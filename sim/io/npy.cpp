@@ -248,14 +248,17 @@ TensorFile TensorFile::read_npy(std::istream& stream, std::uint64_t size, const 
   return result;
 }
 
-void write_npy(const std::filesystem::path& path, const base::Matrix<numerics::Word>& matrix,
-               numerics::DataType type) {
-  const Tensor tensor = make_tensor("", matrix, type);
+std::string npy_bytes(const Tensor& tensor) {
   const ElementType& stored =
       *find_element_type(tensor.dtype == "BF16" ? "U16" : std::string_view(tensor.dtype));
+  if (stored.npy.empty()) {
+    throw base::InputError(fmt::format("tensor '{}': NumPy has no type {}, so .npy and .npz do not",
+                                       printable(tensor.name), tensor.dtype));
+  }
   std::string header =
-      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}, {}), }}",
-                  stored.bytes == 1 ? "|" : "<", stored.npy, matrix.rows(), matrix.cols());
+      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}",
+                  stored.bytes == 1 ? "|" : "<", stored.npy, fmt::join(tensor.shape, ", "),
+                  tensor.shape.size() == 1 ? "," : "");
   // Magic, version, length and header together are a multiple of 64 bytes and end with a line
   // break.
   constexpr std::size_t kAlignment = 64;
@@ -268,7 +271,12 @@ void write_npy(const std::filesystem::path& path, const base::Matrix<numerics::W
   bytes += {'\x01', '\x00', static_cast<char>(padded & 0xFF), static_cast<char>(padded >> 8)};
   bytes += header;
   bytes.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
-  write_file(path, bytes);
+  return bytes;
+}
+
+void write_npy(const std::filesystem::path& path, const base::Matrix<numerics::Word>& matrix,
+               numerics::DataType type) {
+  write_file(path, npy_bytes(make_tensor("", matrix, type)));
 }
 
 }  // namespace sptc::io

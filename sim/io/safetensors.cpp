@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <istream>
 #include <limits>
-#include <set>
+#include <map>
 
 namespace sptc::io {
 namespace {
@@ -23,22 +23,19 @@ constexpr std::uint64_t kLengthBytes = 8;
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
 constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
 
-/// What the header says of one tensor, checked against itself.
-struct Entry {
-  Tensor tensor;  ///< without bytes
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
-
-void check_metadata(const JsonObject& metadata) {
+std::map<std::string, std::string> read_metadata(const JsonObject& metadata) {
+  std::map<std::string, std::string> words;
   for (const auto& [key, value] : metadata.value().items()) {
     if (!value.is_string()) {
       (metadata.place() / key).fail(fmt::format("must be a string, not {}", describe(value)));
     }
+    words[key] = value.get<std::string>();
   }
+  return words;
 }
 
-Entry read_entry(const std::string& name, const JsonObject& object) {
+/// With the offset in the data.
+TensorEntry read_entry(const std::string& name, const JsonObject& object) {
   constexpr std::string_view kKeys[] = {"dtype", "shape", "data_offsets"};
   object.allow_only(kKeys);
   const std::string dtype = object.text("dtype");
@@ -50,44 +47,46 @@ Entry read_entry(const std::string& name, const JsonObject& object) {
     }
     (object.place() / "dtype").fail("unknown dtype " + base::unknown_name(printable(dtype), names));
   }
-  Entry entry;
-  entry.tensor.name = name;
-  entry.tensor.dtype = dtype;
+  TensorEntry entry;
+  entry.name = name;
+  entry.dtype = dtype;
   const json& shape = object.require("shape");
   if (!shape.is_array()) {
     (object.place() / "shape").fail(fmt::format("must be an array, not {}", describe(shape)));
   }
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    entry.tensor.shape.push_back(to_integer(shape[i], object.place() / "shape" / i, 0, kMaxInt64));
+    entry.shape.push_back(to_integer(shape[i], object.place() / "shape" / i, 0, kMaxInt64));
   }
   const json& offsets = object.array("data_offsets");
   const JsonPlace place = object.place() / "data_offsets";
   if (offsets.size() != 2) {
     place.fail(fmt::format("must have 2 elements, not {}", offsets.size()));
   }
-  entry.begin = to_integer(offsets[0], place / 0, 0, kMaxInt64);
-  entry.end = to_integer(offsets[1], place / 1, entry.begin, kMaxInt64);
-  const std::optional<std::int64_t> bytes = packed_bytes(entry.tensor.shape, type->bytes);
-  if (!bytes || *bytes != entry.end - entry.begin) {
-    place.fail(fmt::format("spans {} bytes, but shape and dtype need {}", entry.end - entry.begin,
+  const std::int64_t begin = to_integer(offsets[0], place / 0, 0, kMaxInt64);
+  const std::int64_t end = to_integer(offsets[1], place / 1, begin, kMaxInt64);
+  const std::optional<std::int64_t> bytes = packed_bytes(entry.shape, type->bytes);
+  if (!bytes || *bytes != end - begin) {
+    place.fail(fmt::format("spans {} bytes, but shape and dtype need {}", end - begin,
                            bytes ? std::to_string(*bytes) : "more than 64 bits can count"));
   }
+  entry.offset = static_cast<std::uint64_t>(begin);
+  entry.bytes = static_cast<std::uint64_t>(end - begin);
   return entry;
 }
 
 /// The format wants the tensors to cover the data without overlap and without holes.
-void check_coverage(const std::vector<Entry>& entries, std::int64_t data_bytes,
+void check_coverage(const std::vector<TensorEntry>& entries, std::uint64_t data_bytes,
                     const std::string& file) {
-  std::int64_t covered = 0;
-  for (const Entry& entry : entries) {
-    if (entry.begin != covered) {
+  std::uint64_t covered = 0;
+  for (const TensorEntry& entry : entries) {
+    if (entry.offset != covered) {
       throw base::InputError(fmt::format(
           "{}: tensor '{}' starts at byte {} of the data, but {} at byte {}", file,
-          printable(entry.tensor.name), entry.begin,
-          entry.begin < covered ? "the one before it ends" : "no tensor covers what starts",
+          printable(entry.name), entry.offset,
+          entry.offset < covered ? "the one before it ends" : "no tensor covers what starts",
           covered));
     }
-    covered = entry.end;
+    covered = entry.offset + entry.bytes;
   }
   if (covered != data_bytes) {
     throw base::InputError(fmt::format("{}: the tensors need {} bytes of data, but the file has {}",
@@ -95,32 +94,34 @@ void check_coverage(const std::vector<Entry>& entries, std::int64_t data_bytes,
   }
 }
 
-std::vector<Entry> read_header(const std::vector<std::byte>& bytes, const std::string& file) {
+SafetensorsHeader parse_header(const std::vector<std::byte>& bytes, const std::string& file) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with('{')) {
     throw base::InputError(file + ": the safetensors header must start with '{'");
   }
   const json document = parse_json(text, file + ": header");
   const JsonObject header(document, {file + ": header", ""});
-  std::vector<Entry> entries;
+  SafetensorsHeader result;
   for (const auto& [name, value] : header.value().items()) {
     const JsonObject object(value, header.place() / name);
     if (name == "__metadata__") {
-      check_metadata(object);
+      result.metadata = read_metadata(object);
     } else {
-      entries.push_back(read_entry(name, object));
+      result.entries.push_back(read_entry(name, object));
     }
   }
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& left, const Entry& right) {
-    return std::pair(left.begin, left.end) < std::pair(right.begin, right.end);
-  });
-  return entries;
+  std::stable_sort(result.entries.begin(), result.entries.end(),
+                   [](const TensorEntry& left, const TensorEntry& right) {
+                     return std::pair(left.offset, left.bytes) <
+                            std::pair(right.offset, right.bytes);
+                   });
+  return result;
 }
 
 }  // namespace
 
-TensorFile TensorFile::read_safetensors(std::istream& stream, std::uint64_t size,
-                                        const std::string& file) {
+SafetensorsHeader read_safetensors_header(std::istream& stream, std::uint64_t size,
+                                          const std::string& file) {
   if (size < kLengthBytes) {
     throw base::InputError(
         fmt::format("{}: {} bytes are too few for a safetensors file", file, size));
@@ -131,36 +132,65 @@ TensorFile TensorFile::read_safetensors(std::istream& stream, std::uint64_t size
         "{}: says that its header has {} bytes, but {} follow and at most {} are allowed", file,
         header_bytes, size - kLengthBytes, kMaxHeaderBytes));
   }
-  std::vector<Entry> entries = read_header(read_bytes(stream, header_bytes, file), file);
-  check_coverage(entries, static_cast<std::int64_t>(size - kLengthBytes - header_bytes), file);
-
-  TensorFile result;
-  result.file_ = file;
-  for (Entry& entry : entries) {
-    entry.tensor.bytes =
-        read_bytes(stream, static_cast<std::uint64_t>(entry.end - entry.begin), file);
-    result.tensors_.push_back(std::move(entry.tensor));
+  SafetensorsHeader header = parse_header(read_bytes(stream, header_bytes, file), file);
+  const std::uint64_t data = kLengthBytes + header_bytes;
+  check_coverage(header.entries, size - data, file);
+  for (TensorEntry& entry : header.entries) {
+    entry.offset += data;
   }
-  return result;
+  return header;
 }
 
-void write_safetensors(const std::filesystem::path& path, std::span<const Tensor> tensors) {
+std::string safetensors_head(std::span<const TensorEntry> entries,
+                             const std::map<std::string, std::string>& metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  std::string data;
-  for (const Tensor& tensor : tensors) {
-    base::ensure(!header.contains(tensor.name), "two tensors of one name in a safetensors file");
-    header[tensor.name] = {{"dtype", tensor.dtype},
-                           {"shape", tensor.shape},
-                           {"data_offsets", {data.size(), data.size() + tensor.bytes.size()}}};
-    data.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+  if (!metadata.empty()) {
+    header["__metadata__"] = metadata;
   }
-  std::string text = header.dump();
+  std::uint64_t begin = 0;
+  for (const TensorEntry& entry : entries) {
+    if (header.contains(entry.name)) {
+      throw base::InputError(
+          fmt::format("two tensors of a safetensors file are called '{}'", printable(entry.name)));
+    }
+    header[entry.name] = {{"dtype", entry.dtype},
+                          {"shape", entry.shape},
+                          {"data_offsets", {begin, begin + entry.bytes}}};
+    begin += entry.bytes;
+  }
+  std::string text;
+  try {
+    text = header.dump();
+  } catch (const nlohmann::json::type_error&) {
+    throw base::InputError("a name of a tensor of a safetensors file must be UTF-8");
+  }
   text.resize((text.size() + 7) / 8 * 8, ' ');  // readers that map the file want aligned data
   std::string length(kLengthBytes, '\0');
   for (std::size_t i = 0; i < kLengthBytes; ++i) {
     length[i] = static_cast<char>((text.size() >> (8 * i)) & 0xFF);
   }
-  write_file(path, length + text + data);
+  return length + text;
+}
+
+TensorFile TensorFile::read_safetensors(std::istream& stream, std::uint64_t size,
+                                        const std::string& file) {
+  TensorFile result;
+  result.file_ = file;
+  for (TensorEntry& entry : read_safetensors_header(stream, size, file).entries) {
+    result.tensors_.push_back({std::move(entry.name), std::move(entry.dtype),
+                               std::move(entry.shape), read_bytes(stream, entry.bytes, file)});
+  }
+  return result;
+}
+
+void write_safetensors(const std::filesystem::path& path, std::span<const Tensor> tensors) {
+  std::vector<TensorEntry> entries;
+  std::string data;
+  for (const Tensor& tensor : tensors) {
+    entries.push_back({tensor.name, tensor.dtype, tensor.shape, 0, tensor.bytes.size()});
+    data.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+  }
+  write_file(path, safetensors_head(entries) + data);
 }
 
 }  // namespace sptc::io

@@ -44,7 +44,12 @@ double short_float(const std::byte* bytes) {
   return numerics::to_double(load<std::uint16_t>(bytes), kType);
 }
 
-constexpr std::array<ElementType, 12> kElementTypes = {{
+template <DataType kType>
+double byte_float(const std::byte* bytes) {
+  return numerics::to_double(load<std::uint8_t>(bytes), kType);
+}
+
+constexpr std::array<ElementType, 15> kElementTypes = {{
     {"F16", "f2", 2, short_float<DataType::kF16>},
     {"BF16", "", 2, short_float<DataType::kBf16>},
     {"F32", "f4", 4, number<float>},
@@ -57,6 +62,9 @@ constexpr std::array<ElementType, 12> kElementTypes = {{
     {"U32", "u4", 4, number<std::uint32_t>},
     {"I64", "i8", 8, number<std::int64_t>},
     {"U64", "u8", 8, number<std::uint64_t>},
+    {"F8_E4M3", "", 1, byte_float<DataType::kE4m3>},
+    {"F8_E5M2", "", 1, byte_float<DataType::kE5m2>},
+    {"BOOL", "b1", 1, number<std::uint8_t>},
 }};
 
 /// The row of a tensor that a reader or make_tensor made.

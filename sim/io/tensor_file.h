@@ -18,8 +18,8 @@ namespace sptc::io {
 /// A named array: little-endian elements, row-major, packed.
 struct Tensor {
   std::string name;
-  std::string
-      dtype;  ///< F16 BF16 F32 F64 I8 U8 I16 U16 I32 U32 I64 U64, as safetensors spells them
+  std::string dtype;  ///< F16 BF16 F32 F64 I8 U8 I16 U16 I32 U32 I64 U64 F8_E4M3 F8_E5M2 BOOL, as
+                      ///< safetensors spells them
   std::vector<std::int64_t> shape;
   std::vector<std::byte> bytes;
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,6 +32,35 @@ const ElementType* find_element_type(std::string_view name);
 /// not negative.
 std::optional<std::int64_t> packed_bytes(std::span<const std::int64_t> shape,
                                          std::int64_t element_bytes);
+
+/// Where a tensor stands in a file.
+struct TensorEntry {
+  std::string name;
+  std::string dtype;  ///< as Tensor has it
+  std::vector<std::int64_t> shape;
+  std::uint64_t offset = 0;  ///< of its first byte in the file
+  std::uint64_t bytes = 0;
+};
+
+/// What a safetensors file says before its data: the tensors in the order of their data, and the
+/// words of "__metadata__".
+struct SafetensorsHeader {
+  std::vector<TensorEntry> entries;
+  std::map<std::string, std::string> metadata;
+};
+
+/// Reads the header of a file of `size` bytes and checks it against that size. Throws InputError.
+SafetensorsHeader read_safetensors_header(std::istream& stream, std::uint64_t size,
+                                          const std::string& file);
+
+/// The bytes before the data of a safetensors file that holds `entries` in this order, packed;
+/// their offsets are not looked at. Throws InputError where two have one name.
+std::string safetensors_head(std::span<const TensorEntry> entries,
+                             const std::map<std::string, std::string>& metadata = {});
+
+/// The bytes of a `.npy` file of `tensor`; bf16 as its bits in uint16. Throws InputError where
+/// NumPy has no such type.
+std::string npy_bytes(const Tensor& tensor);
 
 /// The next `count` bytes of `stream`. Throws InputError "file: ..." where it ends before.
 std::vector<std::byte> read_bytes(std::istream& stream, std::uint64_t count,

@@ -20,6 +20,7 @@ struct LoadedArchitecture : config::Architecture {
 void bind_instructions(nanobind::module_& module);
 void bind_values(nanobind::module_& module);
 void bind_sparsity(nanobind::module_& module);
+void bind_model_pruning(nanobind::module_& module);
 void bind_architectures(nanobind::module_& module);
 void bind_simulation(nanobind::module_& module);
 void bind_commands(nanobind::module_& module);

@@ -25,6 +25,7 @@ NB_MODULE(_core, module) {
   sptc::python::bind_instructions(module);
   sptc::python::bind_values(module);
   sptc::python::bind_sparsity(module);
+  sptc::python::bind_model_pruning(module);
   sptc::python::bind_architectures(module);
   sptc::python::bind_simulation(module);
   sptc::python::bind_commands(module);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/matrix.h"
+#include "models/sparsity/selection.h"
+
+#include <string_view>
+
+namespace sptc::sparsity {
+
+/// By what weights [rows, k] are chosen, and what becomes of those that stay.
+enum class Criterion {
+  kMagnitude,  ///< |w|; they stay as they are
+  kWanda,      ///< |w| times the norm of its input (Sun et al., ICLR 2024, arXiv 2306.11695)
+  kSparseGpt,  ///< error of the layer; they take over what those that go contributed
+};
+
+/// "magnitude", "wanda", "sparsegpt". Throws InputError.
+Criterion parse_criterion(std::string_view name);
+std::string_view name(Criterion criterion);
+
+/// Weights after pruning, and which of them stayed.
+struct PrunedWeights {
+  base::Matrix<float> weights;  ///< 0 where the mask is 0
+  Mask mask;
+};
+
+/// |w|.
+base::Matrix<float> magnitudes(const base::Matrix<float>& weights);
+
+/// |w| times the Euclidean norm of its column of `inputs` [samples, k].
+base::Matrix<float> wanda_scores(const base::Matrix<float>& weights,
+                                 const base::Matrix<float>& inputs);
+
+/// How SparseGPT regularises and blocks its update; the defaults are those of its authors.
+struct SparseGptOptions {
+  double dampening = 0.01;  ///< of the mean of the diagonal of the Hessian, added to it
+  int block = 128;          ///< columns whose update of later ones is done at once
+};
+
+/// SparseGPT (Frantar and Alistarh, ICML 2023, arXiv 2301.00774): columns in order; a group is
+/// pruned where w^2 over the squared diagonal of the Cholesky factor of the inverse Hessian is
+/// smallest, and later columns are corrected for what goes. The Hessian is inputs' inputs.
+/// Weights of an input that is 0 in all samples become 0. Throws InputError for V:N:M, and
+/// where k is no multiple of the group.
+PrunedWeights prune_by_sparse_gpt(const base::Matrix<float>& weights,
+                                  const base::Matrix<float>& inputs, const WeightPattern& pattern,
+                                  const SparseGptOptions& options = {});
+
+/// ||inputs (W - W')'|| / ||inputs W'|| in the Frobenius norm, W and W' [rows, k]; 0 where both are
+/// 0.
+double output_error(const base::Matrix<float>& weights, const base::Matrix<float>& pruned,
+                    const base::Matrix<float>& inputs);
+
+/// What of the weights stays.
+struct KeptShare {
+  double energy = 1;     ///< of the sum of squares
+  double magnitude = 1;  ///< of the sum of magnitudes
+};
+
+/// Adds up what stays of weights that come part by part.
+class KeptSums {
+ public:
+  void add(const base::Matrix<float>& weights, const Mask& mask);
+  KeptShare share() const;
+
+ private:
+  double energy_ = 0, kept_energy_ = 0, magnitude_ = 0, kept_magnitude_ = 0;
+};
+
+}  // namespace sptc::sparsity

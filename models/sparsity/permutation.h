@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/matrix.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace sptc::sparsity {
+
+/// How permutation_search() goes about it.
+struct PermutationSearch {
+  std::uint64_t seed = 0;
+  /// Elements of the products of (max, +) after which no round begins; a core does some 8e9 in a
+  /// second.
+  double most_work = 8e10;
+  int most_rounds = 400;
+  /// It ends once this many rounds together add less than `least_gain` of the magnitude kept.
+  int patience = 16;
+  double least_gain = 2e-5;
+};
+
+/// An order of the columns of a matrix, and the share of the sum of magnitudes that pruning to 2:4
+/// keeps before and after.
+struct ColumnOrder {
+  std::vector<std::size_t> order;  ///< column order[i] goes to place i
+  double kept_before = 1, kept_after = 1;
+};
+
+/// Looks for the order of the columns of `weights` in which 2:4 keeps the most magnitude (the
+/// problem of Pool and Yu, "Channel Permutations for N:M Sparsity", NeurIPS 2021). Of a stripe of
+/// four columns without one, with a >= b the two largest magnitudes of a row, a column x in its
+/// place makes a + max(b, x) of the row. A round draws a place in each stripe; what each of the
+/// columns there would make of each stripe is one matrix product of (max, +). It exchanges the
+/// columns there in the best of all ways at once, a linear assignment problem, whose gain is exact
+/// because each stripe changes one column. The number of columns must be a multiple of four.
+ColumnOrder permutation_search(const base::Matrix<float>& weights,
+                               const PermutationSearch& search = {});
+
+/// The share of the sum of magnitudes that 2:4 keeps of `weights` in this order of its columns.
+double kept_magnitude(const base::Matrix<float>& weights, const std::vector<std::size_t>& order);
+
+}  // namespace sptc::sparsity

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/io/output_file.h"
+
+#include "models/base/error.h"
+#include "sim/io/text_file.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace sptc::io {
+
+OutputFile::OutputFile(const std::filesystem::path& path)
+    : target_(behind_link(path)), beside_(target_.string() + fmt::format(".{}.tmp", ::getpid())) {
+  constexpr mode_t kMode = 0666;
+  const std::string folder = target_.has_parent_path() ? target_.parent_path().string() : ".";
+#ifdef O_TMPFILE
+  descriptor_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kMode);
+#endif
+  if (descriptor_ < 0) {
+    descriptor_ = ::open(beside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
+    is_named_ = descriptor_ >= 0;
+  }
+  if (descriptor_ < 0) {
+    fail(errno);
+  }
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+  }
+  if (is_named_) {
+    ::unlink(beside_.c_str());
+  }
+}
+
+void OutputFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) {
+      continue;
+    }
+    if (written <= 0) {
+      fail(errno);
+    }
+    size_ += static_cast<std::uint64_t>(written);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void OutputFile::commit() {
+  if (!is_named_) {
+    const std::string self = fmt::format("/proc/self/fd/{}", descriptor_);
+    if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, beside_.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+      fail(errno);
+    }
+    is_named_ = true;
+  }
+  const int closed = ::close(descriptor_);
+  descriptor_ = -1;
+  if (closed != 0) {
+    fail(errno);
+  }
+  put_in_place(beside_, target_);
+  is_named_ = false;
+}
+
+void OutputFile::fail(int error) const {
+  throw base::InputError(
+      fmt::format("{}: cannot be written: {}", printable(target_.string()), std::strerror(error)));
+}
+
+}  // namespace sptc::io

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/prune/calibration.h"
+
+#include "models/base/error.h"
+#include "sim/io/text_file.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string_view>
+
+namespace sptc::prune {
+namespace {
+
+constexpr std::string_view kSuffix = ".weight";
+
+std::optional<std::size_t> find(const ModelFile& file, std::string_view name) {
+  for (std::size_t i = 0; i < file.tensors().size(); ++i) {
+    if (file.tensors()[i].entry.name == name) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Calibration::Calibration(const std::filesystem::path& file)
+    : file_(file.empty() ? nullptr : ModelFile::open(file)) {}
+
+const base::Matrix<float>* Calibration::inputs(const std::string& name, const LayerLayout& layout,
+                                               bool required, std::span<const std::size_t> order) {
+  if (!file_) {
+    return nullptr;
+  }
+  std::optional<std::size_t> found = find(*file_, name);
+  if (!found && name.ends_with(kSuffix)) {
+    found = find(*file_, std::string_view(name).substr(0, name.size() - kSuffix.size()));
+  }
+  if (!found && required) {
+    file_->find(name);  // says which names there are
+  }
+  if (!found) {
+    return nullptr;
+  }
+  const io::TensorEntry& entry = file_->tensors()[*found].entry;
+  const std::optional<numerics::DataType> type = weight_type(entry.dtype);
+  if (layout.taps > 1 || !type || entry.shape.empty() || entry.shape.back() != layout.k) {
+    throw base::InputError(fmt::format(
+        "{}: '{}' must be floating-point inputs [samples, {}] of a layer that is a matrix",
+        file_->shown(), io::printable(entry.name), layout.k));
+  }
+  std::int64_t samples = 1;
+  for (std::size_t axis = 0; axis + 1 < entry.shape.size(); ++axis) {
+    samples *= entry.shape[axis];
+  }
+  if (samples == 0) {
+    throw base::InputError(
+        fmt::format("{}: '{}' has no sample", file_->shown(), io::printable(entry.name)));
+  }
+  const LayerLayout plain{samples, 1, layout.k, layout.k, 0, 1, false};
+  io::Tensor tensor = read_tensor(*file_, *found);
+  if (!order.empty()) {
+    permute_axis(tensor, tensor.shape.size() - 1, order);
+  }
+  current_ = load_weights(tensor, *type, plain);
+  return &current_;
+}
+
+}  // namespace sptc::prune

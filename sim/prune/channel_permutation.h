@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/prune/layer_choice.h"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sptc::prune {
+
+/// What an order of channels does for the layers that share it: the share of the magnitude that 2:4
+/// keeps of them together.
+struct PermutationReport {
+  std::string group;  ///< the first of them
+  bool applied = false;
+  double magnitude_before = 0, magnitude_after = 0;
+};
+
+/// Orders of channels of the tensors of a model, which leave its function as it is.
+class ChannelPermutation {
+ public:
+  /// A tensor of `model`, its axes in their new order.
+  io::Tensor read(const ModelFile& model, std::size_t tensor) const;
+  /// The order of k of a layer; empty where it stays.
+  std::span<const std::size_t> order_of_k(std::size_t tensor) const;
+  std::optional<PermutationReport> report(std::size_t tensor) const;
+  bool applies() const { return !axes_.empty(); }
+
+ private:
+  friend class PermutationPlan;
+  struct Axis {
+    std::size_t axis = 0;
+    bool is_k = false;
+    std::vector<std::size_t> order;
+  };
+  std::map<std::size_t, std::vector<Axis>> axes_;  ///< by tensor
+  std::map<std::size_t, PermutationReport> reports_;
+};
+
+/// Finds the orders that `options.permute` asks for. Throws InputError for a rule that names no
+/// tensor, or tensors whose extents do not go together, and for patterns other than 2:4.
+ChannelPermutation plan_permutation(const ModelFile& model,
+                                    const std::map<std::size_t, ChosenLayer>& layers,
+                                    const PruneOptions& options);
+
+}  // namespace sptc::prune

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/prune/layer.h"
+
+#include "models/base/error.h"
+#include "sim/io/tensor_layout.h"
+#include "sim/io/text_file.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace sptc::prune {
+namespace {
+
+using numerics::DataType;
+using numerics::Word;
+
+constexpr std::pair<std::string_view, DataType> kTypes[] = {
+    {"F16", DataType::kF16},     {"BF16", DataType::kBf16}, {"F32", DataType::kF32},
+    {"F64", DataType::kF64},     {"I8", DataType::kS8},     {"F8_E4M3", DataType::kE4m3},
+    {"F8_E5M2", DataType::kE5m2}};
+
+template <typename T>
+T load(const std::byte* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+/// The values of all words of a type of 8 or 16 bits.
+std::vector<float> make_table(DataType type) {
+  std::vector<float> values(std::size_t{1} << numerics::storage_bits(type));
+  for (std::size_t word = 0; word < values.size(); ++word) {
+    values[word] = static_cast<float>(numerics::to_double(static_cast<Word>(word), type));
+  }
+  return values;
+}
+
+const std::vector<float>& value_table(DataType type) {
+  static const std::vector<float> f16 = make_table(DataType::kF16);
+  static const std::vector<float> s8 = make_table(DataType::kS8);
+  static const std::vector<float> e4m3 = make_table(DataType::kE4m3);
+  static const std::vector<float> e5m2 = make_table(DataType::kE5m2);
+  return type == DataType::kF16    ? f16
+         : type == DataType::kS8   ? s8
+         : type == DataType::kE4m3 ? e4m3
+                                   : e5m2;
+}
+
+/// The elements in the order of the tensor.
+void to_floats(const std::byte* bytes, DataType type, std::span<float> values) {
+  const std::size_t bits = 8 * stored_bytes(type);
+  if (bits == 64) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<float>(load<double>(bytes + 8 * i));
+    }
+  } else if (bits == 32) {
+    std::memcpy(values.data(), bytes, values.size_bytes());
+  } else if (type == DataType::kBf16) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::uint32_t word = std::uint32_t{load<std::uint16_t>(bytes + 2 * i)} << 16;
+      std::memcpy(&values[i], &word, sizeof word);
+    }
+  } else {
+    const std::vector<float>& table = value_table(type);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = bits == 16 ? table[load<std::uint16_t>(bytes + 2 * i)]
+                             : table[std::to_integer<std::size_t>(bytes[i])];
+    }
+  }
+}
+
+void require_finite(std::span<const float> values, std::string_view name) {
+  float sum = 0;  // 0 times each: NaN where one is NaN or infinite
+  for (const float value : values) {
+    sum += value * 0.0F;
+  }
+  if (sum == 0) {
+    return;
+  }
+  std::size_t first = 0;
+  while (std::isfinite(values[first])) {
+    ++first;
+  }
+  throw base::InputError(
+      fmt::format("tensor '{}': element {} is {}; weights that are pruned must be finite",
+                  io::printable(name), first, std::isnan(values[first]) ? "NaN" : "infinite"));
+}
+
+bool is_plain(const LayerLayout& layout) {
+  return layout.taps == 1 && layout.k_stride == 1 && layout.row_stride == layout.k;
+}
+
+/// Calls visit(index in the matrix, index in the tensor) for every weight.
+template <typename Visit>
+void for_each(const LayerLayout& layout, Visit visit) {
+  std::size_t at = 0;
+  for (std::int64_t row = 0; row < layout.rows; ++row) {
+    for (std::int64_t tap = 0; tap < layout.taps; ++tap) {
+      const std::int64_t first = row * layout.row_stride + tap * layout.tap_stride;
+      for (std::int64_t k = 0; k < layout.k; ++k) {
+        visit(at++, static_cast<std::size_t>(first + k * layout.k_stride));
+      }
+    }
+  }
+}
+
+template <typename T>
+void mask_elements(const sparsity::Mask& mask, const LayerLayout& layout, T sign_bit,
+                   std::span<std::byte> bytes) {
+  if (is_plain(layout)) {
+    const std::uint8_t* const kept = mask.data();
+    for (std::size_t i = 0; i < mask.size(); ++i) {
+      const T word = load<T>(bytes.data() + i * sizeof(T));
+      const int stays = static_cast<int>(kept[i] != 0) & static_cast<int>(word != sign_bit);
+      const T result = static_cast<T>(word & static_cast<T>(-stays));
+      std::memcpy(bytes.data() + i * sizeof(T), &result, sizeof result);
+    }
+    return;
+  }
+  for_each(layout, [&](std::size_t at, std::size_t element) {
+    T word = load<T>(bytes.data() + element * sizeof(T));
+    word = mask.data()[at] == 0 || word == sign_bit ? T{0} : word;
+    std::memcpy(bytes.data() + element * sizeof(T), &word, sizeof word);
+  });
+}
+
+}  // namespace
+
+std::optional<LayerLayout> layer_layout(std::span<const std::int64_t> shape, bool k_first) {
+  if (shape.size() < 2 || (k_first && shape.size() != 2)) {
+    return std::nullopt;
+  }
+  LayerLayout layout;
+  if (k_first) {
+    layout = {shape[1], 1, shape[0], 1, 0, shape[1], true};
+    return layout;
+  }
+  for (std::size_t axis = 2; axis < shape.size(); ++axis) {
+    layout.taps *= shape[axis];
+  }
+  layout.rows = shape[0];
+  layout.k = shape[1];
+  layout.row_stride = layout.taps * layout.k;
+  layout.tap_stride = 1;
+  layout.k_stride = layout.taps;
+  return layout;
+}
+
+std::optional<DataType> weight_type(std::string_view dtype) {
+  for (const auto& [name, type] : kTypes) {
+    if (name == dtype) {
+      return type;
+    }
+  }
+  return std::nullopt;
+}
+
+std::size_t stored_bytes(DataType type) {
+  return type == DataType::kF64 ? 8 : static_cast<std::size_t>(numerics::storage_bits(type)) / 8;
+}
+
+void load_weights(std::span<const std::byte> bytes, DataType type, const LayerLayout& layout,
+                  std::string_view name, base::Matrix<float>& weights) {
+  const auto rows = static_cast<std::size_t>(layout.matrix_rows());
+  const auto k = static_cast<std::size_t>(layout.k);
+  if (weights.rows() != rows || weights.cols() != k) {
+    weights = base::Matrix<float>(rows, k);
+  }
+  if (is_plain(layout)) {
+    to_floats(bytes.data(), type, {weights.data(), weights.size()});
+    require_finite({weights.data(), weights.size()}, name);
+    return;
+  }
+  std::vector<float> values(weights.size());
+  to_floats(bytes.data(), type, values);
+  require_finite(values, name);
+  for_each(layout,
+           [&](std::size_t at, std::size_t element) { weights.data()[at] = values[element]; });
+}
+
+base::Matrix<float> load_weights(const io::Tensor& tensor, DataType type,
+                                 const LayerLayout& layout) {
+  base::Matrix<float> weights;
+  load_weights(tensor.bytes, type, layout, tensor.name, weights);
+  return weights;
+}
+
+void apply_mask(const sparsity::Mask& mask, const LayerLayout& layout, DataType type,
+                std::span<std::byte> bytes) {
+  const bool has_minus_zero = type != DataType::kS8;
+  switch (stored_bytes(type)) {
+    case 1:
+      mask_elements<std::uint8_t>(mask, layout, has_minus_zero ? 0x80 : 0, bytes);
+      break;
+    case 2:
+      mask_elements<std::uint16_t>(mask, layout, 0x8000, bytes);
+      break;
+    case 4:
+      mask_elements<std::uint32_t>(mask, layout, 0x80000000, bytes);
+      break;
+    default:
+      mask_elements<std::uint64_t>(mask, layout, std::uint64_t{1} << 63, bytes);
+  }
+}
+
+void store_weights(const base::Matrix<float>& weights, const LayerLayout& layout,
+                   io::Tensor& tensor, DataType type) {
+  const std::size_t size = stored_bytes(type);
+  for_each(layout, [&](std::size_t at, std::size_t element) {
+    const double value = weights.data()[at] == 0 ? 0.0 : static_cast<double>(weights.data()[at]);
+    if (type == DataType::kF64) {
+      std::memcpy(tensor.bytes.data() + element * size, &value, size);
+      return;
+    }
+    const Word word = numerics::from_double(value, type);
+    std::memcpy(tensor.bytes.data() + element * size, &word, size);
+  });
+}
+
+void store_mask(const sparsity::Mask& mask, const LayerLayout& layout, std::span<std::byte> bytes) {
+  for_each(layout, [&](std::size_t at, std::size_t element) {
+    bytes[element] = static_cast<std::byte>(mask.data()[at]);
+  });
+}
+
+void permute_axis(io::Tensor& tensor, std::size_t axis, std::span<const std::size_t> order) {
+  std::size_t outer = 1;
+  auto inner = static_cast<std::size_t>(io::find_element_type(tensor.dtype)->bytes);
+  for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
+    (i < axis ? outer : inner) *= i == axis ? 1 : static_cast<std::size_t>(tensor.shape[i]);
+  }
+  base::ensure(static_cast<std::size_t>(tensor.shape[axis]) == order.size(),
+               "a permutation of another extent");
+  const std::vector<std::byte> before = tensor.bytes;
+  for (std::size_t i = 0; i < outer; ++i) {
+    for (std::size_t slice = 0; slice < order.size(); ++slice) {
+      std::memcpy(tensor.bytes.data() + (i * order.size() + slice) * inner,
+                  before.data() + (i * order.size() + order[slice]) * inner, inner);
+    }
+  }
+}
+
+base::Matrix<Word> words_of_layer(const io::Tensor& tensor, DataType type,
+                                  const LayerLayout& layout, DataType target) {
+  base::Matrix<Word> words(static_cast<std::size_t>(layout.matrix_rows()),
+                           static_cast<std::size_t>(layout.k));
+  const std::size_t size = stored_bytes(type);
+  const bool raw = type == target || (type == DataType::kF32 && target == DataType::kTf32);
+  for_each(layout, [&](std::size_t at, std::size_t element) {
+    const std::byte* const from = tensor.bytes.data() + element * size;
+    Word word = 0;
+    if (type == DataType::kF64) {
+      words.data()[at] = numerics::from_double(load<double>(from), target);
+      return;
+    }
+    std::memcpy(&word, from, size);
+    const std::int64_t integer = target == DataType::kS4 ? numerics::to_integer(word, type) : 0;
+    if (integer < -8 || integer > 7) {
+      throw base::InputError(fmt::format("tensor '{}': element {} is {}, which s4 cannot hold",
+                                         io::printable(tensor.name), element, integer));
+    }
+    words.data()[at] = raw ? word : numerics::from_double(numerics::to_double(word, type), target);
+  });
+  return words;
+}
+
+}  // namespace sptc::prune

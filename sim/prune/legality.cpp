@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/prune/legality.h"
+
+#include "models/base/error.h"
+#include "models/base/shape.h"
+#include "models/base/text.h"
+#include "sim/io/text_file.h"
+#include "sim/prune/layer_choice.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+
+namespace sptc::prune {
+namespace {
+
+using numerics::DataType;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kTorch =
+    "torch/sparse/semi_structured.py of PyTorch, _DTYPE_SHAPE_CONSTRAINTS";
+constexpr std::string_view kScaled =
+    "aten/src/ATen/native/cuda/Blas.cpp of PyTorch, checks of _scaled_mm (pull request 108308)";
+constexpr std::string_view kCutlass =
+    "tools/util/include/cutlass/util/host_reorder.h of CUTLASS: blocks of rows, pairs of elements";
+constexpr std::string_view kMarlin =
+    "torchao/sparsity/marlin/utils.py of torchao: blocks of 64 rows";
+constexpr std::string_view kPtx = "PTX ISA, mma.sp.m16n8k*: shape of the deepest instruction";
+
+constexpr LibraryRule kRules[] = {
+    {"PyTorch, cuSPARSELt", DataType::kF16, true, 80, 16, 16, 8, true, kTorch},
+    {"PyTorch, cuSPARSELt", DataType::kBf16, true, 80, 16, 16, 8, true, kTorch},
+    {"PyTorch, cuSPARSELt", DataType::kS8, true, 80, 32, 32, 16, true, kTorch},
+    {"PyTorch, cuSPARSELt", DataType::kE4m3, true, 89, 32, 32, 16, true, kTorch},
+    {"PyTorch, CUTLASS", DataType::kF16, true, 80, 32, 64, 8, true, kTorch},
+    {"PyTorch, CUTLASS", DataType::kBf16, true, 80, 32, 64, 8, true, kTorch},
+    {"PyTorch, CUTLASS", DataType::kS8, true, 80, 16, 128, 16, true, kTorch},
+    {"PyTorch, CUTLASS", DataType::kTf32, true, 80, 32, 32, 4, true, kTorch},
+    {"PyTorch _scaled_mm, cuBLASLt", DataType::kE4m3, false, 89, 16, 16, 1, false, kScaled},
+    {"PyTorch _scaled_mm, cuBLASLt", DataType::kE5m2, false, 89, 16, 16, 1, false, kScaled},
+    {"CUTLASS 2.x, metadata", DataType::kF16, true, 80, 32, 32, 1, false, kCutlass},
+    {"CUTLASS 2.x, metadata", DataType::kBf16, true, 80, 32, 32, 1, false, kCutlass},
+    {"CUTLASS 2.x, metadata", DataType::kTf32, true, 80, 32, 16, 1, false, kCutlass},
+    {"CUTLASS 2.x, metadata", DataType::kS8, true, 80, 16, 64, 1, false, kCutlass},
+    {"CUTLASS 2.x, metadata", DataType::kS4, true, 80, 16, 128, 1, false, kCutlass},
+    {"Sparse-Marlin, metadata", DataType::kF16, true, 80, 64, 32, 1, false, kMarlin},
+    {"mma.sp", DataType::kF16, true, 80, 16, 32, 8, false, kPtx},
+    {"mma.sp", DataType::kBf16, true, 80, 16, 32, 8, false, kPtx},
+    {"mma.sp", DataType::kTf32, true, 80, 16, 16, 8, false, kPtx},
+    {"mma.sp", DataType::kS8, true, 80, 16, 64, 8, false, kPtx},
+    {"mma.sp", DataType::kS4, true, 80, 16, 128, 8, false, kPtx},
+    {"mma.sp", DataType::kE4m3, true, 89, 16, 64, 8, false, kPtx},
+    {"mma.sp", DataType::kE5m2, true, 89, 16, 64, 8, false, kPtx},
+};
+
+std::string extents(const ProductShape& shape) {
+  return shape.n > 0 ? fmt::format("{} x {} x {}", shape.m, shape.n, shape.k)
+                     : fmt::format("{} x {}", shape.m, shape.k);
+}
+
+Legality judged(const LibraryRule& rule, const ProductShape& shape, int sm) {
+  Legality result{&rule, true, {}, shape};
+  result.nearest.m = base::round_up(shape.m, rule.m);
+  result.nearest.k = base::round_up(shape.k, rule.k);
+  if (!rule.pads_n && shape.n > 0) {
+    result.nearest.n = base::round_up(shape.n, rule.n);
+  }
+  const auto refuse = [&](const std::string& reason) {
+    result.reason += (result.reason.empty() ? "" : "; ") + reason;
+    result.accepts = false;
+  };
+  if (sm < rule.least_sm) {
+    refuse(fmt::format("needs sm_{}", rule.least_sm));
+  }
+  const auto check = [&](char name, std::int64_t given, std::int64_t legal, std::int64_t multiple) {
+    if (given != legal) {
+      refuse(fmt::format("{} = {} is no multiple of {}", name, given, multiple));
+    }
+  };
+  check('m', shape.m, result.nearest.m, rule.m);
+  check('n', shape.n, result.nearest.n, rule.n);
+  check('k', shape.k, result.nearest.k, rule.k);
+  return result;
+}
+
+}  // namespace
+
+std::span<const LibraryRule> library_rules() {
+  return kRules;
+}
+
+std::vector<Legality> legality_of(const ProductShape& shape, int sm) {
+  std::vector<Legality> result;
+  for (const LibraryRule& rule : kRules) {
+    if (rule.type == shape.type) {
+      result.push_back(judged(rule, shape, sm));
+    }
+  }
+  return result;
+}
+
+std::vector<ProductShape> shapes_of_model(const std::filesystem::path& model, DataType type) {
+  const auto file = ModelFile::open(model);
+  std::vector<ProductShape> shapes;
+  for (const ChosenLayer& layer : choose_layers(*file, {})) {
+    shapes.push_back({file->tensors()[layer.tensor].entry.name, layer.layout.rows, 0,
+                      layer.layout.k * layer.layout.taps, type});
+  }
+  return shapes;
+}
+
+std::string legality_text(const std::vector<ProductShape>& shapes, std::string_view target,
+                          int sm) {
+  constexpr std::size_t kNameBytes = 48;
+  std::string text;
+  std::set<std::string_view> sources;
+  for (const ProductShape& shape : shapes) {
+    const std::string name = io::printable(base::shortened(shape.name, kNameBytes));
+    text += fmt::format("{}{}{}, {} on {}\n", name, name.empty() ? "" : ": ", extents(shape),
+                        numerics::name(shape.type), target);
+    for (const Legality& legality : legality_of(shape, sm)) {
+      const LibraryRule& rule = *legality.rule;
+      text += fmt::format("  {:<29} {:<5} {}", rule.library, rule.sparse ? "2:4" : "dense",
+                          legality.accepts ? "yes" : "no: " + legality.reason);
+      if (extents(legality.nearest) != extents(shape)) {
+        text += "; takes " + extents(legality.nearest);
+      }
+      text += rule.pads_n && shape.n % rule.n != 0
+                  ? fmt::format("; pads n to {}\n", base::round_up(shape.n, rule.n))
+                  : "\n";
+      sources.insert(rule.source);
+    }
+  }
+  text += "sources:\n";
+  for (const std::string_view source : sources) {
+    text += fmt::format("  {}\n", source);
+  }
+  return text;
+}
+
+std::string legality_json(const std::vector<ProductShape>& shapes, std::string_view target,
+                          int sm) {
+  Json list = Json::array();
+  for (const ProductShape& shape : shapes) {
+    Json libraries = Json::array();
+    for (const Legality& legality : legality_of(shape, sm)) {
+      libraries.push_back(
+          {{"library", legality.rule->library},
+           {"sparse", legality.rule->sparse},
+           {"accepts", legality.accepts},
+           {"reason", legality.reason},
+           {"pads_n", legality.rule->pads_n},
+           {"nearest",
+            {{"m", legality.nearest.m}, {"n", legality.nearest.n}, {"k", legality.nearest.k}}},
+           {"source", legality.rule->source}});
+    }
+    list.push_back({{"name", shape.name},
+                    {"m", shape.m},
+                    {"n", shape.n},
+                    {"k", shape.k},
+                    {"dtype", numerics::name(shape.type)},
+                    {"libraries", libraries}});
+  }
+  const Json root{{"schema", "sptcsim-legal/0.1"}, {"target", target}, {"shapes", list}};
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace sptc::prune

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/numerics/data_type.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sptc::prune {
+
+/// What a library asks of weights [m, k] of a type, and of n: multiples, which are also the least.
+struct LibraryRule {
+  std::string_view library;
+  numerics::DataType type = numerics::DataType::kF16;
+  bool sparse = true;
+  int least_sm = 80;  ///< 10 times the compute capability
+  std::int64_t m = 1, k = 1, n = 1;
+  bool pads_n = false;      ///< it pads n itself
+  std::string_view source;  ///< where it says so
+};
+
+std::span<const LibraryRule> library_rules();
+
+/// One product D [m, n] = A [m, k] B [k, n]; n is 0 where only the weights are known.
+struct ProductShape {
+  std::string name;
+  std::int64_t m = 0, n = 0, k = 0;
+  numerics::DataType type = numerics::DataType::kF16;
+};
+
+/// A rule and a shape.
+struct Legality {
+  const LibraryRule* rule = nullptr;
+  bool accepts = false;
+  std::string reason;    ///< why it does not; empty where it does
+  ProductShape nearest;  ///< the smallest that it does and that holds this one; itself
+};
+
+/// What the rules of the type of `shape` say of it on a GPU of compute capability `sm` / 10.
+std::vector<Legality> legality_of(const ProductShape& shape, int sm);
+
+/// The layers of the model at `model` that prune_model() would take, all of `type`. Throws
+/// InputError.
+std::vector<ProductShape> shapes_of_model(const std::filesystem::path& model,
+                                          numerics::DataType type);
+
+std::string legality_text(const std::vector<ProductShape>& shapes, std::string_view target, int sm);
+/// One JSON object (schema "sptcsim-legal/0.1", configs/schema/legal.schema.json).
+std::string legality_json(const std::vector<ProductShape>& shapes, std::string_view target, int sm);
+
+}  // namespace sptc::prune

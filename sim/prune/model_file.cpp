@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/prune/model_file.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "sim/io/json_reader.h"
+#include "sim/io/memory_guard.h"
+#include "sim/io/text_file.h"
+#include "sim/prune/npz.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <utility>
+
+namespace sptc::prune {
+namespace {
+
+constexpr std::uint64_t kMaxIndexBytes = 64 << 20;
+constexpr std::uint64_t kMaxOnnxBytes = std::uint64_t{1} << 31;  // of protobuf
+constexpr std::string_view kIndexName = "model.safetensors.index.json";
+
+class SafetensorsModel : public ModelFile {
+ public:
+  SafetensorsModel(Format format, const std::filesystem::path& path)
+      : ModelFile(format, io::printable(path.string())) {}
+
+  /// Adds the tensors of the file at `path`.
+  void add(const std::filesystem::path& path, const std::string& shard) {
+    const std::string shown = io::printable(path.string());
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) {
+      throw base::InputError(shown + ": no such file");
+    }
+    std::ifstream stream(path, std::ios::binary);
+    const std::uint64_t size = std::filesystem::file_size(path, error);
+    if (!stream || error) {
+      throw base::InputError(shown + ": cannot be opened for reading");
+    }
+    files_.push_back(path);
+    io::SafetensorsHeader header = io::read_safetensors_header(stream, size, shown);
+    for (io::TensorEntry& entry : header.entries) {
+      tensors_.push_back({std::move(entry), shard});
+      paths_.push_back(path);
+    }
+    metadata_.merge(header.metadata);
+  }
+
+  void add_index(const std::filesystem::path& path) { files_.push_back(path); }
+
+  /// Throws InputError unless the shards hold what `wanted`, tensor to shard, says.
+  void require(const std::map<std::string, std::string>& wanted) const {
+    std::set<std::string> found;
+    for (const ModelTensor& tensor : tensors_) {
+      const auto place = wanted.find(tensor.entry.name);
+      if (place == wanted.end() || place->second != tensor.shard) {
+        throw base::InputError(fmt::format("{}: does not say that '{}' is in {}", shown_,
+                                           io::printable(tensor.entry.name),
+                                           io::printable(tensor.shard)));
+      }
+      found.insert(tensor.entry.name);
+    }
+    for (const auto& [name, shard] : wanted) {
+      if (!found.contains(name)) {
+        throw base::InputError(fmt::format("{}: tensor '{}' is not in {}", shown_,
+                                           io::printable(name), io::printable(shard)));
+      }
+    }
+  }
+
+  std::vector<std::byte> read(std::size_t tensor) const override {
+    const io::TensorEntry& entry = tensors_[tensor].entry;
+    io::require_memory(entry.bytes, fmt::format("tensor '{}'", io::printable(entry.name)));
+    std::ifstream stream(paths_[tensor], std::ios::binary);
+    stream.seekg(static_cast<std::streamoff>(entry.offset));
+    return io::read_bytes(stream, entry.bytes, io::printable(paths_[tensor].string()));
+  }
+
+ private:
+  std::vector<std::filesystem::path> paths_;  ///< of each tensor
+};
+
+std::unique_ptr<ModelFile> open_shards(const std::filesystem::path& index) {
+  auto model = std::make_unique<SafetensorsModel>(ModelFile::Format::kShards, index);
+  const nlohmann::json document =
+      io::parse_json(io::read_text_file(index, kMaxIndexBytes), model->shown());
+  const io::JsonObject root(document, {model->shown(), ""});
+  const io::JsonObject map = root.object("weight_map");
+  std::map<std::string, std::string> wanted;
+  std::set<std::string> shards;
+  for (const auto& [name, value] : map.value().items()) {
+    const std::string shard = map.text(name);
+    if (std::filesystem::path(shard).filename() != shard) {
+      (map.place() / name).fail("must be the name of a file beside the index");
+    }
+    wanted[name] = shard;
+    shards.insert(shard);
+  }
+  model->add_index(index);
+  for (const std::string& shard : shards) {
+    model->add(index.parent_path() / shard, shard);
+  }
+  model->require(wanted);
+  return model;
+}
+
+/// Arrays in memory.
+class ArrayModel : public ModelFile {
+ public:
+  ArrayModel(Format format, const std::filesystem::path& path, std::vector<io::Tensor> arrays)
+      : ModelFile(format, io::printable(path.string())), arrays_(std::move(arrays)) {
+    files_.push_back(path);
+    for (const io::Tensor& array : arrays_) {
+      tensors_.push_back({{array.name, array.dtype, array.shape, 0, array.bytes.size()}, ""});
+    }
+  }
+
+  std::vector<std::byte> read(std::size_t tensor) const override { return arrays_[tensor].bytes; }
+
+ private:
+  std::vector<io::Tensor> arrays_;
+};
+
+std::string_view dtype_name(workload::OnnxType type) {
+  using workload::OnnxType;
+  constexpr std::pair<OnnxType, std::string_view> kNames[] = {
+      {OnnxType::kFloat, "F32"},    {OnnxType::kUint8, "U8"},      {OnnxType::kInt8, "I8"},
+      {OnnxType::kInt32, "I32"},    {OnnxType::kInt64, "I64"},     {OnnxType::kFloat16, "F16"},
+      {OnnxType::kDouble, "F64"},   {OnnxType::kBfloat16, "BF16"}, {OnnxType::kE4m3, "F8_E4M3"},
+      {OnnxType::kE5m2, "F8_E5M2"},
+  };
+  const auto* const found = std::find_if(std::begin(kNames), std::end(kNames),
+                                         [&](const auto& row) { return row.first == type; });
+  return found == std::end(kNames) ? std::string_view() : found->second;
+}
+
+/// Those initializers and constants whose values stand in the file, packed.
+class OnnxModel : public ModelFile {
+ public:
+  explicit OnnxModel(const std::filesystem::path& path)
+      : ModelFile(Format::kOnnx, io::printable(path.string())),
+        bytes_(io::read_text_file(path, kMaxOnnxBytes)),
+        graph_(workload::parse_onnx(bytes_, shown_).graph) {
+    files_.push_back(path);
+    for (const workload::OnnxTensor& tensor : graph_.initializers) {
+      add(tensor, tensor.name);
+    }
+    for (const workload::OnnxNode& node : graph_.nodes) {
+      const auto value = node.attributes.find("value");
+      if (node.op == "Constant" && !node.outputs.empty() && value != node.attributes.end() &&
+          value->second.tensor) {
+        add(*value->second.tensor, node.outputs[0]);
+      }
+    }
+  }
+
+  std::vector<std::byte> read(std::size_t tensor) const override {
+    const io::TensorEntry& entry = tensors_[tensor].entry;
+    std::vector<std::byte> bytes(entry.bytes);
+    std::memcpy(bytes.data(), bytes_.data() + entry.offset, bytes.size());
+    return bytes;
+  }
+  const std::string* onnx_bytes() const override { return &bytes_; }
+  const workload::OnnxGraph* onnx_graph() const override { return &graph_; }
+
+ private:
+  void add(const workload::OnnxTensor& tensor, const std::string& name) {
+    const io::ElementType* const type = io::find_element_type(dtype_name(tensor.type));
+    const auto bytes = type == nullptr ? std::nullopt : io::packed_bytes(tensor.dims, type->bytes);
+    if (bytes && *bytes > 0 && static_cast<std::size_t>(*bytes) == tensor.raw.size()) {
+      const auto offset = static_cast<std::uint64_t>(tensor.raw.data() - bytes_.data());
+      tensors_.push_back(
+          {{name, std::string(type->name), tensor.dims, offset, tensor.raw.size()}, ""});
+    }
+  }
+
+  std::string bytes_;
+  workload::OnnxGraph graph_;
+};
+
+}  // namespace
+
+std::unique_ptr<ModelFile> ModelFile::open(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    if (std::filesystem::exists(path / kIndexName, error)) {
+      return open_shards(path / kIndexName);
+    }
+    return open(path / "model.safetensors");
+  }
+  const std::string name = path.filename().string();
+  if (name.ends_with(".index.json")) {
+    return open_shards(path);
+  }
+  if (name.ends_with(".safetensors")) {
+    auto model = std::make_unique<SafetensorsModel>(Format::kSafetensors, path);
+    model->add(path, "");
+    return model;
+  }
+  if (name.ends_with(".npz")) {
+    return std::make_unique<ArrayModel>(Format::kNpz, path, read_npz(path));
+  }
+  if (name.ends_with(".npy")) {
+    return std::make_unique<ArrayModel>(Format::kNpy, path, io::TensorFile::open(path).tensors());
+  }
+  if (name.ends_with(".onnx")) {
+    return std::make_unique<OnnxModel>(path);
+  }
+  throw base::InputError(
+      fmt::format("{}: unknown kind of model '{}' (allowed: .safetensors, .safetensors.index.json "
+                  "or its directory, .npz, .npy, .onnx)",
+                  io::printable(path.string()), io::printable(path.extension().string())));
+}
+
+std::size_t ModelFile::find(const std::string& name) const {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (tensors_[i].entry.name == name) {
+      return i;
+    }
+    names.emplace_back(tensors_[i].entry.name);
+  }
+  throw base::InputError(shown_ + ": unknown tensor " +
+                         base::unknown_name(io::printable(name), names));
+}
+
+io::Tensor read_tensor(const ModelFile& model, std::size_t tensor) {
+  const io::TensorEntry& entry = model.tensors()[tensor].entry;
+  return {entry.name, entry.dtype, entry.shape, model.read(tensor)};
+}
+
+}  // namespace sptc::prune

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/io/tensor_layout.h"
+#include "sim/workload/onnx_model.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sptc::prune {
+
+/// A tensor of a model and the file of it, a shard, that it is in.
+struct ModelTensor {
+  io::TensorEntry entry;
+  std::string shard;  ///< file name; empty where the model is one file
+};
+
+/// The tensors of a model, read one at a time: a `.safetensors` file, the shards that a
+/// `.safetensors.index.json` lists (or the directory with it), a `.npz`, a `.npy`, or the
+/// initializers and constants of an ONNX model.
+class ModelFile {
+ public:
+  enum class Format { kSafetensors, kShards, kNpz, kNpy, kOnnx };
+
+  /// Opens the model at `path`; what the headers say is checked against the files. Throws
+  /// InputError.
+  static std::unique_ptr<ModelFile> open(const std::filesystem::path& path);
+  virtual ~ModelFile() = default;
+
+  Format format() const { return format_; }
+  /// For messages.
+  const std::string& shown() const { return shown_; }
+  const std::vector<ModelTensor>& tensors() const { return tensors_; }
+  /// All files that the model is in.
+  const std::vector<std::filesystem::path>& files() const { return files_; }
+  /// What a safetensors file says of itself beside its tensors.
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  /// Index of the tensor called `name`; throws InputError with the nearest name.
+  std::size_t find(const std::string& name) const;
+
+  /// The bytes of a tensor, little-endian and row-major.
+  virtual std::vector<std::byte> read(std::size_t tensor) const = 0;
+
+  /// Of ONNX: the bytes of the model and its graph.
+  virtual const std::string* onnx_bytes() const { return nullptr; }
+  virtual const workload::OnnxGraph* onnx_graph() const { return nullptr; }
+
+ protected:
+  ModelFile(Format format, std::string shown) : format_(format), shown_(std::move(shown)) {}
+
+  Format format_;
+  std::string shown_;
+  std::vector<ModelTensor> tensors_;
+  std::vector<std::filesystem::path> files_;
+  std::map<std::string, std::string> metadata_;
+};
+
+/// A tensor of `model` with its bytes.
+io::Tensor read_tensor(const ModelFile& model, std::size_t tensor);
+
+}  // namespace sptc::prune

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/prune/model_writer.h"
+
+#include "models/base/error.h"
+#include "sim/io/output_file.h"
+#include "sim/io/text_file.h"
+#include "sim/prune/npz.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstring>
+#include <optional>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace sptc::prune {
+namespace {
+
+using Metadata = std::map<std::string, std::string>;
+
+class SafetensorsWriter : public ModelWriter {
+ public:
+  SafetensorsWriter(const std::filesystem::path& path, const std::vector<ModelTensor>& tensors,
+                    const Metadata& metadata)
+      : file_(path) {
+    std::vector<io::TensorEntry> entries;
+    for (const ModelTensor& tensor : tensors) {
+      entries.push_back(tensor.entry);
+      end_ += tensor.entry.bytes;
+    }
+    file_.write(io::safetensors_head(entries, metadata));
+    end_ += file_.size();
+  }
+  void add(const io::Tensor& tensor) override { file_.write(tensor.bytes); }
+  void finish() override {
+    base::ensure(file_.size() == end_, "a safetensors file of other tensors than announced");
+    file_.commit();
+  }
+
+ private:
+  io::OutputFile file_;
+  std::uint64_t end_ = 0;
+};
+
+/// Shards in a directory of another name until they are all there.
+class ShardWriter : public ModelWriter {
+ public:
+  ShardWriter(std::filesystem::path path, std::string index_name, std::vector<ModelTensor> tensors,
+              Metadata metadata)
+      : path_(std::move(path)),
+        beside_(path_.string() + fmt::format(".{}.tmp", ::getpid())),
+        index_name_(std::move(index_name)),
+        tensors_(std::move(tensors)),
+        metadata_(std::move(metadata)) {
+    std::error_code error;
+    std::filesystem::create_directory(beside_, error);
+    if (error) {
+      throw base::InputError(fmt::format("{}: the directory cannot be made: {}",
+                                         io::printable(path_.string()), error.message()));
+    }
+  }
+  ~ShardWriter() override {
+    shard_.reset();
+    std::error_code error;
+    std::filesystem::remove_all(beside_, error);
+  }
+
+  void add(const io::Tensor& tensor) override {
+    const std::string& name = tensors_[next_].shard;
+    if (name != open_) {
+      close();
+      std::vector<ModelTensor> own;
+      for (const ModelTensor& other : tensors_) {
+        if (other.shard == name) {
+          own.push_back(other);
+        }
+      }
+      shard_.emplace(beside_ / name, own, metadata_);
+      open_ = name;
+    }
+    shard_->add(tensor);
+    ++next_;
+  }
+
+  void finish() override {
+    close();
+    nlohmann::ordered_json map = nlohmann::ordered_json::object();
+    std::uint64_t bytes = 0;
+    for (const ModelTensor& tensor : tensors_) {
+      map[tensor.entry.name] = tensor.shard;
+      bytes += tensor.entry.bytes;
+    }
+    const nlohmann::ordered_json index{{"metadata", {{"total_size", bytes}}}, {"weight_map", map}};
+    io::write_file(beside_ / index_name_, index.dump(2) + "\n");
+    std::error_code error;
+    std::filesystem::rename(beside_, path_, error);
+    if (error) {
+      throw base::InputError(
+          fmt::format("{}: cannot be written: {}", io::printable(path_.string()), error.message()));
+    }
+  }
+
+ private:
+  void close() {
+    if (shard_) {
+      shard_->finish();
+      shard_.reset();
+    }
+  }
+
+  std::filesystem::path path_, beside_;
+  std::string index_name_;
+  std::vector<ModelTensor> tensors_;
+  Metadata metadata_;
+  std::size_t next_ = 0;
+  std::string open_;
+  std::optional<SafetensorsWriter> shard_;
+};
+
+/// `.npy` and `.npz`.
+class ArrayWriter : public ModelWriter {
+ public:
+  explicit ArrayWriter(std::filesystem::path path) : path_(std::move(path)) {}
+  void add(const io::Tensor& tensor) override { arrays_.push_back(tensor); }
+  void finish() override {
+    io::write_file(
+        path_, path_.extension() == ".npy" ? io::npy_bytes(arrays_.front()) : npz_bytes(arrays_));
+  }
+
+ private:
+  std::filesystem::path path_;
+  std::vector<io::Tensor> arrays_;
+};
+
+class OnnxWriter : public ModelWriter {
+ public:
+  OnnxWriter(std::filesystem::path path, const ModelFile& source)
+      : path_(std::move(path)), source_(source), bytes_(*source.onnx_bytes()) {}
+  void add(const io::Tensor& tensor) override {
+    const io::TensorEntry& entry = source_.tensors()[next_++].entry;
+    base::ensure(tensor.bytes.size() == entry.bytes, "an initializer of another size");
+    std::memcpy(bytes_.data() + entry.offset, tensor.bytes.data(), tensor.bytes.size());
+  }
+  void finish() override { io::write_file(path_, bytes_); }
+
+ private:
+  std::filesystem::path path_;
+  const ModelFile& source_;
+  std::string bytes_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+void require_other_file(std::string_view option, const std::filesystem::path& path,
+                        std::span<const std::filesystem::path> read) {
+  for (const std::filesystem::path& file : read) {
+    std::error_code error;
+    if (std::filesystem::equivalent(path, file, error)) {
+      throw base::InputError(fmt::format("{} {}: this file is read, so it is not written over",
+                                         option, io::printable(path.string())));
+    }
+  }
+}
+
+void require_model_path(const std::filesystem::path& path, const ModelFile& source) {
+  using Format = ModelFile::Format;
+  const std::string shown = io::printable(path.string());
+  const std::string extension = path.extension().string();
+  std::error_code error;
+  require_other_file("--out", path, source.files());
+  if (extension.empty() || extension == "." || std::filesystem::is_directory(path, error)) {
+    if (source.format() != Format::kShards) {
+      throw base::InputError(
+          fmt::format("--out {}: its ending must be .safetensors, .npz, .npy or .onnx", shown));
+    }
+    if (std::filesystem::exists(path, error)) {
+      throw base::InputError(fmt::format("--out {}: exists; shards go to a new directory", shown));
+    }
+    return;
+  }
+  if (extension == ".onnx" && source.format() != Format::kOnnx) {
+    throw base::InputError(
+        fmt::format("--out {}: an ONNX model is written of an ONNX model alone", shown));
+  }
+  if (extension == ".npy" && source.tensors().size() != 1) {
+    throw base::InputError(
+        fmt::format("--out {}: a .npy file holds one tensor, and the model has {}", shown,
+                    source.tensors().size()));
+  }
+  if (extension != ".safetensors" && extension != ".npz" && extension != ".npy" &&
+      extension != ".onnx") {
+    throw base::InputError(
+        fmt::format("--out {}: its ending must be .safetensors, .npz, .npy or .onnx, not '{}'",
+                    shown, io::printable(extension)));
+  }
+}
+
+std::unique_ptr<ModelWriter> make_writer(const std::filesystem::path& path, const ModelFile& source,
+                                         std::vector<ModelTensor> tensors,
+                                         const std::map<std::string, std::string>& metadata) {
+  const std::string extension = path.extension().string();
+  if (extension == ".safetensors") {
+    return std::make_unique<SafetensorsWriter>(path, tensors, metadata);
+  }
+  if (extension == ".npz" || extension == ".npy") {
+    return std::make_unique<ArrayWriter>(path);
+  }
+  if (extension == ".onnx") {
+    return std::make_unique<OnnxWriter>(path, source);
+  }
+  return std::make_unique<ShardWriter>(path, "model.safetensors.index.json", std::move(tensors),
+                                       metadata);
+}
+
+}  // namespace sptc::prune

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ZIP format: APPNOTE.TXT of PKWARE, sections 4.3.7 (local header), 4.3.12 (central directory)
+// and 4.3.16 (its end).
+#include "sim/prune/npz.h"
+
+#include "models/base/error.h"
+#include "sim/io/memory_guard.h"
+#include "sim/io/tensor_layout.h"
+#include "sim/io/text_file.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <limits>
+#include <sstream>
+#include <string_view>
+#include <zlib.h>
+
+namespace sptc::prune {
+namespace {
+
+constexpr std::uint64_t kMaxArchive = std::uint64_t{1} << 36;
+constexpr std::size_t kLocalBytes = 30, kCentralBytes = 46, kEndBytes = 22;
+constexpr std::size_t kMaxComment = 65535;
+constexpr std::string_view kLocalMark = "PK\x03\x04", kCentralMark = "PK\x01\x02",
+                           kEndMark = "PK\x05\x06";
+constexpr std::uint64_t kStored = 0, kDeflated = 8;
+constexpr std::string_view kExtension = ".npy";
+
+/// A ZIP archive in memory.
+class Archive {
+ public:
+  Archive(std::string_view bytes, std::string file) : bytes_(bytes), file_(std::move(file)) {}
+
+  std::vector<io::Tensor> arrays() const {
+    const std::size_t end = end_of_directory();
+    const std::uint64_t count = number(end + 10, 2);
+    std::vector<io::Tensor> result;
+    std::size_t at = number(end + 16, 4);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      require(at, kCentralBytes, kCentralMark);
+      const std::size_t name_bytes = number(at + 28, 2);
+      const std::string name(slice(at + kCentralBytes, name_bytes));
+      if (name.ends_with(kExtension)) {
+        result.push_back(array(at, name));
+      }
+      at += kCentralBytes + name_bytes + number(at + 30, 2) + number(at + 32, 2);
+    }
+    return result;
+  }
+
+ private:
+  std::size_t end_of_directory() const {
+    const std::size_t most = kEndBytes + kMaxComment;
+    const std::size_t first = bytes_.size() > most ? bytes_.size() - most : 0;
+    const std::size_t found = bytes_.rfind(kEndMark);
+    if (found == std::string_view::npos || found < first || bytes_.size() - found < kEndBytes) {
+      fail("is no whole ZIP archive");
+    }
+    return found;
+  }
+
+  /// The member whose entry of the central directory is at `at`.
+  io::Tensor array(std::size_t at, const std::string& name) const {
+    const std::string shown = file_ + ": " + io::printable(name);
+    const std::uint64_t packed = number(at + 20, 4), size = number(at + 24, 4);
+    const std::size_t local = number(at + 42, 4);
+    if ((number(at + 8, 2) & 1) != 0 || std::max(packed, size) == 0xFFFFFFFF) {
+      fail("holds an encrypted member or one of 4 GiB or more, which are not read");
+    }
+    require(local, kLocalBytes, kLocalMark);
+    const std::size_t data = local + kLocalBytes + number(local + 26, 2) + number(local + 28, 2);
+    const std::string text = unpacked(slice(data, packed), size, number(at + 10, 2), shown);
+    const auto sum = ::crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size());
+    if (sum != number(at + 16, 4)) {
+      throw base::InputError(shown + ": the checksum is wrong");
+    }
+    std::istringstream stream(text);
+    io::Tensor tensor = io::TensorFile::read_npy(stream, text.size(), shown).tensors().front();
+    tensor.name = name.substr(0, name.size() - kExtension.size());
+    return tensor;
+  }
+
+  static std::string unpacked(std::string_view bytes, std::uint64_t size, std::uint64_t method,
+                              const std::string& shown) {
+    if (method == kStored && bytes.size() == size) {
+      return std::string(bytes);
+    }
+    io::require_memory(size, shown);
+    std::string text(method == kDeflated ? size : 0, '\0');
+    z_stream stream{};
+    bool whole = method == kDeflated && ::inflateInit2(&stream, -MAX_WBITS) == Z_OK;
+    if (whole) {
+      stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+      stream.avail_in = static_cast<uInt>(bytes.size());
+      stream.next_out = reinterpret_cast<Bytef*>(text.data());
+      stream.avail_out = static_cast<uInt>(size);
+      whole = ::inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.total_out == size;
+      ::inflateEnd(&stream);
+    }
+    if (!whole) {
+      throw base::InputError(shown + ": cannot be unpacked; stored and deflated members are read");
+    }
+    return text;
+  }
+
+  void require(std::size_t at, std::size_t bytes, std::string_view mark) const {
+    if (!slice(at, bytes).starts_with(mark)) {
+      fail(fmt::format("has no header of a ZIP archive at byte {}", at));
+    }
+  }
+  std::string_view slice(std::size_t at, std::size_t bytes) const {
+    if (at > bytes_.size() || bytes > bytes_.size() - at) {
+      fail("ends inside a member");
+    }
+    return bytes_.substr(at, bytes);
+  }
+  std::uint64_t number(std::size_t at, std::size_t bytes) const {
+    return io::little_endian(std::as_bytes(std::span(slice(at, bytes))));
+  }
+  [[noreturn]] void fail(std::string_view problem) const {
+    throw base::InputError(fmt::format("{}: {}", file_, problem));
+  }
+
+  std::string_view bytes_;
+  std::string file_;
+};
+
+std::string little(std::uint64_t value, std::size_t bytes) {
+  std::string text;
+  for (std::size_t i = 0; i < bytes; ++i) {
+    text += static_cast<char>((value >> (8 * i)) & 0xFF);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<io::Tensor> read_npz(const std::filesystem::path& path) {
+  const std::string bytes = io::read_text_file(path, kMaxArchive);
+  return Archive(bytes, io::printable(path.string())).arrays();
+}
+
+std::string npz_bytes(std::span<const io::Tensor> tensors) {
+  // Version 2.0, no flags, stored, 1 January 1980.
+  const std::string common =
+      little(20, 2) + little(0, 2) + little(kStored, 2) + little(0x00210000, 4);
+  std::string archive, directory;
+  for (const io::Tensor& tensor : tensors) {
+    const std::string name = tensor.name + std::string(kExtension);
+    const std::string data = io::npy_bytes(tensor);
+    const auto sum = ::crc32_z(0, reinterpret_cast<const Bytef*>(data.data()), data.size());
+    const std::string sizes = little(sum, 4) + little(data.size(), 4) + little(data.size(), 4) +
+                              little(name.size(), 2) + little(0, 2);
+    directory += std::string(kCentralMark) + little(20, 2) + common + sizes + little(0, 2) +
+                 little(0, 4) + little(0, 4) + little(archive.size(), 4) + name;
+    archive += std::string(kLocalMark) + common + sizes + name + data;
+    if (archive.size() > std::numeric_limits<std::uint32_t>::max() ||
+        tensors.size() > std::numeric_limits<std::uint16_t>::max()) {
+      throw base::InputError(
+          "a .npz file of 4 GiB or more is not written; .safetensors has no limit");
+    }
+  }
+  return archive + directory + std::string(kEndMark) + little(0, 4) + little(tensors.size(), 2) +
+         little(tensors.size(), 2) + little(directory.size(), 4) + little(archive.size(), 4) +
+         little(0, 2);
+}
+
+}  // namespace sptc::prune

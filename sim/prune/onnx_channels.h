@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/workload/onnx_model.h"
+
+#include <string>
+#include <vector>
+
+namespace sptc::prune {
+
+/// Tensors that must have their channels in one order: the rows of the producers, their biases and
+/// scales included, and k of the consumers.
+struct ChannelGroup {
+  std::vector<std::string> producers, consumers;
+};
+
+/// The groups of a graph between MatMul and Gemm through operations on single elements, where
+/// nothing else sees the channels: no other node, no output of the graph, and no tensor is used
+/// twice.
+std::vector<ChannelGroup> onnx_channel_groups(const workload::OnnxGraph& graph);
+
+}  // namespace sptc::prune

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/sparsity/criterion.h"
+#include "models/sparsity/weight_pattern.h"
+#include "sim/prune/compressed_layer.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sptc::prune {
+
+/// Tensors that no rule of the user's decides about are left alone where their name has one of
+/// these: what they are is no weight of a matrix product, or is left dense by custom.
+inline constexpr std::string_view kUsualExclusion =
+    "embed|wte|wpe|lm_head|classifier|norm|position|bias|scale|zero";
+
+struct PruneOptions {
+  sparsity::Criterion criterion = sparsity::Criterion::kMagnitude;
+  /// Default: what mma.sp of `dtype` executes, 2:4 without a `dtype`.
+  std::optional<sparsity::WeightPattern> pattern;
+  std::optional<numerics::DataType> dtype;  ///< that tensor cores will execute
+  WeightLayout layout = WeightLayout::kDense;
+  /// Regular expressions (ECMAScript) that names of tensors must have, must not have, and have
+  /// where they are [k, rows]. No `layers`: the weights of matrix products and convolutions of an
+  /// ONNX graph, else tensors of two or more axes without kUsualExclusion.
+  std::string layers, exclude, transposed;
+  std::filesystem::path activations;  ///< calibration inputs, '<layer>' [samples.., k]
+  /// Whose channels along k are permuted for 2:4: "report" looks what every layer alone would gain;
+  /// "auto" permutes where an ONNX graph shows what else must be; "producer[,..]=consumer[,..]",
+  /// names of tensors, permutes k of the consumers and the rows of the producers, biases and scales
+  /// included.
+  std::vector<std::string> permute;
+  std::uint64_t seed = 0;  ///< of the search for a permutation
+};
+
+/// The pattern that `options` ask for.
+sparsity::WeightPattern pattern_of(const PruneOptions& options);
+
+/// The type called `name` that weights can be executed as. Throws InputError.
+numerics::DataType parse_executed_type(std::string_view name);
+
+}  // namespace sptc::prune

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/sparsity/permutation.h"
+#include "sim/prune/conversion.h"
+#include "sim/prune/prune_report.h"
+#include "sim/python/arrays.h"
+#include "sim/python/bindings.h"
+
+#include <bit>
+#include <cstdint>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <string>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace sptc::python {
+namespace {
+
+/// Options as their words on the command line; "" is the default.
+struct OptionWords {
+  std::string criterion, pattern, dtype, layout, layers, exclude, transposed;
+};
+
+prune::PruneOptions options_of(const OptionWords& words) {
+  prune::PruneOptions options;
+  options.criterion = sparsity::parse_criterion(words.criterion);
+  options.layout = prune::parse_weight_layout(words.layout);
+  if (!words.pattern.empty()) {
+    options.pattern = sparsity::parse_weight_pattern(words.pattern);
+  }
+  if (!words.dtype.empty()) {
+    options.dtype = prune::parse_executed_type(words.dtype);
+  }
+  options.layers = words.layers;
+  options.exclude = words.exclude;
+  options.transposed = words.transposed;
+  return options;
+}
+
+std::vector<std::size_t> permutation_search(const Bits& weights, std::uint64_t seed) {
+  const base::Matrix<numerics::Word> words = words_of(weights, "a");
+  const nb::gil_scoped_release unlocked;
+  base::Matrix<float> values(words.rows(), words.cols());
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    values.data()[i] = std::bit_cast<float>(words.data()[i]);
+  }
+  sparsity::PermutationSearch search;
+  search.seed = seed;
+  return sparsity::permutation_search(values, search).order;
+}
+
+}  // namespace
+
+void bind_model_pruning(nb::module_& module) {
+  module.def(
+      "prune_model",
+      [](const std::string& model, const std::string& out, const std::string& masks,
+         const std::string& activations, const std::string& criterion, const std::string& pattern,
+         const std::string& dtype, const std::string& layout, const std::string& layers,
+         const std::string& exclude, const std::string& transposed,
+         const std::vector<std::string>& permute, std::uint64_t seed) {
+        const nb::gil_scoped_release unlocked;
+        prune::PruneOptions options =
+            options_of({criterion, pattern, dtype, layout, layers, exclude, transposed});
+        options.activations = activations;
+        options.permute = permute;
+        options.seed = seed;
+        return prune::prune_json(prune::prune_model(model, out, masks, options));
+      });
+  module.def("convert_model", [](const std::string& model, const std::string& out,
+                                 const std::string& layout, const std::string& dtype,
+                                 const std::string& layers, const std::string& exclude,
+                                 const std::string& transposed) {
+    const nb::gil_scoped_release unlocked;
+    return prune::conversion_json(prune::convert_model(
+        model, out, options_of({"magnitude", "", dtype, layout, layers, exclude, transposed})));
+  });
+  module.def("permutation_search", permutation_search);
+}
+
+}  // namespace sptc::python

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/sparsity/permutation.h"
+
+#include "models/base/random.h"
+#include "models/sparsity/assignment.h"
+#include "models/sparsity/max_product.h"
+#include "tests/unit/models/sparsity/test_matrix.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace sptc::sparsity {
+namespace {
+
+base::Matrix<float> normal_matrix(std::size_t rows, std::size_t cols, std::uint64_t seed) {
+  const base::RandomStream random(seed);
+  base::Matrix<float> matrix(rows, cols);
+  for (std::size_t i = 0; i < matrix.size(); ++i) {
+    matrix.data()[i] = static_cast<float>(random.normal(i));
+  }
+  return matrix;
+}
+
+TEST(BestAssignment, IsTheBestOfAllPermutations) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const std::size_t size = 1 + seed % 6;
+    const base::Matrix<float> gains = normal_matrix(size, size, seed);
+    const auto sum_of = [&](const std::vector<std::size_t>& columns) {
+      float sum = 0;
+      for (std::size_t row = 0; row < size; ++row) {
+        sum += gains(row, columns[row]);
+      }
+      return sum;
+    };
+    std::vector<std::size_t> order(size);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    float best = sum_of(order);
+    do {
+      best = std::max(best, sum_of(order));
+    } while (std::next_permutation(order.begin(), order.end()));
+    std::vector<std::size_t> found = best_assignment(gains);
+    EXPECT_NEAR(sum_of(found), best, 1e-4F) << seed;
+    std::sort(found.begin(), found.end());
+    EXPECT_EQ(found, order) << "each column once";  // next_permutation ends in the first order
+  }
+}
+
+TEST(MaxProduct, AddsTheLargerOfBoundAndElement) {
+  const base::Matrix<float> columns =
+      normal_matrix(700, 37, 1);  // no whole block of rows or columns
+  const base::Matrix<float> bounds = normal_matrix(5, 700, 2);
+  base::Matrix<float> sums(5, 37);
+  std::vector<const float*> from;
+  std::vector<float*> to;
+  for (std::size_t i = 0; i < 5; ++i) {
+    from.push_back(bounds.row(i).data());
+    to.push_back(sums.row(i).data());
+  }
+  MaxProduct(columns).run(from, to);
+  for (std::size_t i = 0; i < 5; ++i) {
+    for (std::size_t j = 0; j < 37; ++j) {
+      double sum = 0;
+      for (std::size_t r = 0; r < 700; ++r) {
+        sum += static_cast<double>(std::max(bounds(i, r), columns(r, j)));
+      }
+      EXPECT_NEAR(static_cast<double>(sums(i, j)), sum, 1e-3);
+    }
+  }
+}
+
+TEST(PermutationSearch, GivesAPermutationThatKeepsWhatItSays) {
+  const base::Matrix<float> weights = normal_matrix(32, 64, 3);
+  const ColumnOrder found = permutation_search(weights);
+  EXPECT_GT(found.kept_after, found.kept_before + 0.01);
+  EXPECT_DOUBLE_EQ(kept_magnitude(weights, found.order), found.kept_after);
+  std::vector<std::size_t> sorted = found.order, all(64);
+  std::sort(sorted.begin(), sorted.end());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  EXPECT_EQ(sorted, all);
+}
+
+TEST(PermutationSearch, EndsWhereNoExchangeOfTwoColumnsGains) {
+  PermutationSearch search;
+  search.patience = 200;  // rounds without any gain, of at most 16 different ones
+  search.least_gain = 0;
+  for (std::uint64_t seed = 10; seed < 20; ++seed) {
+    const base::Matrix<float> weights = normal_matrix(16, 8, seed);
+    const ColumnOrder found = permutation_search(weights, search);
+    for (std::size_t i = 0; i < 4; ++i) {
+      for (std::size_t j = 4; j < 8; ++j) {
+        std::vector<std::size_t> other = found.order;
+        std::swap(other[i], other[j]);
+        EXPECT_LT(kept_magnitude(weights, other), found.kept_after) << seed;
+      }
+    }
+  }
+}
+
+TEST(PermutationSearch, LeavesAloneWhatItCannotImprove) {
+  const ColumnOrder found = permutation_search(base::Matrix<float>(4, 16, 1.0F));
+  EXPECT_EQ(found.kept_after, found.kept_before);
+  EXPECT_EQ(found.kept_after, 0.5);
+  EXPECT_NE(refusal([] { permutation_search(base::Matrix<float>(4, 6)); }).find("multiple of 4"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace sptc::sparsity

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/io/tensor_file.h"
+#include "tests/support/json_schema.h"
+#include "tests/support/onnx_file.h"
+#include "tests/support/program_fixture.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstring>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace sptc::cli {
+namespace {
+
+class PruneProgram : public support::ProgramFixture {
+ protected:
+  static io::Tensor tensor(const std::string& name, std::vector<std::int64_t> shape,
+                           const std::vector<float>& values) {
+    io::Tensor result{name, "F32", std::move(shape), std::vector<std::byte>(values.size() * 4)};
+    std::memcpy(result.bytes.data(), values.data(), result.bytes.size());
+    return result;
+  }
+  /// Values that differ in magnitude within every group of four.
+  static std::vector<float> ramp(std::size_t count) {
+    std::vector<float> values(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      values[i] = (i % 2 == 0 ? 1.0F : -1.0F) * static_cast<float>(1 + i * 7 % 13);
+    }
+    return values;
+  }
+  std::string model(const std::vector<io::Tensor>& tensors) const {
+    io::write_safetensors(path("model.safetensors"), tensors);
+    return path("model.safetensors");
+  }
+  /// Refused, and neither the file nor anything beside it is there.
+  void expect_nothing_written(const std::string& arguments, const std::string& part) const {
+    const auto files = [&] {
+      std::size_t count = 0;
+      for (const auto& entry : std::filesystem::directory_iterator(temporary.path())) {
+        const std::string name = entry.path().filename().string();
+        count += name != "out" && name != "err" ? 1U : 0U;
+      }
+      return count;
+    };
+    const std::size_t before = files();
+    expect_refused(arguments, part);
+    EXPECT_EQ(files(), before) << arguments;
+  }
+  static std::string read_whole(const std::string& file) { return read(file); }
+};
+
+TEST_F(PruneProgram, ReportIsWhatItsSchemaSays) {
+  const std::string file = model({tensor("a", {4, 8}, ramp(32)), tensor("odd", {2, 6}, ramp(12))});
+  const support::ProgramOutcome outcome = run("prune " + file + " --permute report --format json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  const support::JsonSchema schema(nlohmann::json::parse(
+      read(std::filesystem::path(SPTC_SOURCE_DIR) / "configs" / "schema" / "prune.schema.json")));
+  EXPECT_EQ(schema.fault(json), "");
+  EXPECT_EQ(json.at("layers").at(0).at("zeros_after"), 16);
+  EXPECT_EQ(json.at("layers").at(1).at("reason"), "k = 6 is no multiple of 4");
+  expect_output("prune " + file, "1 layers of 32 weights pruned, 1 left as they are");
+}
+
+TEST_F(PruneProgram, BadInputIsOneSentenceAndWritesNothing) {
+  std::vector<float> broken = ramp(32);
+  broken[9] = std::numeric_limits<float>::quiet_NaN();
+  const std::string out = " --out " + path("o.safetensors") + " --masks " + path("m.safetensors");
+  expect_nothing_written("prune " + model({tensor("a", {4, 8}, broken)}) + out, "element 9 is NaN");
+  expect_nothing_written("prune " + model({tensor("a", {4, 6}, ramp(24))}) + out,
+                         "k = 6 is no multiple of 4");
+  const std::string good = model({tensor("a", {4, 8}, ramp(32)), tensor("c", {3, 5}, ramp(15))});
+  expect_nothing_written("prune " + good + out + " --layers c", "layer 'c' cannot be pruned");
+  expect_nothing_written("prune " + good + out + " --layers nothing", "none of its 2 tensors");
+  expect_nothing_written("prune " + good + out + " --layers '('", "no regular expression");
+  expect_nothing_written("prune " + good + " --out " + good, "model.safetensors");
+  expect_nothing_written("prune " + good + out + " --criterion wanda", "needs --activations");
+  expect_nothing_written("prune " + good + out + " --criterion wander", "'wanda'");
+  expect_nothing_written("prune " + good + out + " --layout cutlas", "'cutlass'");
+  expect_nothing_written("prune " + good + out + " --layers a --dtype s8 --layout canonical",
+                         "f32 are not quantised to s8");
+  expect_nothing_written("prune " + good + out + " --permute x=a", "unknown tensor 'x'");
+  expect_nothing_written("prune " + good + out + " --permute auto", "graph of an ONNX model");
+  expect_nothing_written("prune " + good + " --out " + path("o.onnx"), "of an ONNX model alone");
+  expect_nothing_written("prune " + good + " --out " + path("none/o.safetensors"), "none");
+}
+
+TEST_F(PruneProgram, AModelThatHasThePatternIsRefused) {
+  std::vector<float> sparse = ramp(32);
+  for (std::size_t i = 0; i < sparse.size(); i += 2) {
+    sparse[i] = 0;
+  }
+  const std::string file = model({tensor("a", {4, 8}, sparse)});
+  expect_nothing_written("prune " + file + " --out " + path("o.safetensors"), "2:4 already");
+  expect_output("prune " + file, "had the pattern already");
+}
+
+TEST_F(PruneProgram, LyingOffsetsAreRefused) {
+  const std::string header = R"({"a":{"dtype":"F32","shape":[1,4],"data_offsets":[0,16]},)"
+                             R"("b":{"dtype":"F32","shape":[1,4],"data_offsets":[8,24]}})";
+  std::string length(8, '\0');
+  length[0] = static_cast<char>(header.size());
+  std::ofstream(path("l.safetensors"), std::ios::binary)
+      << length << header << std::string(24, 'x');
+  expect_nothing_written("prune " + path("l.safetensors") + " --out " + path("o.safetensors"),
+                         "starts at byte 8 of the data");
+}
+
+TEST_F(PruneProgram, AFullDiskLeavesNothing) {
+  const std::string file = model({tensor("a", {64, 1024}, ramp(65536))});
+  const std::string out = path("o.safetensors");
+  const std::string command = "ulimit -f 100; " + std::string(SPTC_PROGRAM) + " prune " + file +
+                              " --out " + out + " >" + path("out") + " 2>" + path("err");
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2);
+  EXPECT_NE(read(path("err")).find("o.safetensors: cannot be written"), std::string::npos);
+  for (const auto& entry : std::filesystem::directory_iterator(temporary.path())) {
+    EXPECT_FALSE(entry.path().filename().string().starts_with("o.safetensors"));
+  }
+}
+
+TEST_F(PruneProgram, ShardsStayShards) {
+  std::filesystem::create_directory(path("in"));
+  io::write_safetensors(path("in/1.safetensors"), std::vector{tensor("a", {4, 8}, ramp(32))});
+  io::write_safetensors(path("in/2.safetensors"), std::vector{tensor("b", {2, 4}, ramp(8))});
+  std::ofstream(path("in/model.safetensors.index.json"))
+      << R"({"weight_map": {"a": "1.safetensors", "b": "2.safetensors"}})";
+  expect_output("prune " + path("in") + " --out " + path("to"), "2 layers of 40 weights");
+  const auto index = nlohmann::json::parse(read(path("to/model.safetensors.index.json")));
+  EXPECT_EQ(index.at("weight_map").at("b"), "2.safetensors");
+  EXPECT_EQ(io::TensorFile::open(path("to/2.safetensors")).tensors().size(), 1U);
+  expect_refused("prune " + path("in") + " --out " + path("to"), "new directory");
+  std::ofstream(path("in/model.safetensors.index.json"))
+      << R"({"weight_map": {"a": "2.safetensors", "b": "2.safetensors"}})";
+  expect_refused("prune " + path("in"), "'a' is not in 2.safetensors");
+}
+
+/// y = relu(x w1 + b1) w2 with w1 [8, 16] and w2 [16, 4].
+std::string chain(const std::vector<float>& w1, const std::vector<float>& b1,
+                  const std::vector<float>& w2) {
+  const auto weight = [](const std::string& name, std::initializer_list<std::int64_t> dims,
+                         const std::vector<float>& values) {
+    const std::string raw(reinterpret_cast<const char*>(values.data()), values.size() * 4);
+    return onnx::bytes(5, onnx::tensor(name, 1, dims, onnx::bytes(9, raw)));
+  };
+  return onnx::model(onnx::input("x", 1, {2, 8}) + weight("w1", {8, 16}, w1) +
+                     weight("b1", {16}, b1) + weight("w2", {16, 4}, w2) +
+                     onnx::node("MatMul", {"x", "w1"}, "h") + onnx::node("Add", {"h", "b1"}, "s") +
+                     onnx::node("Relu", {"s"}, "r") + onnx::node("MatMul", {"r", "w2"}, "y") +
+                     onnx::bytes(12, onnx::bytes(1, "y")));
+}
+
+TEST_F(PruneProgram, AnOnnxGraphSaysWhatGoesWithAPermutation) {
+  std::vector<float> b1(16), w2(64);
+  for (std::size_t i = 0; i < 16; ++i) {
+    b1[i] = static_cast<float>(i);
+    for (std::size_t j = 0; j < 4; ++j) {  // large rows 0 to 7, small ones 8 to 15
+      w2[i * 4 + j] = (i < 8 ? 10.0F : 1.0F) + static_cast<float>((i * 5 + j) % 7) / 8;
+    }
+  }
+  std::ofstream(path("c.onnx"), std::ios::binary) << chain(ramp(128), b1, w2);
+  const std::string command = "prune " + path("c.onnx") + " --out " + path("p.onnx");
+  const support::ProgramOutcome outcome = run(command + " --permute auto --format json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  const auto& layers = json.at("layers");
+  ASSERT_EQ(layers.size(), 2U);
+  EXPECT_EQ(layers[0].at("permutation"), nullptr);  // its k is an input of the graph
+  EXPECT_EQ(layers[1].at("permutation").at("applied"), true);
+  EXPECT_GT(layers[1].at("magnitude_kept"), 0.85);
+  // The model has its length and all but its weights; the biases are the same numbers in the new
+  // order, and the columns of w1 are where their biases are.
+  const std::string before = read(path("c.onnx")), after = read(path("p.onnx"));
+  ASSERT_EQ(before.size(), after.size());
+  const auto floats = [&](const std::string& bytes, const std::vector<float>& values) {
+    const std::string raw(reinterpret_cast<const char*>(values.data()), values.size() * 4);
+    std::vector<float> found(values.size());
+    std::memcpy(found.data(), bytes.data() + before.find(raw), raw.size());
+    return found;
+  };
+  const std::vector<float> order = floats(after, b1);
+  EXPECT_NE(order, b1);
+  const std::vector<float> w1 = ramp(128), w1_after = floats(after, w1);
+  const std::vector<float> w2_after = floats(after, w2);
+  for (std::size_t i = 0; i < 16; ++i) {
+    const auto from = static_cast<std::size_t>(order[i]);
+    for (std::size_t k = 0; k < 8; ++k) {
+      EXPECT_TRUE(w1_after[k * 16 + i] == 0 || w1_after[k * 16 + i] == w1[k * 16 + from]);
+    }
+    for (std::size_t j = 0; j < 4; ++j) {
+      EXPECT_TRUE(w2_after[i * 4 + j] == 0 || w2_after[i * 4 + j] == w2[from * 4 + j]);
+    }
+  }
+}
+
+TEST_F(PruneProgram, AnOutputOfTheGraphIsNotPermuted) {
+  std::vector<float> w2(64, 1.0F);
+  for (std::size_t i = 0; i < 32; ++i) {
+    w2[i] = 10.0F + static_cast<float>(i);
+  }
+  std::string model = chain(ramp(128), ramp(16), w2);
+  // The graph gives away the sum before the Relu.
+  const std::string output = onnx::bytes(12, onnx::bytes(1, "y"));
+  const std::size_t at = model.find(output);
+  ASSERT_NE(at, std::string::npos);
+  model.replace(at, output.size(), onnx::bytes(12, onnx::bytes(1, "s")));
+  std::ofstream(path("c.onnx"), std::ios::binary) << model;
+  const support::ProgramOutcome outcome =
+      run("prune " + path("c.onnx") + " --permute auto --format json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  ASSERT_EQ(json.at("layers").size(), 2U);
+  for (const auto& layer : json.at("layers")) {
+    EXPECT_EQ(layer.at("permutation"), nullptr);
+  }
+}
+
+TEST_F(PruneProgram, LegalNamesTheNearestShape) {
+  const support::ProgramOutcome outcome = run("legal 100 7 100 --dtype f16 --format json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  const support::JsonSchema schema(nlohmann::json::parse(
+      read(std::filesystem::path(SPTC_SOURCE_DIR) / "configs" / "schema" / "legal.schema.json")));
+  EXPECT_EQ(schema.fault(json), "");
+  for (const auto& library : json.at("shapes").at(0).at("libraries")) {
+    EXPECT_EQ(library.at("accepts"), false);
+    if (library.at("library") == "PyTorch, CUTLASS") {
+      EXPECT_EQ(library.at("nearest"), nlohmann::json({{"m", 128}, {"n", 7}, {"k", 128}}));
+    }
+  }
+  expect_output("legal 128 8 128 --dtype f16", "PyTorch, CUTLASS              2:4   yes");
+  expect_output("legal 64 8 64 --dtype e4m3", "no: needs sm_89");
+  expect_output("legal " + model({tensor("a", {4, 8}, ramp(32))}), "a: 4 x 8, f16 on sm_80");
+  expect_refused("legal 1 2", "M N K");
+  expect_refused("legal 1 2 x", "'x' is no extent");
+  expect_refused("legal 1 2 3 --dtype f17", "'f16'");
+}
+
+TEST_F(PruneProgram, LegalShapesAreThoseOfTheLayouts) {
+  // What `legal` takes for CUTLASS's and Marlin's metadata the layouts take, and no half of it.
+  const auto layout_takes = [&](const std::string& layout, std::int64_t m, std::int64_t k) {
+    const auto count = static_cast<std::size_t>(m * k);
+    const std::string file = model({tensor("a", {m, k}, ramp(count))});
+    return run("prune " + file + " --dtype f16 --layout " + layout).exit_code == 0;
+  };
+  for (const auto& [layout, m, k] :
+       {std::tuple<std::string, std::int64_t, std::int64_t>("cutlass", 32, 32),
+        {"marlin", 64, 32},
+        {"ptx", 16, 32}}) {
+    EXPECT_TRUE(layout_takes(layout, m, k)) << layout;
+    EXPECT_FALSE(layout_takes(layout, m / 2, k)) << layout;
+    EXPECT_FALSE(layout_takes(layout, m, k / 2)) << layout;
+  }
+}
+
+}  // namespace
+}  // namespace sptc::cli
