@@ -70,7 +70,7 @@ TEST_F(NamedFile, ALibraryIsCalledAsItsFileIs) {
   copied("libraries/cublas-sm90.json", "libraries/mine.json");
   support::expect_input_error(
       [] {
-        load_kernel_library("mine", {"a.json", "/kernels/library"});
+        load_kernel_library("mine", io::JsonPlace{"a.json", "/kernels/library"});
       },
       {"mine.json: /name: must be 'mine'", "\"cublas-sm90\""});
 }

@@ -300,7 +300,9 @@ TEST(FragmentBytes, InClosedFormAreThoseOfTheProgram) {
           sm::SmSpec sm = a100().sm;
           sm.tensor_core.selector_inputs = 8;
           const GemmKernel kernel = choose_kernel(
-              what, {}, {sm, a100().memory, a100().kernels, 108, 1410, "ampere", "ampere"}, false);
+              what, {},
+              {sm, a100().memory, a100().kernels, a100().launch, 108, 1410, "ampere", "ampere"},
+              false);
           EXPECT_EQ(fragment_bytes(kernel),
                     fragment_bytes(kernel, gemm_warp_program(kernel, kernel.k_tiles())));
         }

@@ -11,7 +11,7 @@ namespace {
 TEST(AssumedCosts, AreTwiceAsHighAndNothingElseChanges) {
   const config::Architecture t4 = config::load_architecture("t4");
   const gpu::GpuSpec worse = with_twice_the_assumed_costs(t4);
-  EXPECT_EQ(worse.launch.launch_us, 2 * t4.gpu.kernels.launch_us);
+  EXPECT_EQ(worse.launch.launch_us, 2 * t4.gpu.launch.launch_us);
   EXPECT_EQ(worse.sm.barrier_latency_cycles, 2 * t4.gpu.sm.barrier_latency_cycles);
   EXPECT_EQ(worse.memory.l2_bytes_per_cycle, t4.gpu.memory.l2_bytes_per_cycle / 2);
   EXPECT_EQ(worse.memory.dram_efficiency_percent, t4.gpu.memory.dram_efficiency_percent / 2);
