@@ -64,9 +64,8 @@ sptc_pkg_config(values "Bits of tensor-core instructions and GEMMs, 2:4 sparsity
 sptc_pkg_config(estimate "Times and energies of GEMMs on tensor cores in closed form")
 sptc_pkg_config(simulate "A SystemC simulation of dense and 2:4 sparse GEMMs on GPUs")
 
-# What the API links, and all of models/.
+# What the API links: all of models/ among it.
 sptc_link_closure(sptc_api_simulate sptc_installed sptc_others)
-list(APPEND sptc_installed sptc_roofline)
 install(TARGETS sptcsim RUNTIME)
 install(TARGETS ${sptc_installed} EXPORT sptcsimTargets)
 install(EXPORT sptcsimTargets NAMESPACE sptc:: DESTINATION "${sptc_package_dir}")

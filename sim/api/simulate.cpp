@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/api/handles.h"
-#include "sim/report/report.h"
+#include "sim/report/complete_report.h"
 #include "sim/run/simulator.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::size_t workers_of(int asked) {
 }  // namespace
 
 struct Simulator::State {
-  explicit State(int workers) : simulator(workers_of(workers), sptc::report::json_report) {}
+  explicit State(int workers) : simulator(workers_of(workers), sptc::report::complete_json_report) {}
 
   sptc::run::Simulator simulator;
 };

@@ -3,9 +3,9 @@
 
 #include "models/base/error.h"
 #include "sim/cli/output.h"
-#include "sim/compare/times/measured_neighbours.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
+#include "sim/report/complete_report.h"
 #include "sim/report/progress.h"
 #include "sim/report/report.h"
 #include "sim/report/run_page.h"
@@ -187,9 +187,7 @@ int simulate_and_report(const SimulationArguments& given,
     hooks.waveform = waveform.get();
     hooks.passages = passages ? &*passages : nullptr;
     result = run::simulate(workload, architecture, options, hooks);
-    result.assumed = run::assumptions(architecture);
-    result.measured_gain = compare::times::measured_neighbours(result, architecture, options);
-    result.assumed_share = run::assumed_share(workload, architecture, options, result);
+    report::complete(result, workload, architecture, options);
     gpu = architecture.gpu;
   }
   result.explained = given.explain;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/python/bindings.h"
+#include "sim/report/complete_report.h"
 #include "sim/report/figures.h"
-#include "sim/report/report.h"
 #include "sim/run/option_table.h"
 #include "sim/run/run.h"
 #include "sim/run/simulate.h"
@@ -76,8 +76,8 @@ AnalyticRuns& analytic_runs() {
 /// Of all runs with SystemC. It is never destroyed: a thread may still be in a call when the
 /// interpreter ends, and workers end with the process.
 run::Simulator& simulator() {
-  static auto* const instance =
-      new run::Simulator(std::max(1U, std::thread::hardware_concurrency()), report::json_report);
+  static auto* const instance = new run::Simulator(
+      std::max(1U, std::thread::hardware_concurrency()), report::complete_json_report);
   return *instance;
 }
 
@@ -121,8 +121,7 @@ class Run {
       if (wants_what_ifs_) {
         analytic_runs().add_what_ifs(workload_, architecture, options_, result_);
       }
-      result_.assumed = run::assumptions(architecture);
-      json_ = report::json_report(result_);
+      json_ = report::complete_json_report(result_, workload_, architecture, options_);
     }
     return json_;
   }

@@ -77,6 +77,15 @@ void add_note_on_clock(const RunOptions& options, const gpu::GpuSpec& gpu, RunRe
   }
 }
 
+void add_note_on_search(const RunOptions& options, const gpu::GpuSpec& gpu, RunResult& result) {
+  if (options.kernel.search && !options.kernels) {
+    result.notes.push_back(fmt::format(
+        "kernels are searched, because no library was written for {}: a shipped GPU compares with "
+        "it by --kernels search",
+        gpu.name));
+  }
+}
+
 /// Rates of what feeds mma.sync from the registers: a model of asynchronous instructions has none.
 constexpr std::array<std::pair<std::string_view, double tensor_core::TensorCoreSpec::*>, 6>
     kFeedsOfMmaSync{
@@ -166,6 +175,7 @@ void add_notes(const workload::Workload& workload, const RunOptions& options,
   add_notes_on_values(workload, options, gpu.numerics, network_ran, result);
   add_note_on_tile(options, gpu.sm, result);
   add_note_on_clock(options, gpu, result);
+  add_note_on_search(options, gpu, result);
   add_note_on_feeds(gpu, result);
   add_note_on_weights(options, result);
 }

@@ -107,8 +107,7 @@ std::string answer(std::string_view request, const WorkerPool::Send& send,
   };
   RunResult result = simulate(workload, architecture, options, hooks);
   result.explained = message.at("explained").get<bool>();
-  result.assumed = assumptions(architecture);
-  return report(result);
+  return report(std::move(result), workload, architecture, options);
 }
 
 }  // namespace

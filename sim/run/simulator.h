@@ -3,6 +3,7 @@
 
 #include "sim/config/architecture.h"
 #include "sim/run/run_result.h"
+#include "sim/run/simulation_options.h"
 #include "sim/run/worker_pool.h"
 #include "sim/workload/workload_text.h"
 
@@ -34,7 +35,9 @@ class Simulator {
   using Progress =
       std::function<void(std::size_t done, std::size_t total, const std::string& next)>;
   /// In the worker: what simulate() is to return of a result.
-  using Report = std::function<std::string(const RunResult& result)>;
+  using Report = std::function<std::string(RunResult result, const workload::Workload& workload,
+                                           const config::Architecture& architecture,
+                                           const SimulationOptions& options)>;
 
   /// At most `workers` processes, each started when a call first needs it.
   Simulator(std::size_t workers, Report report);

@@ -137,7 +137,7 @@ class DesignSpace : public support::ProgramFixture {
       std::ofstream(arch) << document;
     }
     const std::string all =
-        command + " --arch " + arch + " --clock boost --check none --quiet --format json";
+        command + " --arch " + arch + " --clock boost --kernels library --check none --quiet --format json";
     const auto known = figures_.find({all, in_time});
     if (known != figures_.end() && document.empty()) {
       return known->second;

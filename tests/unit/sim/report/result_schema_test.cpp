@@ -113,6 +113,7 @@ Json variant_schema(const run::RunResult& whole) {
     add_properties(*figures, *whole.operations[0].sparse, schema);
   }
   run::VariantResult least = *whole.operations[0].sparse;
+  least.runner_up.reset();
   least.traffic.activity.reset();
   least.energy.reset();
   least.check.reset();

@@ -135,6 +135,7 @@ inline run::RunResult whole_result() {
   run::OperationResult& op = result.operations[0];
   op.measured_us = 77.25;
   run::VariantResult& sparse = *op.sparse;
+  sparse.runner_up = kernels::RunnerUp{sparse.kernel, 123};
   sparse.explanation.stalls.emplace();
   for (std::size_t i = 0; i < sm::kStallReasons; ++i) {
     sparse.explanation.stalls->of[i] = 0.01 * static_cast<double>(i + 1);

@@ -25,7 +25,9 @@
 namespace sptc::run {
 namespace {
 
-std::string figures_of(const RunResult& result) {
+std::string figures_of(const RunResult& result, const workload::Workload& /*workload*/ = {},
+                       const config::Architecture& /*architecture*/ = {},
+                       const SimulationOptions& /*options*/ = {}) {
   std::string text = result.arch + " " + result.workload;
   for (const OperationResult& op : result.operations) {
     text += " " + op.name;
@@ -55,7 +57,9 @@ SimulationRequest long_request() {
 }
 
 /// By the worker: which process it is.
-std::string process_of(const RunResult& /*result*/) {
+std::string process_of(const RunResult& /*result*/, const workload::Workload& /*workload*/,
+                       const config::Architecture& /*architecture*/,
+                       const SimulationOptions& /*options*/) {
   return std::to_string(::getpid());
 }
 

@@ -115,7 +115,7 @@ TEST(WorkloadDims, FaultsAreNamedWithTheirPlace) {
           {{"batch", 2147483647}});
   refused(workload(kDims, kGemm),
           {"dir/w.json has no open dimension 'bach' (nearest valid: 'batch'"}, {{"bach", 1}});
-  refused(workload(kDims, kGemm), {"--dim batch: must be an integer from 1 to 2147483647, not 0"},
+  refused(workload(kDims, kGemm), {"--dim batch: must be an integer from 1 to 2147483647, not '0'"},
           {{"batch", 0}});
   refused(workload(R"({"a": "b + 1", "b": "a"})", kGemm), {"the dimension depends on itself"});
   refused(workload(R"({"a": 0})", kGemm), {"/dims/a: must be an integer from 1 to"});

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/complete_report.h"
+
+#include "sim/compare/times/measured_neighbours.h"
+#include "sim/report/report.h"
+#include "sim/run/run.h"
+#include "sim/run/simulate.h"
+
+#include <utility>
+
+namespace sptc::report {
+
+void complete(run::RunResult& result, const workload::Workload& workload,
+              const config::Architecture& architecture, const run::SimulationOptions& options) {
+  result.assumed = run::assumptions(architecture);
+  result.measured_gain = compare::times::measured_neighbours(result, architecture, options);
+  result.assumed_share = run::assumed_share(workload, architecture, options, result);
+}
+
+std::string complete_json_report(run::RunResult result, const workload::Workload& workload,
+                                 const config::Architecture& architecture,
+                                 const run::SimulationOptions& options) {
+  complete(result, workload, architecture, options);
+  return json_report(result);
+}
+
+}  // namespace sptc::report

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/config/architecture.h"
+#include "sim/run/run_result.h"
+#include "sim/run/simulation_options.h"
+#include "sim/workload/workload.h"
+
+#include <string>
+
+namespace sptc::report {
+
+/// Adds to `result` what a report says beside the simulation: the assumed numbers and what they
+/// weigh, and how far gains are off on measured shapes like those of the workload. In closed form.
+void complete(run::RunResult& result, const workload::Workload& workload,
+              const config::Architecture& architecture, const run::SimulationOptions& options);
+
+/// json_report() of the completed result.
+std::string complete_json_report(run::RunResult result, const workload::Workload& workload,
+                                 const config::Architecture& architecture,
+                                 const run::SimulationOptions& options);
+
+}  // namespace sptc::report
