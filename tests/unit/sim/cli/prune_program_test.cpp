@@ -49,6 +49,10 @@ class PruneProgram : public support::ProgramFixture {
     expect_refused(arguments, part);
     EXPECT_EQ(files(), before) << arguments;
   }
+  static support::JsonSchema schema(const std::string& name) {
+    return support::JsonSchema(nlohmann::json::parse(read(
+        std::filesystem::path(SPTC_SOURCE_DIR) / "configs" / "schema" / (name + ".schema.json"))));
+  }
   static std::string read_whole(const std::string& file) { return read(file); }
 };
 
@@ -57,12 +61,22 @@ TEST_F(PruneProgram, ReportIsWhatItsSchemaSays) {
   const support::ProgramOutcome outcome = run("prune " + file + " --permute report --format json");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
-  const support::JsonSchema schema(nlohmann::json::parse(
-      read(std::filesystem::path(SPTC_SOURCE_DIR) / "configs" / "schema" / "prune.schema.json")));
-  EXPECT_EQ(schema.fault(json), "");
+  EXPECT_EQ(schema("prune").fault(json), "");
   EXPECT_EQ(json.at("layers").at(0).at("zeros_after"), 16);
   EXPECT_EQ(json.at("layers").at(1).at("reason"), "k = 6 is no multiple of 4");
   expect_output("prune " + file, "1 layers of 32 weights pruned, 1 left as they are");
+}
+
+TEST_F(PruneProgram, ReportOfAConversionIsWhatItsSchemaSays) {
+  const std::string pruned = path("pruned.safetensors");
+  expect_output("prune " + model({tensor("a", {4, 8}, ramp(32))}) + " --out " + pruned,
+                "1 layers of 32 weights pruned");
+  const support::ProgramOutcome outcome =
+      run("convert " + pruned + " --layout canonical --format json --out " + path("c.safetensors"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(schema("convert").fault(json), "");
+  EXPECT_EQ(json.at("layers"), 1);
 }
 
 TEST_F(PruneProgram, BadInputIsOneSentenceAndWritesNothing) {
