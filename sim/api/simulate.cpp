@@ -30,7 +30,8 @@ std::size_t workers_of(int asked) {
 }  // namespace
 
 struct Simulator::State {
-  explicit State(int workers) : simulator(workers_of(workers), sptc::report::complete_json_report) {}
+  explicit State(int workers)
+      : simulator(workers_of(workers), sptc::report::complete_json_report) {}
 
   sptc::run::Simulator simulator;
 };

@@ -136,8 +136,8 @@ class DesignSpace : public support::ProgramFixture {
       arch = path("changed.json");
       std::ofstream(arch) << document;
     }
-    const std::string all =
-        command + " --arch " + arch + " --clock boost --kernels library --check none --quiet --format json";
+    const std::string all = command + " --arch " + arch +
+                            " --clock boost --kernels library --check none --quiet --format json";
     const auto known = figures_.find({all, in_time});
     if (known != figures_.end() && document.empty()) {
       return known->second;

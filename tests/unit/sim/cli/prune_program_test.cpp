@@ -69,10 +69,11 @@ TEST_F(PruneProgram, ReportIsWhatItsSchemaSays) {
 
 TEST_F(PruneProgram, ReportOfAConversionIsWhatItsSchemaSays) {
   const std::string pruned = path("pruned.safetensors");
-  expect_output("prune " + model({tensor("a", {4, 8}, ramp(32))}) + " --out " + pruned,
-                "1 layers of 32 weights pruned");
+  expect_output("prune " + model({tensor("a", {4, 16}, ramp(64))}) + " --out " + pruned,
+                "1 layers of 64 weights pruned");
   const support::ProgramOutcome outcome =
-      run("convert " + pruned + " --layout canonical --format json --out " + path("c.safetensors"));
+      run("convert " + pruned + " --dtype f16 --layout canonical --format json --out " +
+          path("c.safetensors"));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(schema("convert").fault(json), "");
