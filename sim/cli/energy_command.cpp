@@ -4,11 +4,14 @@
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
+#include "sim/config/named_file.h"
 #include "sim/io/text_file.h"
 #include "sim/run/design_cost.h"
 #include "sim/run/option_values.h"
+#include "sim/run/run_options.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <charconv>
 #include <memory>
@@ -32,8 +35,24 @@ int list() {
   return 0;
 }
 
+/// The energy file of a GPU, or of the one that it is derived from.
+std::string energies_of(const config::Architecture& architecture) {
+  run::EnergyFiles files;
+  const std::string source = run::energy_source({}, architecture, files).name;
+  return source.empty() ? architecture.gpu.name : source;
+}
+
+/// Whether `name` is the file of a derived architecture and none of energies.
+bool is_derived_architecture(const std::string& name) {
+  if (!name.ends_with(".json")) {
+    return false;
+  }
+  return config::read_named_file(name, name).contains("base");
+}
+
 int show(const std::string& name) {
-  const config::LoadedEnergy energy = config::load_energy(name);
+  const config::LoadedEnergy energy = config::load_energy(
+      is_derived_architecture(name) ? energies_of(config::load_architecture(name)) : name);
   std::string text =
       fmt::format("{}: {} nm, energies at {} V with N(0,1) operands\n\n", energy.config.name,
                   energy.config.node_nm, energy.config.power.table.supply_volts);
@@ -54,8 +73,9 @@ int show(const std::string& name) {
 
 int area(const std::string& name) {
   using Area = energy::TensorCoreArea;
-  const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
-  const config::LoadedEnergy loaded = config::load_energy(gpu.name);
+  const config::Architecture architecture = config::load_architecture(name);
+  const gpu::GpuSpec& gpu = architecture.gpu;
+  const config::LoadedEnergy loaded = config::load_energy(energies_of(architecture));
   const config::EnergyConfig& energy = loaded.config;
   const tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
   const run::GpuArea whole = run::gpu_area(gpu, energy.area);
@@ -180,9 +200,12 @@ void add_energy_command(CLI::App& app, Command& chosen) {
   energy->add_subcommand("list", "names of the known energy files and designs")
       ->callback([&chosen] { chosen = list; });
   add_with_name(*energy, "show", "every number with its range, evidence and source",
-                "a name of 'energy list', or a file", show, chosen);
-  add_with_name(*energy, "area", "coarse silicon area of a tensor core",
-                "an architecture of 'arch list' that has an energy file", area, chosen);
+                "a name of 'energy list', a file, or the file of a derived architecture", show,
+                chosen);
+  add_with_name(
+      *energy, "area", "coarse silicon area of a tensor core",
+      "an architecture of 'arch list', or a file derived from one, that has an energy file", area,
+      chosen);
   auto arguments = std::make_shared<DesignArguments>();
   CLI::App* command = energy->add_subcommand(
       "design", "cycles, accesses and energy of a GEMM on a design of Sparseloop's kind");

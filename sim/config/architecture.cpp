@@ -22,7 +22,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -495,31 +494,6 @@ std::vector<std::filesystem::path> config_directories(std::string_view folder) {
   const std::filesystem::path own = config_directory() / folder;
   const std::filesystem::path shipped = shipped_config_directory() / folder;
   return own == shipped ? std::vector{own} : std::vector{own, shipped};
-}
-
-namespace {
-
-/// Numbers of the architecture called `name`, read once; nothing where there is none.
-const std::optional<Architecture>& shipped_architecture(const std::string& name) {
-  thread_local std::map<std::pair<std::string, std::string>, std::optional<Architecture>> known;
-  const auto [found, added] = known.try_emplace({config_directory().string(), name});
-  const std::vector<std::string> names = added ? architecture_names() : std::vector<std::string>();
-  if (std::binary_search(names.begin(), names.end(), name)) {
-    found->second = load_architecture(name);
-  }
-  return found->second;
-}
-
-}  // namespace
-
-bool is_shipped(const Architecture& architecture) {
-  const std::optional<Architecture>& shipped = shipped_architecture(architecture.gpu.name);
-  const auto same = [](const Parameter& left, const Parameter& right) {
-    return left.value == right.value && left.pointer == right.pointer;
-  };
-  return shipped && shipped->gpu.numerics == architecture.gpu.numerics &&
-         std::equal(shipped->parameters.begin(), shipped->parameters.end(),
-                    architecture.parameters.begin(), architecture.parameters.end(), same);
 }
 
 }  // namespace sptc::config

@@ -14,28 +14,6 @@
 namespace sptc::run {
 namespace {
 
-/// Which energy file a run takes.
-struct EnergySource {
-  std::string name;        ///< empty: none
-  bool inherited = false;  ///< that of the nearest GPU which the architecture is derived from
-};
-
-EnergySource energy_source(const std::string& asked, const config::Architecture& architecture,
-                           EnergyFiles& files) {
-  if (!asked.empty()) {
-    return {asked};
-  }
-  if (files.known(architecture.gpu.name)) {
-    return {architecture.gpu.name};
-  }
-  for (const std::string& base : architecture.bases) {
-    if (files.known(base)) {
-      return {base, true};
-    }
-  }
-  return {};
-}
-
 /// Fills options.power and options.area from `loaded`.
 void set_power(const config::LoadedEnergy& loaded, const config::Architecture& architecture,
                const EnergySource& source, const gpu::GpuSpec* of, RunOptions& options) {
@@ -142,6 +120,22 @@ void require_conditions_of(const network::EngineSpec& engine, const SimulationOp
 }
 
 }  // namespace
+
+EnergySource energy_source(const std::string& asked, const config::Architecture& architecture,
+                           EnergyFiles& files) {
+  if (!asked.empty()) {
+    return {asked};
+  }
+  if (files.known(architecture.gpu.name)) {
+    return {architecture.gpu.name};
+  }
+  for (const std::string& base : architecture.bases) {
+    if (files.known(base)) {
+      return {base, true};
+    }
+  }
+  return {};
+}
 
 bool searches_kernels(const SimulationOptions& asked, const config::Architecture& architecture) {
   if (asked.kernels || !asked.library.empty() || asked.kernel.cta_tile) {

@@ -27,6 +27,16 @@ struct RunOptions : SimulationOptions {
       repetition;  ///< nothing: the steady state of endless repetition
 };
 
+/// Which energy file a run takes.
+struct EnergySource {
+  std::string name;        ///< empty: none
+  bool inherited = false;  ///< that of the nearest GPU which the architecture is derived from
+};
+
+/// `asked`, or where that is empty the one of `architecture` or of what it is derived from.
+EnergySource energy_source(const std::string& asked, const config::Architecture& architecture,
+                           EnergyFiles& files);
+
 /// `architecture` with the arithmetic and the library that `asked` names. Throws InputError.
 config::Architecture with_asked(config::Architecture architecture, const SimulationOptions& asked);
 

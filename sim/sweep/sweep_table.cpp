@@ -92,6 +92,47 @@ bool beats(const std::vector<const SweepColumn*>& objectives, std::size_t a, std
   return better;
 }
 
+/// Values of an axis in its order, and in how many groups each is as good as the best one.
+using BestCounts = std::map<double, std::pair<std::string, std::size_t>>;
+
+/// Of `rows`, which differ in `axis` alone: those within half a percent of the best are a tie.
+void count_best(const SweepTable& table, const SweepColumn& axis, const SweepColumn& figure,
+                const std::vector<std::size_t>& rows, BestCounts& counts) {
+  constexpr double kTie = 1.005;
+  const bool more = figure.more_is_better();
+  const auto worse = [&](std::size_t a, std::size_t b) {
+    return more ? figure.numbers[a] < figure.numbers[b] : figure.numbers[a] > figure.numbers[b];
+  };
+  const double best = figure.numbers[*std::max_element(rows.begin(), rows.end(), worse)];
+  for (const std::size_t row : rows) {
+    const double number = figure.numbers[row];
+    if ((more ? best / number : number / best) <= kTie) {
+      auto& [text, count] = counts[cell_key(axis, row)];
+      text = table.text(axis, row);
+      ++count;
+    }
+  }
+}
+
+/// The values that are best most often: "108", or of several "tie: 54, 108" and "tie: 54 to 216".
+std::string best_values(const BestCounts& counts) {
+  constexpr std::size_t kListed = 2;
+  std::size_t most = 0;
+  for (const auto& [key, value] : counts) {
+    most = std::max(most, value.second);
+  }
+  std::vector<std::string> best;
+  for (const auto& [key, value] : counts) {
+    if (value.second == most) {
+      best.push_back(value.first);
+    }
+  }
+  if (best.size() == 1) {
+    return best.front();
+  }
+  return "tie: " + best.front() + (best.size() == kListed ? ", " : " to ") + best.back();
+}
+
 Sensitivity sensitivity(const SweepTable& table, const SweepColumn& axis,
                         const SweepColumn& figure) {
   std::vector<const SweepColumn*> others;
@@ -100,10 +141,7 @@ Sensitivity sensitivity(const SweepTable& table, const SweepColumn& axis,
       others.push_back(&column);
     }
   }
-  struct Group {
-    std::size_t rows = 0, smallest = 0, largest = 0;
-  };
-  std::map<std::vector<double>, Group> groups;
+  std::map<std::vector<double>, std::vector<std::size_t>> groups;
   for (std::size_t row = 0; row < table.rows; ++row) {
     if (!table.done(row) || !(figure.numbers[row] > 0)) {
       continue;
@@ -113,30 +151,28 @@ Sensitivity sensitivity(const SweepTable& table, const SweepColumn& axis,
     for (const SweepColumn* other : others) {
       key.push_back(cell_key(*other, row));
     }
-    Group& group = groups.try_emplace(std::move(key), Group{0, row, row}).first->second;
-    ++group.rows;
-    group.smallest = figure.numbers[row] < figure.numbers[group.smallest] ? row : group.smallest;
-    group.largest = figure.numbers[row] > figure.numbers[group.largest] ? row : group.largest;
+    groups[std::move(key)].push_back(row);
   }
   Sensitivity result{&axis, &figure, 0, 1, 1, {}};
   double logarithms = 0;
-  std::map<std::string, std::size_t> best;
-  for (const auto& [key, group] : groups) {
-    if (group.rows < 2) {
+  BestCounts best;
+  for (const auto& [key, rows] : groups) {
+    if (rows.size() < 2) {
       continue;
     }
     ++result.groups;
-    const double ratio = figure.numbers[group.largest] / figure.numbers[group.smallest];
+    const auto less = [&](std::size_t a, std::size_t b) {
+      return figure.numbers[a] < figure.numbers[b];
+    };
+    const auto [smallest, largest] = std::minmax_element(rows.begin(), rows.end(), less);
+    const double ratio = figure.numbers[*largest] / figure.numbers[*smallest];
     logarithms += std::log(ratio);
     result.largest_ratio = std::max(result.largest_ratio, ratio);
-    ++best[table.text(axis, figure.more_is_better() ? group.largest : group.smallest)];
+    count_best(table, axis, figure, rows, best);
   }
   if (result.groups > 0) {
     result.typical_ratio = std::exp(logarithms / static_cast<double>(result.groups));
-    result.best_value =
-        std::max_element(best.begin(), best.end(), [](const auto& a, const auto& b) {
-          return a.second < b.second;
-        })->first;
+    result.best_value = best_values(best);
   }
   return result;
 }

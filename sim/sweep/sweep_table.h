@@ -63,7 +63,8 @@ struct Sensitivity {
   std::size_t groups = 0;    ///< of at least two rows; none: the axis never changes alone
   double typical_ratio = 1;  ///< geometric mean over the groups
   double largest_ratio = 1;
-  std::string best_value;  ///< that most groups have the best figure at, the first of equals
+  /// That most groups have the best figure at, or within half a percent of it; of several a tie.
+  std::string best_value;
 };
 
 /// Of every axis with more than one value (the workload apart) on every objective and the speed-up.

@@ -26,6 +26,14 @@ TEST_F(EnergyProgram, ListsAndShowsWhatItKnows) {
   expect_output("energy area a100-sxm4-80gb", "sparsity adds");
 }
 
+TEST_F(EnergyProgram, ADerivedDesignHasTheEnergiesOfItsGpuAndAnAreaOfItsOwn) {
+  const std::string wide = path("wide.json");
+  std::ofstream(wide) << R"({"base": "a100-sxm4-80gb", "name": "wide", "sm": {"tensor_core": {
+    "selector_inputs": {"value": 8, "evidence": "assumed", "source": "a test"}}}})";
+  expect_output("energy area " + wide, "selector (2:8)");
+  expect_output("energy show " + wide, "a100-sxm4-80gb: 7 nm");
+}
+
 TEST_F(EnergyProgram, EveryShippedBoardKeepsItsPowerLimit) {
   std::istringstream names(run("arch list --names").out);
   int boards = 0;

@@ -72,6 +72,7 @@ TEST_F(SweepReport, MeasuresWhatOneAxisDoesAlone) {
       EXPECT_EQ(one.best_value, "108");
     } else if (what == "seed on sparse_time_us") {
       EXPECT_EQ(one.largest_ratio, 1);
+      EXPECT_EQ(one.best_value, "tie: 1, 2");
     } else if (what == "seed on sparse_energy_uj") {
       EXPECT_NEAR(one.typical_ratio, 2, 1e-9);
       EXPECT_EQ(one.best_value, "1");

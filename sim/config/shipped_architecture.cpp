@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/architecture.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sptc::config {
+namespace {
+
+/// Numbers of the architecture called `name`, read once; nothing where there is none.
+const std::optional<Architecture>& shipped_architecture(const std::string& name) {
+  thread_local std::map<std::pair<std::string, std::string>, std::optional<Architecture>> known;
+  const auto [found, added] = known.try_emplace({config_directory().string(), name});
+  const std::vector<std::string> names = added ? architecture_names() : std::vector<std::string>();
+  if (std::binary_search(names.begin(), names.end(), name)) {
+    found->second = load_architecture(name);
+  }
+  return found->second;
+}
+
+}  // namespace
+
+bool is_shipped(const Architecture& architecture) {
+  const std::optional<Architecture>& shipped = shipped_architecture(architecture.gpu.name);
+  const auto same = [](const Parameter& left, const Parameter& right) {
+    return left.value == right.value && left.pointer == right.pointer;
+  };
+  return shipped && shipped->gpu.numerics == architecture.gpu.numerics &&
+         std::equal(shipped->parameters.begin(), shipped->parameters.end(),
+                    architecture.parameters.begin(), architecture.parameters.end(), same);
+}
+
+}  // namespace sptc::config
