@@ -84,41 +84,44 @@ std::vector<int> clusters_of(const GemmKernel& kernel) {
               : std::vector{kernel.cluster_ctas};
 }
 
+/// A kernel of a few thousand, by what tells it from others: it is made where it may be taken.
 struct Weighed {
+  std::size_t fitted = 0;  ///< place among the kernels that are not cut
+  int slices = 1, cluster_ctas = 1, ctas_per_sm = 1;
+  double us = 0;  ///< that it takes at the least: without the bytes that are counted
+};
+
+struct Ordered {
   GemmKernel kernel;
   double us = 0;  ///< in closed form
 };
 
-bool faster(const Weighed& left, const Weighed& right) {
+bool faster(const Ordered& left, const Ordered& right) {
   return left.us < right.us;
 }
 
-/// With as many CTAs side by side as an SM holds, or fewer: more shared memory than it needs keeps
-/// others away. Three and two may take less time than four and one.
-void add_residences(const GemmKernel& kernel, const KernelTarget& target,
-                    std::vector<Weighed>& result) {
-  GemmKernel with_fewer = kernel;
-  const int least = kernel.tensor_memory() ? kernel.ctas_per_sm : 1;
-  for (; with_fewer.ctas_per_sm >= least; --with_fewer.ctas_per_sm) {
-    result.push_back({with_fewer, estimate(with_fewer, target).time_us(1)});
-    with_fewer.occupancy_limit = "choice";
+GemmKernel kernel_of(const Weighed& weighed, const std::vector<GemmKernel>& fitted) {
+  GemmKernel kernel = fitted[weighed.fitted];
+  if (weighed.ctas_per_sm < kernel.ctas_per_sm) {
+    kernel.occupancy_limit = "choice";
   }
+  kernel.cut_k(weighed.slices);
+  kernel.cluster_ctas = weighed.cluster_ctas;
+  kernel.ctas_per_sm = weighed.ctas_per_sm;
+  return kernel;
 }
 
-/// Every kernel, with the time that it takes at the least: without the bytes that are counted.
-std::vector<Weighed> weighed_kernels(const GemmProblem& problem, const KernelOverrides& overrides,
-                                     const KernelTarget& target, bool values, std::string& reason) {
-  std::vector<Weighed> result;
+/// Every tile with each number of stages.
+std::vector<GemmKernel> fitted_kernels(const GemmProblem& problem, const KernelOverrides& overrides,
+                                       const KernelTarget& target, bool values,
+                                       std::string& reason) {
+  std::vector<GemmKernel> result;
   for (const std::optional<int>& stages : kStages) {
     KernelOverrides with_stages = overrides;
     with_stages.stages = overrides.stages ? overrides.stages : stages;
     for (GemmKernel& kernel : fitting_kernels(problem, with_stages, target, values, reason)) {
-      for (const int slices : slices_of_k(kernel, overrides, kMostSlices, values)) {
-        kernel.cut_k(slices);
-        for (const int cluster : clusters_of(kernel)) {
-          kernel.cluster_ctas = cluster;
-          add_residences(kernel, target, result);
-        }
+      if (with_stages.stages || kernel.stages < *kStages[1]) {  // others come by their number
+        result.push_back(std::move(kernel));
       }
     }
     if (overrides.stages) {
@@ -128,14 +131,40 @@ std::vector<Weighed> weighed_kernels(const GemmProblem& problem, const KernelOve
   return result;
 }
 
+/// Each of `fitted` cut along K, in clusters, and with as many CTAs side by side as an SM holds, or
+/// fewer: more shared memory than it needs keeps others away. Three and two may take less time than
+/// four and one.
+std::vector<Weighed> weighed_kernels(const std::vector<GemmKernel>& fitted,
+                                     const KernelOverrides& overrides, const KernelTarget& target,
+                                     bool values) {
+  std::vector<Weighed> result;
+  for (std::size_t i = 0; i < fitted.size(); ++i) {
+    GemmKernel kernel = fitted[i];
+    const int most = kernel.ctas_per_sm, least = kernel.tensor_memory() ? most : 1;
+    for (const int slices : slices_of_k(kernel, overrides, kMostSlices, values)) {
+      kernel.cut_k(slices);
+      for (const int cluster : clusters_of(fitted[i])) {
+        kernel.cluster_ctas = cluster;
+        for (kernel.ctas_per_sm = most; kernel.ctas_per_sm >= least; --kernel.ctas_per_sm) {
+          result.push_back(
+              {i, slices, cluster, kernel.ctas_per_sm, estimate(kernel, target).time_us(1)});
+        }
+        kernel.ctas_per_sm = most;
+      }
+    }
+  }
+  return result;
+}
+
 /// In the order of tiles in which it takes least.
-Weighed in_best_order(const Weighed& weighed, const KernelTarget& target) {
-  Weighed best{weighed.kernel, closed_form_us(weighed.kernel, target)};
+Ordered in_best_order(GemmKernel kernel, double least_us, const KernelTarget& target) {
+  Ordered best{std::move(kernel), 0};
+  best.us = closed_form_us(best.kernel, target);
   for (const int swizzle : kSwizzles) {
-    if (best.us <= weighed.us) {
+    if (best.us <= least_us) {
       break;
     }
-    GemmKernel other = weighed.kernel;
+    GemmKernel other = best.kernel;
     other.swizzle = swizzle;
     const double us = closed_form_us(other, target);
     if (us < best.us) {
@@ -160,19 +189,22 @@ std::vector<GemmKernel> search_kernels(const GemmProblem& problem, const KernelO
                         target.numerics,
                         target.counted_dram_us};
   std::string reason;
-  std::vector<Weighed> kernels = weighed_kernels(problem, overrides, searched, values, reason);
+  const std::vector<GemmKernel> fitted =
+      fitted_kernels(problem, overrides, searched, values, reason);
+  std::vector<Weighed> kernels = weighed_kernels(fitted, overrides, searched, values);
   if (kernels.empty()) {
     throw base::InputError("no GEMM kernel for " + std::string(numerics::name(problem.dtype)) +
                            " fits this SM: the last one " + reason);
   }
-  std::sort(kernels.begin(), kernels.end(), faster);
-  std::vector<Weighed> fastest;
+  std::sort(kernels.begin(), kernels.end(),
+            [](const Weighed& left, const Weighed& right) { return left.us < right.us; });
+  std::vector<Ordered> fastest;
   for (const Weighed& kernel : kernels) {
     const bool full = fastest.size() == static_cast<std::size_t>(most);
     if (full && kernel.us >= fastest.back().us) {
       break;  // the others take longer even without the bytes that are counted
     }
-    const Weighed ordered = in_best_order(kernel, searched);
+    const Ordered ordered = in_best_order(kernel_of(kernel, fitted), kernel.us, searched);
     if (full && ordered.us >= fastest.back().us) {
       continue;
     }
@@ -182,7 +214,7 @@ std::vector<GemmKernel> search_kernels(const GemmProblem& problem, const KernelO
     fastest.insert(std::upper_bound(fastest.begin(), fastest.end(), ordered, faster), ordered);
   }
   std::vector<GemmKernel> result;
-  for (Weighed& kernel : fastest) {
+  for (Ordered& kernel : fastest) {
     kernel.kernel.searched = true;
     result.push_back(std::move(kernel.kernel));
   }
