@@ -2,10 +2,11 @@
 #include "sim/config/architecture.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 namespace sptc::config {
@@ -13,8 +14,15 @@ namespace {
 
 /// Numbers of the architecture called `name`, read once; nothing where there is none.
 const std::optional<Architecture>& shipped_architecture(const std::string& name) {
-  thread_local std::map<std::pair<std::string, std::string>, std::optional<Architecture>> known;
-  const auto [found, added] = known.try_emplace({config_directory().string(), name});
+  // Asked for at each run: what was read holds for as long as the directory has the same name.
+  thread_local std::string directory;
+  thread_local std::map<std::string, std::optional<Architecture>> known;
+  const char* const set = std::getenv("SPTCSIM_CONFIG_DIR");
+  if (const std::string_view now = set == nullptr ? "" : set; now != directory) {
+    directory = now;
+    known.clear();
+  }
+  const auto [found, added] = known.try_emplace(name);
   const std::vector<std::string> names = added ? architecture_names() : std::vector<std::string>();
   if (std::binary_search(names.begin(), names.end(), name)) {
     found->second = load_architecture(name);

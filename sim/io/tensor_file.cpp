@@ -169,6 +169,20 @@ std::int64_t Tensor::elements() const {
   return product;
 }
 
+OpenedTensors open_tensors(const std::filesystem::path& path) {
+  const std::string shown = printable(path.string());
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    throw base::InputError(shown + ": no such file");
+  }
+  OpenedTensors opened{std::ifstream(path, std::ios::binary), 0};
+  opened.size = std::filesystem::file_size(path, error);
+  if (!opened.stream || error) {
+    throw base::InputError(shown + ": cannot be opened for reading");
+  }
+  return opened;
+}
+
 TensorFile TensorFile::open(const std::filesystem::path& path) {
   const std::string shown = printable(path.string());
   const std::string extension = path.extension().string();
@@ -177,15 +191,7 @@ TensorFile TensorFile::open(const std::filesystem::path& path) {
         fmt::format("{}: unknown kind of tensor file '{}' (allowed: .safetensors, .npy)", shown,
                     printable(extension)));
   }
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    throw base::InputError(shown + ": no such file");
-  }
-  std::ifstream stream(path, std::ios::binary);
-  const std::uint64_t size = std::filesystem::file_size(path, error);
-  if (!stream || error) {
-    throw base::InputError(shown + ": cannot be opened for reading");
-  }
+  auto [stream, size] = open_tensors(path);
   announce_input(path);
   require_memory(size, shown);
   return extension == ".npy" ? read_npy(stream, size, shown)

@@ -4,7 +4,8 @@
 #include "sim/io/tensor_file.h"
 
 #include <cstdint>
-#include <iosfwd>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <span>
@@ -32,6 +33,15 @@ const ElementType* find_element_type(std::string_view name);
 /// not negative.
 std::optional<std::int64_t> packed_bytes(std::span<const std::int64_t> shape,
                                          std::int64_t element_bytes);
+
+/// A file of tensors, at its first byte.
+struct OpenedTensors {
+  std::ifstream stream;
+  std::uint64_t size = 0;  ///< bytes
+};
+
+/// Throws InputError where there is no such file or it cannot be read.
+OpenedTensors open_tensors(const std::filesystem::path& path);
 
 /// Where a tensor stands in a file.
 struct TensorEntry {

@@ -31,15 +31,7 @@ class SafetensorsModel : public ModelFile {
   /// Adds the tensors of the file at `path`.
   void add(const std::filesystem::path& path, const std::string& shard) {
     const std::string shown = io::printable(path.string());
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(path, error)) {
-      throw base::InputError(shown + ": no such file");
-    }
-    std::ifstream stream(path, std::ios::binary);
-    const std::uint64_t size = std::filesystem::file_size(path, error);
-    if (!stream || error) {
-      throw base::InputError(shown + ": cannot be opened for reading");
-    }
+    auto [stream, size] = io::open_tensors(path);
     files_.push_back(path);
     io::SafetensorsHeader header = io::read_safetensors_header(stream, size, shown);
     for (io::TensorEntry& entry : header.entries) {

@@ -7,6 +7,7 @@
 #include "sim/config/energy.h"
 #include "sim/microbench/microbench_rows.h"
 #include "sim/python/bindings.h"
+#include "sim/python/callbacks.h"
 #include "sim/report/version.h"
 #include "sim/run/option_table.h"
 #include "sim/run/run_options.h"
@@ -40,14 +41,6 @@ namespace {
 
 using NamedLists = std::map<std::string, std::vector<std::int64_t>>;
 
-/// Ctrl-C, seen while a worker process simulates.
-void raise_signals() {
-  const nb::gil_scoped_acquire locked;
-  if (PyErr_CheckSignals() != 0) {
-    throw nb::python_error();
-  }
-}
-
 using Progress = run::Simulator::Progress;
 
 /// What `work` returns in a process of its own: Ctrl-C ends it, whatever it is at.
@@ -55,11 +48,10 @@ std::string in_worker(const std::function<std::string(const Progress&)>& work,
                       const nb::object& callback) {
   run::Waiting waiting;
   waiting.poll = raise_signals;
-  if (!callback.is_none()) {
-    waiting.part = [&callback](std::string_view part) {
+  if (const Progress progress = progress_of(callback)) {
+    waiting.part = [progress](std::string_view part) {
       const auto step = nlohmann::json::from_cbor(part);
-      const nb::gil_scoped_acquire locked;
-      callback(step.at(0).get<std::size_t>(), step.at(1).get<std::size_t>(),
+      progress(step.at(0).get<std::size_t>(), step.at(1).get<std::size_t>(),
                step.at(2).get<std::string>());
     };
   }

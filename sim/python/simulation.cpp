@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/python/bindings.h"
+#include "sim/python/callbacks.h"
 #include "sim/report/complete_report.h"
 #include "sim/report/figures.h"
 #include "sim/run/option_table.h"
@@ -186,25 +187,6 @@ SimulationOptions options_of(const OptionTexts& given) {
     run::set_option(options, name, value);
   }
   return options;
-}
-
-/// Calls `progress` with the lock of the interpreter; nothing where it is None.
-run::Simulator::Progress progress_of(const nb::object& progress) {
-  if (progress.is_none()) {
-    return {};
-  }
-  return [&progress](std::size_t done, std::size_t total, const std::string& next) {
-    const nb::gil_scoped_acquire locked;
-    progress(done, total, next);
-  };
-}
-
-/// Ctrl-C, seen between two launches of a closed form and ten times a second elsewhere.
-void raise_signals() {
-  const nb::gil_scoped_acquire locked;
-  if (PyErr_CheckSignals() != 0) {
-    throw nb::python_error();
-  }
 }
 
 Run simulated(const GivenWorkload& workload, const LoadedArchitecture& architecture,

@@ -301,17 +301,19 @@ TEST(WorkloadJson, ReadsHowOperandsLieInMemory) {
   EXPECT_EQ(workload.operations[1].storage, (kernels::OperandStorage{std::nullopt, 16}));
 }
 
+/// Expects the operation "w" of 16 x 8 x 128 with these keys to be refused.
+void refused(const std::string& keys, std::initializer_list<std::string_view> parts) {
+  support::expect_input_error(
+      [&] {
+        parse_workload_json(R"({"schema": "gemm-workload/0.2", "ops": [)"
+                            R"({"name": "w", "m": 16, "n": 8, "k": 128, )" +
+                                keys + "}]}",
+                            "x.json");
+      },
+      parts);
+}
+
 TEST(WorkloadJson, RefusesImpossibleStorage) {
-  const auto refused = [](const std::string& keys, std::initializer_list<std::string_view> parts) {
-    support::expect_input_error(
-        [&] {
-          parse_workload_json(R"({"schema": "gemm-workload/0.2", "ops": [)"
-                              R"({"name": "w", "m": 16, "n": 8, "k": 128, )" +
-                                  keys + "}]}",
-                              "x.json");
-        },
-        parts);
-  };
   refused(R"("weight_dtype": "s5")", {"/ops/0/weight_dtype", "'s5'", "nearest valid: 's8'"});
   refused(R"("weight_dtype": "s4", "weight_operand": null)", {"A is no weight"});
   refused(R"("weight_dtype": "s4", "dtype": "s8")", {"multiplied as f16 or bf16"});
@@ -340,16 +342,6 @@ TEST(WorkloadJson, ExpertsShareTheTokensOfAnOperation) {
 }
 
 TEST(WorkloadJson, RefusesSharesThatAreNone) {
-  const auto refused = [](const std::string& keys, std::initializer_list<std::string_view> parts) {
-    support::expect_input_error(
-        [&] {
-          parse_workload_json(R"({"schema": "gemm-workload/0.2", "ops": [)"
-                              R"({"name": "w", "m": 16, "n": 8, "k": 128, )" +
-                                  keys + "}]}",
-                              "x.json");
-        },
-        parts);
-  };
   refused(R"("expert_shares": [0.5, 0.6])", {"/ops/0/expert_shares", "sum is 1", "1.1"});
   refused(R"("expert_shares": [0.5, "x"])", {"/ops/0/expert_shares/1"});
   refused(R"("expert_shares": [0.5, 0.5], "batch": 2)", {"without 'batch'"});
