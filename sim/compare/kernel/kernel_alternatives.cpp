@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -41,9 +42,12 @@ class Collector {
       return std::move(result_);
     }
     add_k_orders();
+    std::ranges::move(epilogue_alternatives(data_, from_), std::back_inserter(result_));
     add_instructions();
     add_rounding();
-    add_host();
+    if (from_.epilogue == Epilogue{} && data_.bias.empty()) {
+      add_host();
+    }
     return std::move(result_);
   }
 
@@ -64,6 +68,7 @@ class Collector {
         std::pair{Scramble::kSwappedNibbles, "the nibbles of every metadata byte are swapped"},
         std::pair{Scramble::kSwappedBytes, "the bytes of every metadata half-word are swapped"},
         std::pair{Scramble::kSwappedHalves, "the halves of every metadata word are swapped"},
+        std::pair{Scramble::kSwappedWords, "the words of metadata are swapped in pairs"},
         std::pair{Scramble::kIgnored,
                   "metadata is ignored: the first elements of every group are taken"}};
     for (const auto& [scramble, text] : kScrambles) {
@@ -79,6 +84,7 @@ class Collector {
     constexpr std::array kLayouts{
         std::pair{vectors::MetadataLayout::kCanonical, "canonical (row-major)"},
         std::pair{vectors::MetadataLayout::kReordered, "CUTLASS reordered"},
+        std::pair{vectors::MetadataLayout::kMarlin, "Sparse-Marlin reordered"},
         std::pair{vectors::MetadataLayout::kLanes, "mma.sp register words"}};
     for (const auto& [layout, text] : kLayouts) {
       for (int selector = 0; selector < (layout == vectors::MetadataLayout::kLanes ? 4 : 1);
@@ -127,11 +133,17 @@ class Collector {
     }
     constexpr std::array kPrunings{
         std::pair{Pruning::kMagnitude, "A is pruned by magnitude"},
+        std::pair{Pruning::kZeroSigns,
+                  "-0.0 is taken for a non-zero: it takes a place of its group, and a later "
+                  "element is lost"},
         std::pair{Pruning::kSmallest, "pruning keeps the smallest elements instead of the largest"},
         std::pair{Pruning::kHalved, "pruning keeps half as many elements of each group"},
         std::pair{Pruning::kAlongM, "A is pruned in groups along M instead of K"},
         std::pair{Pruning::kNone, "A is not pruned: a dense instruction takes all of it"}};
     for (const auto& [pruning, text] : kPrunings) {
+      if (pruning == Pruning::kZeroSigns && !has_negative_zero()) {
+        continue;
+      }
       KernelModel model = from_;
       model.reading.pruning = pruning;
       if (pruning == Pruning::kAlongM || pruning == Pruning::kNone) {
@@ -140,9 +152,17 @@ class Collector {
         }
       }
       if (!(model.reading == from_.reading)) {
-        add("pruning", text, model);
+        add(pruning == Pruning::kZeroSigns ? "negative-zero" : "pruning", text, model);
       }
     }
+  }
+
+  bool has_negative_zero() const {
+    const numerics::DataType type = from_.instruction.a_type;
+    return numerics::info(type).is_float() &&
+           std::ranges::any_of(data_.a.words, [&](numerics::Word word) {
+             return word != 0 && numerics::to_double(word, type) == 0;
+           });
   }
 
   /// The dense instruction of the same types and stored depth on the target.
@@ -268,7 +288,12 @@ class Collector {
 
   void add_slices(int slices, int granule, bool interleaved) {
     each_reduction(slices, [&](Reduction reduction, bool epilogue) {
-      KOrder order{slices, granule, interleaved, from_.order.decreasing, epilogue, reduction};
+      KOrder order = from_.order;
+      order.slices = slices;
+      order.granule = granule;
+      order.interleaved = interleaved;
+      order.c_in_epilogue = epilogue;
+      order.reduction = reduction;
       const std::string what =
           interleaved ? fmt::format("sliced-K: {} accumulators take turns of {} k", slices, granule)
           : slices > kMaxSlices ? fmt::format("accumulators are promoted every {} k", granule)
