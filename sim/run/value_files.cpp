@@ -7,6 +7,7 @@
 #include "models/mma/catalogue.h"
 #include "models/sparsity/compress.h"
 #include "models/sparsity/metadata.h"
+#include "models/sparsity/metadata_register.h"
 #include "models/sparsity/pattern.h"
 #include "sim/io/memory_guard.h"
 #include "sim/io/tensor_layout.h"
@@ -85,6 +86,34 @@ io::Tensor matrices(const std::string& name, DataType type, std::size_t batch, c
   return array_of(name, stored_type(type), batch, [&](std::size_t entry) -> base::Matrix<Word> {
     return as_stored_bits(words(entry), type);
   });
+}
+
+template <typename T>
+base::Matrix<T> widened(const base::Matrix<T>& from, std::size_t columns, T fill) {
+  base::Matrix<T> result(from.rows(), columns, fill);
+  for (std::size_t row = 0; row < from.rows(); ++row) {
+    std::ranges::copy(from.row(row), result.row(row).begin());
+  }
+  return result;
+}
+
+/// Sparse operands with K padded to whole elements of metadata, which adds zeros to D.
+std::vector<kernels::GemmOperands> with_whole_elements(
+    const std::vector<kernels::GemmOperands>& operands, DataType type) {
+  const sparsity::Pattern pattern = sparsity::hardware_pattern(type);
+  const std::int64_t groups =
+      base::round_up(static_cast<std::int64_t>(operands.front().compressed_a.nibbles.cols()),
+                     sparsity::metadata_element_bits(type) / 4);
+  const std::int64_t k = groups * pattern.group;
+  std::vector<kernels::GemmOperands> result = operands;
+  for (kernels::GemmOperands& entry : result) {
+    sparsity::CompressedMatrix& a = entry.compressed_a;
+    a.values = widened(a.values, static_cast<std::size_t>(groups * pattern.kept), Word{0});
+    a.nibbles = widened(a.nibbles, static_cast<std::size_t>(groups), sparsity::kEmptyGroupNibble);
+    a.logical_k = static_cast<std::size_t>(k);
+    entry.b_columns = widened(entry.b_columns, static_cast<std::size_t>(k), Word{0});
+  }
+  return result;
 }
 
 std::vector<base::Matrix<Word>> computed(const LaunchValues& launch, const gpu::GpuSpec& gpu) {
@@ -172,8 +201,11 @@ void ValueFiles::add_operands(const LaunchValues& launch, const std::string& nam
   const std::size_t batch = launch.operands.size();
   const DataType type = launch.op.dtype;
   const std::string own = name + (launch.sparse ? ".sparse" : "");
+  const std::vector<kernels::GemmOperands> whole = launch.sparse
+                                                       ? with_whole_elements(launch.operands, type)
+                                                       : std::vector<kernels::GemmOperands>{};
   const auto entry = [&](std::size_t index) -> const kernels::GemmOperands& {
-    return launch.operands[index];
+    return launch.sparse ? whole[index] : launch.operands[index];
   };
   if (launch.sparse) {
     operands_->add(matrices(own + ".a", type, batch,
@@ -188,8 +220,7 @@ void ValueFiles::add_operands(const LaunchValues& launch, const std::string& nam
   } else {
     operands_->add(matrices(own + ".a", type, batch, [&](std::size_t i) { return entry(i).a; }));
   }
-  const bool padded =
-      static_cast<std::int64_t>(launch.operands.front().b_columns.cols()) != launch.op.shape.k;
+  const bool padded = static_cast<std::int64_t>(entry(0).b_columns.cols()) != launch.op.shape.k;
   const std::string b_name = (padded ? own : name) + ".b";
   if (last_b_ != b_name) {
     operands_->add(matrices(b_name, type, batch,

@@ -33,7 +33,8 @@ struct LaunchValues {
 ///   op.a        [m, k]   op.b  [k, n]   op.d  [m, n]
 ///   op.kernel   a kernel file ("sptcsim-kernel/0.1") as UTF-8, for `crosscheck --kernel`
 ///
-/// and of `op` with sparse weights, where B is op.b unless K was padded to a whole group:
+/// and of `op` with sparse weights, where B is op.b unless K was padded with zeros to whole groups
+/// and whole elements of metadata:
 ///
 ///   op.sparse.a         [m, k / 2]: the values kept (tf32: k / 2; 4 bits: k / 2)
 ///   op.sparse.metadata  [m, elements]: canonical, uint16 (8- and 4-bit types: uint32)

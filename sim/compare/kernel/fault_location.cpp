@@ -5,6 +5,7 @@
 #include "sim/compare/kernel/kernel_alternatives.h"
 #include "sim/compare/kernel/metadata_fault.h"
 #include "sim/compare/kernel/moved_lines.h"
+#include "sim/compare/kernel/operand_fault.h"
 
 #include <fmt/format.h>
 
@@ -85,8 +86,15 @@ class Locator {
   }
 
   std::optional<RegionFault> fault_of(const Region& region, bool takes_long) const {
-    constexpr std::array<Find, 6> kQuick{find_constant, find_moved,          find_factor,
-                                         find_k_fault,  find_metadata_fault, find_moved_operand};
+    constexpr std::array<Find, 9> kQuick{find_constant,
+                                         find_moved,
+                                         find_factor,
+                                         find_fragment_fault,
+                                         find_uncleared_accumulator,
+                                         find_k_fault,
+                                         find_metadata_fault,
+                                         find_moved_operand,
+                                         find_moved_columns_of_b};
     const RegionTrial trial(kernel_, region);
     for (const Find find : kQuick) {
       if (auto fault = find(trial)) {

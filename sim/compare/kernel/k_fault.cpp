@@ -52,6 +52,11 @@ class KSearch {
       return fault;
     }
     for (const std::size_t tile : tiles()) {
+      if (auto fault = find_interleaved(tile)) {
+        return fault;
+      }
+    }
+    for (const std::size_t tile : tiles()) {
       if (auto fault = find_shifted(tile)) {
         return fault;
       }
@@ -191,6 +196,30 @@ class KSearch {
       }
     }
     return std::nullopt;
+  }
+
+  /// Every second, fourth or eighth k-tile is missing: what one of the warps along K adds.
+  std::optional<RegionFault> find_interleaved(std::size_t tile) const {
+    std::vector<Candidate> candidates;
+    double looked_at = 0;
+    for (const std::size_t stride : {2U, 4U, 8U}) {
+      for (std::size_t lost = 0; lost < stride && units_ / tile >= 2 * stride; ++lost) {
+        KMap map = KMap::identity(units_);
+        for (std::size_t unit = 0; unit < units_; ++unit) {
+          if (unit / tile % stride == lost) {
+            map.a[unit] = map.b[unit] = KMap::kZero;
+          }
+        }
+        ++looked_at;
+        if (allowed([&](const KSample& sample) { return change_of(sample, map); })) {
+          candidates.push_back(
+              {map,
+               {"missing-k", fmt::format("D lacks k-tile {} of every {} tiles of {} k", lost,
+                                         stride, tile * unit_)}});
+        }
+      }
+    }
+    return first_fit(candidates, looked_at);
   }
 
   // Tiles of A and B that do not belong together -------------------------------------------------

@@ -37,6 +37,7 @@ class Collector {
     add_metadata();
     add_layouts();
     add_pruning();
+    add_operand_types();
     if (from_.rules.is_integer()) {
       add_instructions();
       return std::move(result_);
@@ -176,6 +177,38 @@ class Collector {
       model.rules = *rules;
     }
     return rules.has_value();
+  }
+
+  /// The bits of A, B or both taken for another type of their width.
+  void add_operand_types() {
+    using enum numerics::DataType;
+    constexpr std::array kPairs{std::pair{kS8, kU8}, std::pair{kS4, kU4}, std::pair{kE4m3, kE5m2},
+                                std::pair{kF16, kBf16}};
+    const auto other_of = [&](numerics::DataType type) {
+      for (const auto& [one, other] : kPairs) {
+        if (type == one || type == other) {
+          return type == one ? other : one;
+        }
+      }
+      return type;
+    };
+    const mma::MmaInstruction& from = from_.instruction;
+    const numerics::DataType a = other_of(from.a_type), b = other_of(from.b_type);
+    const auto add_types = [&](numerics::DataType a_type, numerics::DataType b_type,
+                               const std::string& text) {
+      KernelModel model = from_;
+      model.instruction.a_type = a_type;
+      model.instruction.b_type = b_type;
+      const auto rules = mma::find_step_rules(target_.architecture, model.instruction);
+      if (rules && (a_type != from.a_type || b_type != from.b_type)) {
+        model.rules = *rules;
+        add("operand-type", text, model);
+      }
+    };
+    add_types(a, from.b_type, fmt::format("A is taken for {}", numerics::name(a)));
+    add_types(from.a_type, b, fmt::format("B is taken for {}", numerics::name(b)));
+    add_types(a, b,
+              fmt::format("A is taken for {} and B for {}", numerics::name(a), numerics::name(b)));
   }
 
   // Order along K --------------------------------------------------------------------------------

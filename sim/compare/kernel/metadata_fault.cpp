@@ -53,6 +53,7 @@ class RowSearch {
         probes_.push_back(columns[i]);
       }
     }
+    every_row_ = taken(kernel_.operands, {Selection::all(kernel_.data).rows, probes_});
   }
 
   /// Nothing where a row has no partner or all of them together do not explain the region.
@@ -84,38 +85,22 @@ class RowSearch {
 
  private:
   std::optional<std::size_t> partner_of(std::size_t row) const {
-    const std::size_t m = kernel_.data.m;
-    KernelOperands operands;
-    operands.a = base::Matrix<Word>(m, kernel_.operands.a.cols());
-    if (!kernel_.operands.nibbles.empty()) {
-      operands.nibbles = Nibbles(m, kernel_.operands.nibbles.cols());
-    }
-    if (!kernel_.operands.c.empty()) {
-      operands.c = base::Matrix<Word>(m, probes_.size());
-    }
-    if (!kernel_.operands.bias.empty()) {
-      operands.bias = base::Matrix<float>(m, probes_.size());
-    }
-    operands.b_columns = base::Matrix<Word>(probes_.size(), kernel_.data.k);
-    for (std::size_t j = 0; j < probes_.size(); ++j) {
-      copy_row(kernel_.operands.b_columns, probes_[j], operands.b_columns, j);
-    }
-    for (std::size_t other = 0; other < m; ++other) {
-      copy_row(kernel_.operands.a, parts_.values ? other : row, operands.a, other);
-      if (!operands.nibbles.empty()) {
-        copy_row(kernel_.operands.nibbles, parts_.metadata ? other : row, operands.nibbles, other);
+    KernelOperands operands = every_row_;
+    for (std::size_t other = 0; other < kernel_.data.m; ++other) {
+      if (!parts_.values) {
+        copy_row(every_row_.a, row, operands.a, other);
       }
-      for (std::size_t j = 0; j < probes_.size(); ++j) {
-        if (!operands.c.empty()) {
-          operands.c(other, j) = kernel_.operands.c(row, probes_[j]);
-        }
-        if (!operands.bias.empty()) {
-          operands.bias(other, j) = kernel_.operands.bias(row, probes_[j]);
-        }
+      if (!parts_.metadata && !operands.nibbles.empty()) {
+        copy_row(every_row_.nibbles, row, operands.nibbles, other);
+      }
+      if (!operands.c.empty()) {
+        copy_row(every_row_.c, row, operands.c, other);
+      }
+      if (!operands.bias.empty()) {
+        copy_row(every_row_.bias, row, operands.bias, other);
       }
     }
-    const base::Matrix<Word> d = execute(kernel_.data, kernel_.model, operands, kernel_.threads);
-    return best_partner(row, d);
+    return best_partner(row, execute(kernel_.data, kernel_.model, operands, kernel_.threads));
   }
 
   /// The nearest row that fits.
@@ -182,6 +167,7 @@ class RowSearch {
   const WrongKernel& kernel_;
   MovedParts parts_;
   std::vector<std::size_t> probes_;
+  KernelOperands every_row_;  ///< of D in the probed columns
 };
 
 std::optional<RegionFault> find_row_fault(const RegionTrial& trial, MovedParts parts,

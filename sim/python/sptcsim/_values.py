@@ -169,20 +169,30 @@ def matmul(a, b, c=None, *, arch="A100", sparse=False, dtype=None, d_dtype=None,
     return d
 
 
-def crosscheck(kernel, threads=None):
-    """Why a kernel's D differs: computes it as declared, compares every word, and looks for what explains the rest.
+def crosscheck(kernel, threads=None, *, d=None, launch=None, entry=None, map=None):
+    """Why and where a kernel's D differs: computes it as declared, compares every word, looks for what explains the rest.
 
     kernel: the object of a kernel file (schema sptcsim-kernel/0.1), in which "a", "b", "c", "d" and "metadata" are
     arrays, or objects with the array under "array" beside "order", "type", "layout", "selector", "prune":
 
         {"architecture": "A100", "types": {"a": "f16"}, "a": a, "b": {"array": b, "order": "column"}, "d": d}
 
+    or the path of a kernel file, or of the .npz that save_operands= of gemm() and run() wrote. Of a file, d is the D
+    of the kernel (an array, or the path of a .npy, .npz or .safetensors file), launch names one of several launches,
+    and entry one GEMM of a batch. map: the path of an image (.svg, .png) to write of where D differs.
+
     Returns a record with the keys of `sptcsim crosscheck --kernel --format json`. Raises InputError.
     """
-    if not isinstance(kernel, dict):
-        raise InputError(f"a kernel is a dict, not {type(kernel).__name__}")
     if threads is not None:
         threads = _checks.integer("threads", threads, 1, 4096)
+    map = os.fspath(map) if map is not None else ""
+    if isinstance(kernel, (str, os.PathLike)):
+        return _crosscheck_file(os.fspath(kernel), threads or 0, d, launch, entry, map)
+    if not isinstance(kernel, dict):
+        raise InputError(f"a kernel is a dict or the path of a file, not {type(kernel).__name__}")
+    for name, value in (("d", d), ("launch", launch), ("entry", entry)):
+        if value is not None:
+            raise InputError(f"{name}= is of a kernel file; a dict says it itself")
     document = {"schema": "sptcsim-kernel/0.1", **kernel}
     with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
         for key in ("a", "b", "c", "d", "metadata"):
@@ -190,16 +200,39 @@ def crosscheck(kernel, threads=None):
             if entry is None:
                 document.pop(key, None)
                 continue
-            entry = dict(entry) if isinstance(entry, dict) else {"array": entry}
-            if "array" in entry:
-                array = _arrays.as_numpy(entry.pop("array"), key.upper() if len(key) == 1 else key)
-                if array.dtype.kind == "V":  # a type of ml_dtypes
-                    array = array.view(f"u{array.itemsize}")
-                entry["file"] = key + ".npy"
-                np.save(os.path.join(directory, entry["file"]), np.ascontiguousarray(array))
-            document[key] = entry
+            document[key] = _with_file(entry, key, directory)
+        epilogue = document.get("epilogue")
+        if isinstance(epilogue, dict) and epilogue.get("bias") is not None:
+            document["epilogue"] = {**epilogue, "bias": _with_file(epilogue["bias"], "bias", directory)}
         try:
             text = json.dumps(document)
         except TypeError as error:
             raise InputError(f"kernel: {error}") from None
-        return Record(json.loads(_core.crosscheck(text, directory, threads or 0)))
+        return Record(json.loads(_core.crosscheck(text, directory, threads or 0, map)))
+
+
+def _with_file(entry, key, directory):
+    """An entry of a kernel whose array lies in a file of `directory`."""
+    entry = dict(entry) if isinstance(entry, dict) else {"array": entry}
+    if "array" in entry:
+        array = _arrays.as_numpy(entry.pop("array"), key.upper() if len(key) == 1 else key)
+        entry["file"] = _save(array, os.path.join(directory, key + ".npy"))
+    return entry
+
+
+def _save(array, path):
+    if array.dtype.kind == "V":  # a type of ml_dtypes
+        array = array.view(f"u{array.itemsize}")
+    np.save(path, np.ascontiguousarray(array))
+    return os.path.basename(path)
+
+
+def _crosscheck_file(file, threads, d, launch, entry, map):
+    entry = -1 if entry is None else _checks.integer("entry", entry, 0, 2**24)
+    with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
+        if d is not None and not isinstance(d, (str, os.PathLike)):
+            path = os.path.join(directory, "d.npy")
+            _save(_arrays.as_numpy(d, "D"), path)
+            d = path
+        d = os.fspath(d) if d is not None else ""
+        return Record(json.loads(_core.crosscheck_file(file, launch or "", d, entry, threads, map)))

@@ -18,12 +18,13 @@ const std::string kGolden = kSource + "/tests/golden/numerics/";
 
 class SchemaProgram : public sptc::support::ProgramFixture {
  protected:
-  void expect_follows(const std::string& schema, const std::string& arguments) const {
+  void expect_follows(const std::string& schema, const std::string& arguments,
+                      int exit_code = 0) const {
     const std::string file = kSource + "/configs/schema/" + schema + ".schema.json";
     const sptc::support::JsonSchema expected(
         nlohmann::json::parse(sptc::io::read_text_file(file, 1 << 20)));
     const sptc::support::ProgramOutcome outcome = run(arguments);
-    ASSERT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
+    ASSERT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.err;
     EXPECT_EQ(expected.fault(nlohmann::json::parse(outcome.out)), "") << arguments;
   }
 };
@@ -80,6 +81,16 @@ TEST_F(SchemaProgram, OfInstructionsAndTheirArithmetic) {
   const std::string set = kGolden + "AdaLovelace/mma.m16n8k32.f32.e4m3.e5m2.f32.";
   expect_follows("identify", "mma --identify --a " + set + "A.npy --b " + set + "B.npy --c " + set +
                                  "C.npy --expect " + set + "D.npy --format json");
+}
+
+TEST_F(SchemaProgram, OfKernelsKnowsPlaces) {
+  const std::string gemm = "gemm 64 32 64 --variants dense --fidelity analytic --quiet ";
+  ASSERT_EQ(run(gemm + "--save-operands " + path("o.npz") + " --save-d " + path("d.npz")).exit_code,
+            0);
+  ASSERT_EQ(run(gemm + "--seed 1 --save-d " + path("other.npz")).exit_code, 0);
+  const std::string crosscheck = "crosscheck --format json --kernel " + path("o.npz") + " --d ";
+  expect_follows("crosscheck-kernel", crosscheck + path("d.npz"));
+  expect_follows("crosscheck-kernel", crosscheck + path("other.npz"), 1);
 }
 
 TEST_F(SchemaProgram, OfCapturesAndArchitectures) {
