@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/compare/kernel/k_fault.h"
 
+#include "sim/compare/kernel/k_contributions.h"
 #include "sim/compare/kernel/k_map.h"
 #include "sim/compare/kernel/k_samples.h"
 
@@ -52,7 +53,7 @@ class KSearch {
       return fault;
     }
     for (const std::size_t tile : tiles()) {
-      if (auto fault = find_interleaved(tile)) {
+      if (auto fault = find_set(tile)) {
         return fault;
       }
     }
@@ -198,28 +199,58 @@ class KSearch {
     return std::nullopt;
   }
 
-  /// Every second, fourth or eighth k-tile is missing: what one of the warps along K adds.
-  std::optional<RegionFault> find_interleaved(std::size_t tile) const {
-    std::vector<Candidate> candidates;
-    double looked_at = 0;
-    for (const std::size_t stride : {2U, 4U, 8U}) {
-      for (std::size_t lost = 0; lost < stride && units_ / tile >= 2 * stride; ++lost) {
-        KMap map = KMap::identity(units_);
-        for (std::size_t unit = 0; unit < units_; ++unit) {
-          if (unit / tile % stride == lost) {
-            map.a[unit] = map.b[unit] = KMap::kZero;
-          }
-        }
-        ++looked_at;
-        if (allowed([&](const KSample& sample) { return change_of(sample, map); })) {
-          candidates.push_back(
-              {map,
-               {"missing-k", fmt::format("D lacks k-tile {} of every {} tiles of {} k", lost,
-                                         stride, tile * unit_)}});
+  /// Any set of k-tiles that are missing or there twice.
+  std::optional<RegionFault> find_set(std::size_t tile) const {
+    const auto times = k_contributions(trial_, tile);
+    if (!times || !trial_.tells_apart(1)) {
+      return std::nullopt;
+    }
+    KMap map;
+    std::vector<std::size_t> lost, doubled;
+    for (std::size_t t = 0; t < times->size(); ++t) {
+      const std::size_t end = std::min((t + 1) * tile, units_);
+      for (int again = 0; again < std::max(1, (*times)[t]); ++again) {
+        for (std::size_t unit = t * tile; unit < end; ++unit) {
+          map.a.push_back((*times)[t] == 0 ? KMap::kZero : static_cast<std::int64_t>(unit));
         }
       }
+      if ((*times)[t] != 1) {
+        ((*times)[t] == 0 ? lost : doubled).push_back(t);
+      }
     }
-    return first_fit(candidates, looked_at);
+    map.b = map.a;
+    if (lost.size() + doubled.size() == 0 || lost.size() == times->size() || !fits(map)) {
+      return std::nullopt;
+    }
+    if (doubled.empty()) {
+      return RegionFault{"missing-k", "D lacks " + tiles_text(lost, tile, times->size())};
+    }
+    const std::string again =
+        "D has " + tiles_text(doubled, tile, times->size()) + " more than once";
+    return lost.empty() ? RegionFault{"doubled-k", again}
+                        : RegionFault{"missing-k", again + " and lacks " +
+                                                       tiles_text(lost, tile, times->size())};
+  }
+
+  /// "k 64 to 95 and k 256 to 287", "k-tile 1 of every 2 tiles of 32 k".
+  std::string tiles_text(const std::vector<std::size_t>& chosen, std::size_t tile,
+                         std::size_t count) const {
+    for (const std::size_t stride : {2U, 4U, 8U}) {
+      if (chosen.size() > 1 && chosen[0] < stride && chosen.size() * stride == count &&
+          chosen.back() == chosen[0] + (chosen.size() - 1) * stride &&
+          chosen[1] == chosen[0] + stride) {
+        return fmt::format("k-tile {} of every {} tiles of {} k", chosen[0], stride, tile * unit_);
+      }
+    }
+    constexpr std::size_t kListed = 4;
+    const Intervals parts = intervals_of(chosen);
+    std::string text;
+    for (std::size_t i = 0; i < std::min(kListed, parts.size()); ++i) {
+      text += (i == 0 ? "" : ", ") + k_range(parts[i].begin * tile, parts[i].end * tile);
+    }
+    return text + (parts.size() > kListed
+                       ? fmt::format(" and {} other parts", parts.size() - kListed)
+                       : "");
   }
 
   // Tiles of A and B that do not belong together -------------------------------------------------

@@ -83,6 +83,13 @@ double KSample::products(std::size_t a, std::size_t b, std::size_t count) const 
   return sum;
 }
 
+double KSample::missing_sum() const {
+  const Epilogue& epilogue = kernel_->model.epilogue;
+  const double none = epilogue_value(epilogue, 0, c_, bias_);
+  const double slope = epilogue_value(epilogue, 1, 0, 0) - epilogue_value(epilogue, 0, 0, 0);
+  return (observed_ - none) / slope - prefix_.back();
+}
+
 bool KSample::may_be(double change) const {
   const double expected =
       epilogue_value(kernel_->model.epilogue, prefix_.back() + change, c_, bias_);

@@ -24,6 +24,9 @@ class KSample {
   double prefix(std::size_t end) const { return prefix_[end]; }
   /// Products of `count` units of A from `a` with those of B from `b`; outside of K: zeros.
   double products(std::size_t a, std::size_t b, std::size_t count) const;
+  /// What the sum of products would have to change by, for the element to be as the kernel returned
+  /// it; without an activation.
+  double missing_sum() const;
   /// Whether the element may be as the kernel returned it, had the sum changed by `change`.
   bool may_be(double change) const;
 

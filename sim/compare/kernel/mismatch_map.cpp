@@ -249,8 +249,8 @@ class SvgMap {
       lines.push_back(fitting.cause + ": " + fitting.text);
     }
     for (const LocatedFault& place : diagnosis_.location.places) {
-      if (lines.size() >= kMostLines) {
-        break;
+      if (lines.size() >= kMostLines || !diagnosis_.fitting.empty()) {
+        break;  // what fits says its places
       }
       lines.push_back(place_text(place.region, kernel_.data) +
                       (place.fault ? ": " + place.fault->text : " differ"));

@@ -259,7 +259,8 @@ TilePlace tile_of(const Region& region, std::size_t m, std::size_t n) {
   const Interval& rows = region.rows.front();
   const Interval& columns = region.columns.front();
   const auto fits = [](const Interval& interval, std::size_t count) {
-    return interval.size() >= kLeast && interval.begin % interval.size() == 0 &&
+    return interval.size() >= kLeast && interval.size() < count &&
+           interval.begin % interval.size() == 0 &&
            (count % interval.size() == 0 || interval.end < count);
   };
   if (!fits(rows, m) || !fits(columns, n)) {

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -187,6 +188,70 @@ std::vector<float> factors_near(double ratio, DataType d_type) {
   return factors;
 }
 
+/// The factor that makes the computed words of a line those that the kernel returned; nothing where
+/// no single one does.
+std::optional<float> factor_of_line(const RegionTrial& trial, std::size_t line, bool is_row) {
+  const WrongKernel& kernel = trial.kernel();
+  const DataType type = kernel.data.d_type;
+  const auto& others = is_row ? trial.selection().columns : trial.selection().rows;
+  const auto word = [&](const WordMatrix& words, std::size_t other) {
+    return is_row ? words(line, other) : words(other, line);
+  };
+  const auto value = [&](const WordMatrix& words, std::size_t other) {
+    return numerics::to_double(word(words, other), type);
+  };
+  const auto largest = std::ranges::max_element(others, {}, [&](std::size_t other) {
+    const double size = std::fabs(value(kernel.computed, other));
+    return std::isfinite(size) ? size : 0;
+  });
+  const double ratio = value(kernel.observed(), *largest) / value(kernel.computed, *largest);
+  if (!std::isfinite(ratio) || ratio == 0) {
+    return std::nullopt;
+  }
+  for (const float factor : factors_near(ratio, type)) {
+    int exponent = 0;
+    // Words that were rounded to a short type are multiplied exactly by powers of two alone.
+    const bool is_exact = type == DataType::kF32 || std::frexp(factor, &exponent) == 0.5F;
+    if (is_exact && std::ranges::all_of(others, [&](std::size_t other) {
+          const auto product = static_cast<float>(value(kernel.computed, other)) * factor;
+          return numerics::from_double(product, type) == word(kernel.observed(), other);
+        })) {
+      return factor;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Lines with factors of their own: "rows 0 to 63 are 0.5 times, rows 64 to 127 2 times ...".
+std::optional<RegionFault> find_factors_of_lines(const RegionTrial& trial, bool of_rows) {
+  constexpr std::size_t kLeastOthers = 4;  // elements of a line that tell its factor
+  const auto& lines = of_rows ? trial.selection().rows : trial.selection().columns;
+  const auto& others = of_rows ? trial.selection().columns : trial.selection().rows;
+  const std::string_view unit = of_rows ? "row" : "column";
+  if (others.size() < kLeastOthers || lines.size() < 2) {
+    return std::nullopt;
+  }
+  std::map<float, std::vector<std::size_t>> by_factor;
+  for (const std::size_t line : lines) {
+    const auto factor = factor_of_line(trial, line, of_rows);
+    if (!factor) {
+      return std::nullopt;
+    }
+    by_factor[*factor].push_back(line);
+  }
+  if (by_factor.size() > kListed) {
+    return RegionFault{"scale",
+                       fmt::format("each {} of D has a factor of its own, from {} to {}", unit,
+                                   by_factor.begin()->first, by_factor.rbegin()->first)};
+  }
+  std::string text;
+  for (const auto& [factor, same] : by_factor) {
+    text += fmt::format("{}{} of D are {} times", text.empty() ? "" : ", ",
+                        text_of(intervals_of(same), unit, lines.size() + 1), factor);
+  }
+  return RegionFault{"scale", text + " what they should be"};
+}
+
 }  // namespace
 
 bool is_permutation(const LineMap& map) {
@@ -287,6 +352,11 @@ std::optional<RegionFault> find_factor(const RegionTrial& trial) {
     model.epilogue.scale_d *= factor;
     if (factor != 1 && trial.fits(model, [](KernelOperands&, const Selection&) {})) {
       return RegionFault{"scale", fmt::format("D is {} times what it should be", factor)};
+    }
+  }
+  for (const bool of_rows : {true, false}) {
+    if (auto fault = find_factors_of_lines(trial, of_rows)) {
+      return fault;
     }
   }
   return std::nullopt;

@@ -25,7 +25,7 @@ std::string describe_moved(const LineMap& map, std::string_view unit);
 std::optional<RegionFault> find_constant(const RegionTrial& trial);
 /// Rows, columns or a tile of the region stand elsewhere in the computed D; or it is transposed.
 std::optional<RegionFault> find_moved(const RegionTrial& trial);
-/// The region is the computed one times a constant.
+/// The region is the computed one times a constant, or each of its rows or columns is.
 std::optional<RegionFault> find_factor(const RegionTrial& trial);
 
 }  // namespace sptc::compare::kernel

@@ -30,7 +30,14 @@ const Shape with_c{"A100", kBrain, 64, 64, 192, true};
 const Shape square{"A100", kHalf, 64, 64, 256};
 
 std::vector<Fault> faults_of_k() {
-  return {{"missing k-tile of a CTA",
+  return {{"two missing k-tiles of a CTA",
+           "missing-k",
+           {"rows 0 to 63 x columns 32 to 95", "lacks k 32 to 63, k 192 to 223"},
+           [] {
+             return with_moved_k(half, {0, 63, 32, 95}, 32, true, true,
+                                 [](int t) { return t == 1 || t == 6 ? -1 : t; });
+           }},
+          {"missing k-tile of a CTA",
            "missing-k",
            {"rows 64 to 127 x columns 32 to 63", "k 96 to 127"},
            [] {
@@ -265,7 +272,14 @@ std::vector<Fault> faults_of_metadata() {
 }
 
 std::vector<Fault> faults_of_epilogues() {
-  return {{"sums rounded to f16",
+  return {{"fp8 scales of groups of rows",
+           "scale",
+           {"rows 0 to 31 of D are 0.5 times", "rows 32 to 63 of D are 4 times"},
+           [] {
+             return with_factors({"L40S", kFp8, 64, 64, 256},
+                                 [](std::size_t i, std::size_t) { return i < 32 ? 0.5 : 4; });
+           }},
+          {"sums rounded to f16",
            "d-type",
            {"rounded to f16"},
            [] {
@@ -318,15 +332,9 @@ std::vector<Fault> faults_of_fragments() {
        "scale",
        {"rows 32 to 63 x columns 0 to 31", "2 times"},
        [] {
-         Plant plant({"L40S", kFp8Sparse, 64, 64, 256});
-         for (std::size_t i = 32; i < 64; ++i) {
-           for (std::size_t j = 0; j < 32; ++j) {
-             plant.set(i, j,
-                       numerics::from_double(2 * numerics::to_double(plant.d(i, j), DataType::kF32),
-                                             DataType::kF32));
-           }
-         }
-         return plant.kernel.diagnose();
+         return with_factors({"L40S", kFp8Sparse, 64, 64, 256}, [](std::size_t i, std::size_t j) {
+           return i >= 32 && j < 32 ? 2 : 1;
+         });
        }},
       {"ldmatrix of B without .trans",
        "transposed-fragments",

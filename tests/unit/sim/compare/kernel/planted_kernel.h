@@ -173,6 +173,19 @@ inline KernelDiagnosis with_word(const Shape& shape, const Place& place, Word wo
   return plant.kernel.diagnose();
 }
 
+/// D[i, j] is `factor(i, j)` times what it should be.
+inline KernelDiagnosis with_factors(const Shape& shape,
+                                    const std::function<double(std::size_t, std::size_t)>& factor) {
+  Plant plant(shape);
+  for (std::size_t i = 0; i < shape.m; ++i) {
+    for (std::size_t j = 0; j < shape.n; ++j) {
+      const double value = factor(i, j) * numerics::to_double(plant.d(i, j), shape.d_type);
+      plant.set(i, j, numerics::from_double(value, shape.d_type));
+    }
+  }
+  return plant.kernel.diagnose();
+}
+
 inline KernelDiagnosis with_operands(const Shape& shape, const Place& place,
                                      const std::function<void(SyntheticKernel&)>& change) {
   Plant plant(shape);
