@@ -36,6 +36,8 @@ class Collector {
   std::vector<Alternative> collect() {
     add_metadata();
     add_layouts();
+    add_pitches("A", data_.a, from_.reading.a_column_major, &Reading::a_pitch);
+    add_pitches("B", data_.b, from_.reading.b_column_major, &Reading::b_pitch);
     add_pruning();
     add_operand_types();
     if (from_.rules.is_integer()) {
@@ -126,6 +128,25 @@ class Collector {
     KernelModel model = from_;
     model.reading.d_column_major = !model.reading.d_column_major;
     add("operand-layout", "D is stored transposed (M and N exchanged)", model);
+  }
+
+  /// Leading dimensions that are another extent, or padded where the memory is not.
+  void add_pitches(const char* what, const StoredMatrix& matrix, bool column_major,
+                   std::size_t Reading::*pitch) {
+    const std::size_t own = column_major ? matrix.rows : matrix.cols;
+    std::set<std::size_t> pitches{data_.m, data_.n, data_.k, own + 8};
+    for (const std::size_t multiple : {8U, 16U, 32U, 64U, 128U}) {
+      pitches.insert((own + multiple - 1) / multiple * multiple);
+    }
+    pitches.erase(own);
+    for (const std::size_t other : pitches) {
+      KernelModel model = from_;
+      model.reading.*pitch = other;
+      add("leading-dimension",
+          fmt::format("the leading dimension of {} is taken for {} instead of {}", what, other,
+                      own),
+          model);
+    }
   }
 
   void add_pruning() {

@@ -23,9 +23,13 @@ struct StoredMatrix {
   bool column_major = false;
   std::vector<numerics::Word> words;  ///< rows * cols
 
-  /// The element that a kernel sees which takes the memory as column-major or not.
-  numerics::Word at(std::size_t row, std::size_t col, bool as_column_major) const {
-    return words[as_column_major ? col * rows + row : row * cols + col];
+  /// The element that a kernel sees which takes the memory as column-major or not, with `pitch`
+  /// elements from one row (column) to the next; 0: as many as there are. Beyond the memory: 0.
+  numerics::Word at(std::size_t row, std::size_t col, bool as_column_major,
+                    std::size_t pitch = 0) const {
+    const std::size_t width = pitch > 0 ? pitch : as_column_major ? rows : cols;
+    const std::size_t index = as_column_major ? col * width + row : row * width + col;
+    return index < words.size() ? words[index] : 0;
   }
 };
 
@@ -73,6 +77,8 @@ struct Reading {
   bool b_column_major = false;
   bool c_column_major = false;
   bool d_column_major = false;
+  std::size_t a_pitch = 0;  ///< see StoredMatrix::at
+  std::size_t b_pitch = 0;
   vectors::MetadataLayout layout = vectors::MetadataLayout::kCanonical;
   int selector = 0;
   Scramble scramble = Scramble::kNone;

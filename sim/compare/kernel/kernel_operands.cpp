@@ -132,7 +132,7 @@ base::Matrix<Word> dense_a(const KernelData& data, const Reading& reading) {
   base::Matrix<Word> a(data.a.rows, data.a.cols);
   for (std::size_t i = 0; i < a.rows(); ++i) {
     for (std::size_t t = 0; t < a.cols(); ++t) {
-      a(i, t) = data.a.at(i, t, reading.a_column_major);
+      a(i, t) = data.a.at(i, t, reading.a_column_major, reading.a_pitch);
     }
   }
   return a;
@@ -210,7 +210,8 @@ void arrange_a(const KernelData& data, const KernelModel& model, const Selection
     operands.a = base::Matrix<Word>(selection.rows.size(), data.a.cols);
     for (std::size_t i = 0; i < selection.rows.size(); ++i) {
       for (std::size_t t = 0; t < data.a.cols; ++t) {
-        operands.a(i, t) = data.a.at(selection.rows[i], t, model.reading.a_column_major);
+        operands.a(i, t) =
+            data.a.at(selection.rows[i], t, model.reading.a_column_major, model.reading.a_pitch);
       }
     }
     if (!sparse) {
@@ -226,7 +227,8 @@ void arrange_a(const KernelData& data, const KernelModel& model, const Selection
     base::Matrix<Word> rows(selection.rows.size(), data.k);
     for (std::size_t i = 0; i < selection.rows.size(); ++i) {
       for (std::size_t t = 0; t < data.k; ++t) {
-        rows(i, t) = data.a.at(selection.rows[i], t, model.reading.a_column_major);
+        rows(i, t) =
+            data.a.at(selection.rows[i], t, model.reading.a_column_major, model.reading.a_pitch);
       }
     }
     operands.a = pruned(rows, type, pruning);
@@ -254,7 +256,8 @@ KernelOperands arrange(const KernelData& data, const KernelModel& model,
   operands.b_columns = base::Matrix<Word>(selection.columns.size(), data.k);
   for (std::size_t j = 0; j < selection.columns.size(); ++j) {
     for (std::size_t t = 0; t < data.k; ++t) {
-      operands.b_columns(j, t) = data.b.at(t, selection.columns[j], model.reading.b_column_major);
+      operands.b_columns(j, t) =
+          data.b.at(t, selection.columns[j], model.reading.b_column_major, model.reading.b_pitch);
     }
   }
   const auto gather = [&](const StoredMatrix& from, bool column_major) {

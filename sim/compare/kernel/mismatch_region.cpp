@@ -196,6 +196,21 @@ std::size_t size_of(const Intervals& intervals) {
   return size;
 }
 
+/// From one of many alike intervals to the next; 0: they are few, or not alike.
+std::size_t stride_of(const Intervals& intervals) {
+  if (intervals.size() <= kListed) {
+    return 0;
+  }
+  const std::size_t stride = intervals[1].begin - intervals[0].begin;
+  for (std::size_t i = 1; i < intervals.size(); ++i) {
+    if (intervals[i].begin - intervals[i - 1].begin != stride ||
+        intervals[i].size() != intervals[0].size()) {
+      return 0;
+    }
+  }
+  return stride;
+}
+
 std::string text_of(const Interval& interval) {
   return interval.size() == 1 ? fmt::format("{}", interval.begin)
                               : fmt::format("{} to {}", interval.begin, interval.end - 1);
@@ -231,6 +246,10 @@ std::string text_of(const Intervals& intervals, std::string_view unit, std::size
     return fmt::format("all {} {}s", count, unit);
   }
   std::string text = fmt::format("{}{} ", unit, size == 1 ? "" : "s");
+  if (const std::size_t stride = stride_of(intervals); stride > 0) {
+    return text + fmt::format("{} of every {} up to {}", text_of(intervals.front()), stride,
+                              intervals.back().end - 1);
+  }
   if (intervals.size() > kListed) {
     const std::size_t shown = intervals[0].size() + intervals[1].size();
     return text + fmt::format("{}, {} and {} others up to {}", text_of(intervals[0]),

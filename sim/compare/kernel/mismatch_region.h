@@ -28,8 +28,8 @@ std::vector<std::size_t> numbers(const Intervals& intervals);
 /// Increasing `numbers` as few intervals.
 Intervals intervals_of(const std::vector<std::size_t>& numbers);
 
-/// "row 5", "rows 64 to 127", "rows 3, 8 to 15 and 40", "all 128 rows", "rows 0, 8 and 14 others up
-/// to 120"; `unit` is the word for one of them.
+/// "row 5", "rows 64 to 127", "rows 3, 8 to 15 and 40", "all 128 rows", "rows 0 to 7 of
+/// every 16 up to 119", "rows 0, 9 and 14 others up to 120"; `unit` is the word for one of them.
 std::string text_of(const Intervals& intervals, std::string_view unit, std::size_t count);
 
 /// Rows x columns of D in which elements differ.

@@ -7,8 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace sptc::compare::kernel {
 namespace {
@@ -81,6 +83,31 @@ TEST(FaultPlaces, OfTwoPlacesEachHasItsName) {
                             "96 to 127"),
             std::string::npos)
       << named.text;
+}
+
+TEST(FaultPlaces, HaveShortNames) {
+  EXPECT_EQ(text_of(Intervals{{5, 6}}, "row", 128), "row 5");
+  EXPECT_EQ(text_of(Intervals{{64, 128}}, "row", 128), "rows 64 to 127");
+  EXPECT_EQ(text_of(Intervals{{3, 4}, {8, 16}, {40, 41}}, "row", 128), "rows 3, 8 to 15 and 40");
+  EXPECT_EQ(text_of(Intervals{{0, 128}}, "column", 128), "all 128 columns");
+  Intervals fragments, others;
+  for (std::size_t i = 0; i < 8; ++i) {
+    fragments.push_back({16 * i, 16 * i + 8});
+    others.push_back({i * i * 2, i * i * 2 + 1});
+  }
+  EXPECT_EQ(text_of(fragments, "row", 128), "rows 0 to 7 of every 16 up to 119");
+  EXPECT_EQ(text_of(others, "row", 128), "rows 0, 2 and 6 others up to 98");
+}
+
+TEST(FaultPlaces, ThatTouchAtACornerArePlacesOfTheirOwn) {
+  WrongElements wrong(64, 64);
+  for (std::size_t i = 0; i < 32; ++i) {
+    for (std::size_t j = 0; j < 32; ++j) {
+      wrong(i, j) = wrong(32 + i, 32 + j) = 1;
+    }
+  }
+  const std::vector<Region> expected{{{{0, 32}}, {{0, 32}}, 1024}, {{{32, 64}}, {{32, 64}}, 1024}};
+  EXPECT_EQ(joined_regions(parted_regions(wrong, 64)), expected);
 }
 
 }  // namespace

@@ -129,7 +129,21 @@ std::vector<Fault> faults_of_k_tiles() {
 }
 
 std::vector<Fault> faults_of_lines() {
-  return {{"columns twice",
+  return {{"another leading dimension of B",
+           "leading-dimension",
+           {"leading dimension of B is taken for 104 instead of 96"},
+           [] {
+             return with_operands(half, {0, 127, 0, 95}, [](SyntheticKernel& kernel) {
+               const base::Matrix<Word> b = kernel.b_columns.transposed();
+               for (std::size_t j = 0; j < kernel.data.n; ++j) {
+                 for (std::size_t k = 0; k < kernel.data.k; ++k) {
+                   const std::size_t at = k * 104 + j;
+                   kernel.b_columns(j, k) = at < b.size() ? b.data()[at] : 0;
+                 }
+               }
+             });
+           }},
+          {"columns twice",
            "duplicated-columns",
            {"column i - 8", "columns 40 to 47"},
            [] {
