@@ -2,7 +2,8 @@
 """sptcsim simulates dense and 2:4 sparse tensor cores: what bits come out, when, and at what cost.
 
 Bits: mma, matmul, identify, step_rules, instructions, crosscheck, crosscheck_capture.
-2:4 weights: prune, compress, decompress, permutation_search, Metadata, Compressed, legal; of models in files: prune_model, convert_model.
+2:4 weights: prune, compress, decompress, permutation_search, Metadata, Compressed, legal; of models in files: prune_model,
+convert_model.
 GPUs: load, architectures, Architecture.
 Time and energy: gemm, run, sweep, compare, options, figures, energy, energies, energy_area, energy_design.
 Workloads and measurements: load_workload, validate.
@@ -40,5 +41,5 @@ def __getattr__(name):
 __all__ = ["Architecture", "Compressed", "GemmResult", "InputError", "InternalError", "Metadata", "Record", "Result",
            "SweepResult", "__version__", "architectures", "compare", "compress", "convert_model", "crosscheck",
            "crosscheck_capture", "decompress", "energies", "energy", "energy_area", "energy_design", "figures", "gemm",
-           "identify", "instructions", "legal", "load", "load_workload", "matmul", "microbench", "mma", "options", "permutation_search", "prune", "prune_model", "run", "show",
-           "step_rules", "sweep", "validate", "verify"]
+           "identify", "instructions", "legal", "load", "load_workload", "matmul", "microbench", "mma", "options",
+           "permutation_search", "prune", "prune_model", "run", "show", "step_rules", "sweep", "validate", "verify"]

@@ -169,8 +169,8 @@ def energies():
 def energy(name):
     """Every number of an energy file: records with pointer, value, low, high, node_nm, scale, evidence, source.
 
-    name: one of energies(), a file, or the file of an architecture that is derived from a board. `low` and `high` say where the truth may lie; `scale` carries `value` from the
-    process `node_nm` to that of the board. Raises InputError.
+    name: one of energies(), a file, or the file of an architecture that is derived from a board. `low` and `high` say
+    where the truth may lie; `scale` carries `value` from the process `node_nm` to that of the board. Raises InputError.
     """
     return _record(_core.energy(_path("an energy file", name))).parameters
 

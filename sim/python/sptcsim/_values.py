@@ -23,7 +23,7 @@ def instructions(arch):
     """The matrix instructions of a target.
 
     arch: "sm_80", "ampere", "A100", or a name of architectures().
-    Returns a list of records: name, m, n, k, a_type, b_type, c_type, d_type, sparse, block_scaled, max_n, sass, and
+    Returns a list of records: name, m, n, k, a_type, b_type, c_type, d_type, sparse, block_scaled, max_n, sass,
     software (a routine of several instructions) and rules (as step_rules(); None where the arithmetic is not known).
     Raises InputError.
     """
@@ -96,8 +96,8 @@ def mma(instruction, a, b, c=None, metadata=None, *, arch="A100", layout="canoni
                 ("the scales of A", a_scales, "u8"), ("the scales of B", b_scales, "u8")))
     metadata, layout, selector = _metadata_bits(metadata, layout, selector, single)
     d, out = _arrays.result((a.shape[0], a.shape[1], b.shape[2]), kind["d_type"])
-    _core.mma(target_word(arch), instruction, _checks.word("grouping", grouping), _checks.word("profile", profile), a, b, c, metadata, layout, selector, a_scales,
-              b_scales, out)
+    _core.mma(target_word(arch), instruction, _checks.word("grouping", grouping), _checks.word("profile", profile), a, b, c,
+              metadata, layout, selector, a_scales, b_scales, out)
     return d[0] if single else d
 
 
