@@ -250,8 +250,10 @@ void ValueFiles::add_kernel(const LaunchValues& launch, const std::string& name,
     kernel["metadata"] = {{"tensor", name + ".metadata"}, {"layout", "canonical"}};
   }
   kernel["b"] = {{"tensor", b_name}};
-  kernel["d"] = {{"tensor", name + ".d"},
-                 {"type", numerics::name(options_.d_dtype.value_or(rules->output))}};
+  kernel["d"] = {{"tensor", name + ".d"}};
+  if (options_.d_dtype) {  // else what a file holds
+    kernel["d"]["type"] = numerics::name(*options_.d_dtype);
+  }
   if (launch.kernel.split_k > 1) {
     kernel["k_order"] = {{"split_k", launch.kernel.split_k}, {"reduction", "parallel"}};
   }

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -153,6 +154,18 @@ class KernelReader {
 
   // Tensors --------------------------------------------------------------------------------------
 
+  /// "type", or what the elements in the file are called where `allowed` has that; else `usual`.
+  DataType result_type(const io::JsonObject& entry, const std::vector<DataType>& allowed,
+                       DataType usual, bool is_d) const {
+    if (entry.has("type")) {
+      return type_at(entry, "type", allowed);
+    }
+    const std::string stored = base::lower_case(tensors_.tensor(entry, is_d).dtype);
+    const auto found = std::ranges::find(
+        allowed, stored, [](DataType type) { return std::string(numerics::name(type)); });
+    return found == allowed.end() ? usual : *found;
+  }
+
   void read_matrices() {
     using enum DataType;
     KernelData& data = result_.data;
@@ -167,13 +180,13 @@ class KernelReader {
     const bool integer = instruction().accumulator == kS32;
     const std::vector<DataType> result_types =
         integer ? std::vector{kS32} : std::vector{kF32, kF16, kBf16};
-    data.d_type = d.has("type") ? type_at(d, "type", result_types) : instruction().accumulator;
+    data.d_type = result_type(d, result_types, instruction().accumulator, true);
     data.d = tensors_.matrix(d, data.d_type, true);
     data.c_type = instruction().c_type();
     if (object_.has("c")) {
       const io::JsonObject c = object_.object("c");
       c.allow_only(std::array<std::string_view, 4>{"file", "tensor", "order", "type"});
-      data.c_type = c.has("type") ? type_at(c, "type", result_types) : instruction().c_type();
+      data.c_type = result_type(c, result_types, instruction().c_type(), false);
       data.c = tensors_.matrix(c, data.c_type);
     }
     data.m = data.a.rows;
