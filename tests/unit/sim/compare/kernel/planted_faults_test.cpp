@@ -236,7 +236,11 @@ std::vector<Fault> faults_of_tiles() {
 }
 
 std::vector<Fault> faults_of_metadata() {
-  return {{"metadata rows exchanged",
+  return {{"-0.0 taken for a non-zero",
+           "negative-zero",
+           {"-0.0"},
+           [] { return with_negative_zeros(sparse); }},
+          {"metadata rows exchanged",
            "metadata-rows",
            {"row i ^ 8", "rows 32 to 47"},
            [] {
@@ -403,10 +407,7 @@ std::vector<Fault> faults_of_operands() {
          std::ranges::copy(reordered.elements, plant.kernel.data.metadata->array.bits.begin());
          return plant.kernel.diagnose();
        }},
-      {"-0.0 taken for a non-zero",
-       "negative-zero",
-       {"-0.0"},
-       [] { return with_negative_zeros(sparse); }},
+
       {"rows of A exchanged under C",
        "permuted-rows",
        {"of A rows 7 and 41 are exchanged"},
