@@ -18,12 +18,13 @@ const std::string kGolden = kSource + "/tests/golden/numerics/";
 
 class SchemaProgram : public sptc::support::ProgramFixture {
  protected:
-  void expect_follows(const std::string& schema, const std::string& arguments) const {
+  void expect_follows(const std::string& schema, const std::string& arguments,
+                      int exit_code = 0) const {
     const std::string file = kSource + "/configs/schema/" + schema + ".schema.json";
     const sptc::support::JsonSchema expected(
         nlohmann::json::parse(sptc::io::read_text_file(file, 1 << 20)));
     const sptc::support::ProgramOutcome outcome = run(arguments);
-    ASSERT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
+    ASSERT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.err;
     EXPECT_EQ(expected.fault(nlohmann::json::parse(outcome.out)), "") << arguments;
   }
 };
@@ -95,6 +96,16 @@ TEST_F(SchemaProgram, OfEnergiesAndAreas) {
                                       "1 1 1 --design sparseloop-tc --pattern 1:1"}) {
     expect_follows("stc-design", std::string("energy design ") + arguments + " --format json");
   }
+}
+
+TEST_F(SchemaProgram, OfKernelsKnowsPlaces) {
+  const std::string gemm = "gemm 64 32 64 --variants dense --fidelity analytic --quiet ";
+  ASSERT_EQ(run(gemm + "--save-operands " + path("o.npz") + " --save-d " + path("d.npz")).exit_code,
+            0);
+  ASSERT_EQ(run(gemm + "--seed 1 --save-d " + path("other.npz")).exit_code, 0);
+  const std::string crosscheck = "crosscheck --format json --kernel " + path("o.npz") + " --d ";
+  expect_follows("crosscheck-kernel", crosscheck + path("d.npz"));
+  expect_follows("crosscheck-kernel", crosscheck + path("other.npz"), 1);
 }
 
 TEST_F(SchemaProgram, OfCapturesAndArchitectures) {
