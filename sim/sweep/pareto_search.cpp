@@ -16,7 +16,7 @@ namespace sptc::sweep {
 namespace {
 
 constexpr std::size_t kFirstPerAxis = 5;        // random points, of each workload
-constexpr std::size_t kMostOfOneAxis = 64;      // values of an axis that all are among them
+constexpr std::size_t kMostOfOneAxis = 16;      // values of an axis that all are among them
 constexpr std::size_t kLeastBatch = 4;          // points of a workload
 constexpr std::size_t kBatchShare = 32;         // or this part of those that are known
 constexpr std::size_t kMostLearned = 1024;      // points that a model learns

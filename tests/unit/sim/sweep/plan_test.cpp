@@ -57,7 +57,7 @@ TEST(SweepPlan, ALatinHypercubeMeetsEveryValueOfEveryAxisEquallyOften) {
          {"axes",
           {{{"parameter", "/sms"}, {"range", {{"from", 1}, {"to", 60}, {"step", 1}}}},
            {{"option", "seed"}, {"values", {1, 2, 3}}},
-           {{"option", "act"}, {"range", {{"from", 1}, {"to", 1000}, {"step", 1}}}}}}});
+           {{"option", "act"}, {"range", {{"from", 1}, {"to", 1200}, {"step", 1}}}}}}});
   };
   const SweepPlan plan = drawn(60, 7);
   const std::vector<std::uint64_t> sample = positions(plan);
@@ -75,7 +75,7 @@ TEST(SweepPlan, ALatinHypercubeMeetsEveryValueOfEveryAxisEquallyOften) {
   }
   std::set<std::size_t> strata;
   for (const std::uint64_t position : sample) {
-    strata.insert(plan.index(plan.dimension_of(4), position) * 60 / 1000);
+    strata.insert(plan.index(plan.dimension_of(4), position) * 60 / 1200);
   }
   EXPECT_EQ(strata.size(), 60u) << "each sixtieth of an axis of many values is met once";
   EXPECT_EQ(sample, positions(drawn(60, 7)));
