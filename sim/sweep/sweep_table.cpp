@@ -269,11 +269,7 @@ std::vector<std::size_t> pareto_front(const SweepTable& table,
       rows.push_back(row);
     }
   }
-  // After this order nothing beats a row that came before it.
-  const auto before = [&](std::size_t a, std::size_t b) {
-    if (workload_of(table, a) != workload_of(table, b)) {
-      return workload_of(table, a) < workload_of(table, b);
-    }
+  const auto before_objectives = [&](std::size_t a, std::size_t b) {
     for (const SweepColumn* objective : objectives) {
       const double sign = objective->more_is_better() ? -1 : 1;
       const double left = sign * objective->numbers[a];
@@ -282,16 +278,37 @@ std::vector<std::size_t> pareto_front(const SweepTable& table,
         return left < right;
       }
     }
-    return a < b;
+    return false;
+  };
+  // After this order nothing beats a row that came before it.
+  const auto before = [&](std::size_t a, std::size_t b) {
+    if (workload_of(table, a) != workload_of(table, b)) {
+      return workload_of(table, a) < workload_of(table, b);
+    }
+    return before_objectives(a, b) || (!before_objectives(b, a) && a < b);
   };
   std::sort(rows.begin(), rows.end(), before);
-  std::vector<std::size_t> front;
-  for (const std::size_t row : rows) {
-    const bool beaten = std::any_of(front.begin(), front.end(), [&](std::size_t other) {
-      return workload_of(table, other) == workload_of(table, row) && beats(objectives, other, row);
+  // Of rows with equal objectives, which follow one another, one stands for all; most rows are
+  // beaten by one that came shortly before.
+  std::vector<std::size_t> front, distinct;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t row = rows[i];
+    const bool same_workload = i > 0 && workload_of(table, rows[i - 1]) == workload_of(table, row);
+    if (!same_workload) {
+      distinct.clear();
+    }
+    if (same_workload && !before_objectives(rows[i - 1], row)) {
+      if (!front.empty() && front.back() == rows[i - 1]) {
+        front.push_back(row);
+      }
+      continue;
+    }
+    const bool beaten = std::any_of(distinct.rbegin(), distinct.rend(), [&](std::size_t other) {
+      return beats(objectives, other, row);
     });
     if (!beaten) {
       front.push_back(row);
+      distinct.push_back(row);
     }
   }
   return front;
