@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import tempfile
 
-from . import _core
+from . import _checks, _core
 from ._core import InputError
 from ._record import Record
 
@@ -47,23 +47,20 @@ def _read(path):
 def _spec(spec):
     """The text of a spec, None for that of a file; and the path to which its paths are relative."""
     if isinstance(spec, dict):
-        try:
-            return json.dumps(spec), os.path.join(os.getcwd(), "sweep")
-        except TypeError as error:
-            raise InputError(f"sweep: {error}") from None
+        return _checks.json_text("sweep", spec), os.path.join(os.getcwd(), "sweep")
     if isinstance(spec, (str, os.PathLike)):
         return None, os.fspath(spec)
     raise InputError(f"a sweep is the path of a file or the object of its JSON, not {type(spec).__name__}")
 
 
-def _integer(name, value, least, most):
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise InputError(f"{name} must be an integer from {least} to {most}, not {value!r}")
-    return value
+def _path(name, value):
+    if not isinstance(value, (str, os.PathLike)):
+        raise InputError(f"{name} must be the path of a file, not {type(value).__name__}")
+    return os.fspath(value)
 
 
 def _jobs(jobs):
-    return 0 if jobs is None else _integer("jobs", jobs, 1, 1024)
+    return 0 if jobs is None else _checks.integer("jobs", jobs, 1, 1024)
 
 
 def _budget(search, budget):
@@ -73,7 +70,7 @@ def _budget(search, budget):
         return 0
     if search != "pareto":
         raise InputError(f"search must be 'pareto', not {search!r}")
-    return _integer("budget", budget, 1, 100_000_000)
+    return _checks.integer("budget", budget, 1, 100_000_000)
 
 
 def sweep(spec, *, results=None, jobs=None, progress=None, search=None, budget=None):
@@ -91,8 +88,10 @@ def sweep(spec, *, results=None, jobs=None, progress=None, search=None, budget=N
     """
     text, file = _spec(spec)
     points, processes = _budget(search, budget), _jobs(jobs)
+    path = None if results is None else _path("results", results)
+    progress = _checks.function("progress", progress)
     with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
-        path = os.path.join(directory, "sweep.sqlite") if results is None else os.fspath(results)
+        path = path or os.path.join(directory, "sweep.sqlite")
         _core.sweep(text, file, points, path, processes, progress)
         return _read(path)
 
@@ -105,11 +104,13 @@ def sweep_plan(spec, *, search=None, budget=None, shard=(1, 1), jobs=None, first
     Returns a Record of the schema sweep-plan. Raises InputError.
     """
     text, file = _spec(spec)
+    if not isinstance(shard, (tuple, list)) or len(shard) != 2:
+        raise InputError(f"shard must be (I, N), for example (2, 8), not {shard!r}")
     index, count = shard
-    _integer("N of shard", count, 1, 1_000_000)
-    _integer("I of shard", index, 1, count)
+    _checks.integer("N of shard", count, 1, 1_000_000)
+    _checks.integer("I of shard", index, 1, count)
     return Record(json.loads(_core.sweep_plan(text, file, _budget(search, budget), index, count, _jobs(jobs),
-                                              _integer("first", first, 0, 1_000_000_000))))
+                                              _checks.integer("first", first, 0, 1_000_000_000))))
 
 
 def sweep_status(*results):
@@ -118,7 +119,7 @@ def sweep_status(*results):
     results: paths of SQLite files; one that does not exist stands for its shards, NAME.1, NAME.2, ...
     Returns a Record of the schema sweep-status. Raises InputError.
     """
-    return Record(json.loads(_core.sweep_status([os.fspath(file) for file in results])))
+    return Record(json.loads(_core.sweep_status([_path("results", file) for file in results])))
 
 
 def sweep_merge(parts, out, *, mixed_builds=False):
@@ -126,14 +127,15 @@ def sweep_merge(parts, out, *, mixed_builds=False):
 
     mixed_builds: also those of different builds of the program. Returns the number of rows. Raises InputError.
     """
+    files, out = [_path("parts", part) for part in parts], _path("out", out)
     if os.path.exists(out):
-        raise InputError(f"out: {os.fspath(out)} exists; remove it or give another")
-    return _core.sweep_merge([os.fspath(part) for part in parts], os.fspath(out), bool(mixed_builds))
+        raise InputError(f"out: {out} exists; remove it or give another")
+    return _core.sweep_merge(files, out, bool(mixed_builds))
 
 
 def sweep_report(results, format="markdown"):
     """The results of a sweep as text: "markdown", "csv" or "html" (one page that needs no network). Raises InputError."""
-    return _core.sweep_report(os.fspath(results), format)
+    return _core.sweep_report(_path("results", results), format)
 
 
 def sweep_emit(spec, kind, shards, *, results=None, jobs=1, program=None, setup=(), time="", mem="", partition="",
@@ -152,8 +154,8 @@ def sweep_emit(spec, kind, shards, *, results=None, jobs=1, program=None, setup=
     found = program or shutil.which("sptcsim")
     if found is None:
         raise InputError("program: there is no sptcsim in PATH")
-    name = os.fspath(spec)
-    path = os.path.splitext(os.path.basename(name))[0] + ".sqlite" if results is None else os.fspath(results)
-    return _core.sweep_emit(name, kind == "slurm", os.fspath(found), path, _integer("shards", shards, 1, 1_000_000),
-                            _integer("jobs", jobs, 1, 1024), list(setup), (time, mem, partition, account), whole_node,
-                            0 if at_once is None else _integer("at_once", at_once, 1, 1_000_000), list(sbatch))
+    name = _path("spec", spec)
+    path = os.path.splitext(os.path.basename(name))[0] + ".sqlite" if results is None else _path("results", results)
+    return _core.sweep_emit(name, kind == "slurm", os.fspath(found), path, _checks.integer("shards", shards, 1, 1_000_000),
+                            _checks.integer("jobs", jobs, 1, 1024), list(setup), (time, mem, partition, account), whole_node,
+                            0 if at_once is None else _checks.integer("at_once", at_once, 1, 1_000_000), list(sbatch))
