@@ -135,7 +135,7 @@ def sweep_merge(parts, out, *, mixed_builds=False):
 
 def sweep_report(results, format="markdown"):
     """The results of a sweep as text: "markdown", "csv" or "html" (one page that needs no network). Raises InputError."""
-    return _core.sweep_report(_path("results", results), format)
+    return _core.sweep_report(_path("results", results), _checks.word("format", format))
 
 
 def sweep_emit(spec, kind, shards, *, results=None, jobs=1, program=None, setup=(), time="", mem="", partition="",
@@ -156,6 +156,11 @@ def sweep_emit(spec, kind, shards, *, results=None, jobs=1, program=None, setup=
         raise InputError("program: there is no sptcsim in PATH")
     name = _path("spec", spec)
     path = os.path.splitext(os.path.basename(name))[0] + ".sqlite" if results is None else _path("results", results)
-    return _core.sweep_emit(name, kind == "slurm", os.fspath(found), path, _checks.integer("shards", shards, 1, 1_000_000),
-                            _checks.integer("jobs", jobs, 1, 1024), list(setup), (time, mem, partition, account), whole_node,
-                            0 if at_once is None else _checks.integer("at_once", at_once, 1, 1_000_000), list(sbatch))
+    words = [_checks.word(key, value) for key, value in (("time", time), ("mem", mem), ("partition", partition),
+                                                         ("account", account))]
+    return _core.sweep_emit(name, kind == "slurm", _path("program", found), path,
+                            _checks.integer("shards", shards, 1, 1_000_000), _checks.integer("jobs", jobs, 1, 1024),
+                            [_checks.word("setup", line) for line in setup], tuple(words),
+                            _checks.switch("whole_node", whole_node),
+                            0 if at_once is None else _checks.integer("at_once", at_once, 1, 1_000_000),
+                            [_checks.word("sbatch", option) for option in sbatch])
