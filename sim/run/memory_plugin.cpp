@@ -48,6 +48,9 @@ LoadedMemory::LoadedMemory(const std::string& file) : file_(file) {
     refuse(file, fmt::format("it was built with SystemC {}, and this program with {}",
                              io::printable(plugin_->systemc), SC_VERSION));
   }
+  if (plugin_->library != &sc_core::sc_curr_simcontext) {
+    refuse(file, "it runs with another SystemC library than this program");
+  }
 }
 
 std::string LoadedMemory::description() const {

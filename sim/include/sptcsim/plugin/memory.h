@@ -40,6 +40,7 @@ class Dram : public sc_core::sc_module {
 struct MemoryPlugin {
   std::uint32_t abi;
   const char* systemc;      ///< version of the headers that it was compiled with
+  const void* library;      ///< in the SystemC library that it runs with: the program has the same
   const char* description;  ///< for reports: a name and a version
   /// May throw std::exception with one sentence, which the user gets to read.
   Dram* (*make)(const MemorySettings& settings);
@@ -50,12 +51,12 @@ struct MemoryPlugin {
 
 /// Defines the plugin whose DRAM is `Class`, with a constructor from the name of the module and a
 /// MemorySettings.
-#define SPTCSIM_MEMORY_PLUGIN(Class, text)                              \
-  extern "C" __attribute__((visibility("default")))                     \
-  const sptcsim::MemoryPlugin sptcsim_memory_plugin {                   \
-    sptcsim::kMemoryPluginAbi, SC_VERSION, text,                        \
-        [](const sptcsim::MemorySettings& settings) -> sptcsim::Dram* { \
-          return new Class(settings.name, settings);                    \
-        },                                                              \
-        [](sptcsim::Dram* dram) { delete dram; }                        \
+#define SPTCSIM_MEMORY_PLUGIN(Class, text)                                     \
+  extern "C" __attribute__((visibility("default")))                            \
+  const sptcsim::MemoryPlugin sptcsim_memory_plugin {                          \
+    sptcsim::kMemoryPluginAbi, SC_VERSION, &sc_core::sc_curr_simcontext, text, \
+        [](const sptcsim::MemorySettings& settings) -> sptcsim::Dram* {        \
+          return new Class(settings.name, settings);                           \
+        },                                                                     \
+        [](sptcsim::Dram* dram) { delete dram; }                               \
   }

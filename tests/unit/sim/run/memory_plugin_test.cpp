@@ -118,6 +118,7 @@ TEST_F(MemoryPlugin, IsRefusedInOneSentenceWhereItDoesNotFit) {
   expect_refused(kPlugins + "/other_abi.so",
                  "built for version 99 of the plugin interface, and this program has version 1");
   expect_refused(kPlugins + "/other_systemc.so", "built with SystemC 1.0");
+  expect_refused(kPlugins + "/other_library.so", "it runs with another SystemC library");
   options.memory_config = "fast";
   expect_refused(kPlugins + "/fixed_dram.so", "must be like '300 ns, 1500 GB/s', not 'fast'");
 }
