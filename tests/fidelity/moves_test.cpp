@@ -205,7 +205,7 @@ std::size_t moves() {
   return asked == nullptr ? kUsual : static_cast<std::size_t>(std::strtoul(asked, nullptr, 10));
 }
 
-// 224 of 240 here.
+// 223 of 240 here.
 TEST(Moves, BothFidelitiesAgreeOnWhatAChangeOfADesignDoes) {
   std::vector<Change> changes;
   for (std::size_t i = 0; i < moves(); ++i) {

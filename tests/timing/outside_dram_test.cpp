@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 
 namespace sptc::timing {
@@ -46,12 +47,19 @@ TEST_P(OutsideDram, GetsEachByteOnceByTheProtocol) {
   EXPECT_EQ(second.traffic.l2_and_dram.dram_read, first.traffic.l2_and_dram.dram_read);
 }
 
+std::string name_of(const testing::TestParamInfo<ProtocolMemory::Answer>& answer) {
+  constexpr std::array kNames{"EndOfRequestLater", "ResponseLater", "EndOfRequest", "Response",
+                              "Completed"};
+  return kNames[static_cast<std::size_t>(answer.param)];
+}
+
 INSTANTIATE_TEST_SUITE_P(Answers, OutsideDram,
                          testing::Values(ProtocolMemory::Answer::kEndOfRequestLater,
                                          ProtocolMemory::Answer::kResponseLater,
                                          ProtocolMemory::Answer::kEndOfRequest,
                                          ProtocolMemory::Answer::kResponse,
-                                         ProtocolMemory::Answer::kCompleted));
+                                         ProtocolMemory::Answer::kCompleted),
+                         name_of);
 
 // Its refresh never ends, and the simulation does.
 TEST(OutsideDramOfItsOwnTime, BoundsALaunchByItsChannel) {
