@@ -199,10 +199,12 @@ void print_by(const char* what, const std::vector<Change>& changes,
   }
 }
 
+constexpr std::size_t kUsualMoves = 240;
+
 std::size_t moves() {
-  constexpr std::size_t kUsual = 240;
   const char* const asked = std::getenv("SPTC_MOVES");
-  return asked == nullptr ? kUsual : static_cast<std::size_t>(std::strtoul(asked, nullptr, 10));
+  return asked == nullptr ? kUsualMoves
+                          : static_cast<std::size_t>(std::strtoul(asked, nullptr, 10));
 }
 
 // 223 of 240 here.
@@ -222,7 +224,9 @@ TEST(Moves, BothFidelitiesAgreeOnWhatAChangeOfADesignDoes) {
       std::count_if(changes.begin(), changes.end(), [](const Change& one) { return one.agrees(); });
   std::printf("%d of %zu agree\n", static_cast<int>(agree), changes.size());
   ASSERT_FALSE(changes.empty());
-  EXPECT_GE(static_cast<double>(agree), 0.92 * static_cast<double>(changes.size()));
+  if (changes.size() >= kUsualMoves) {  // of few the share says little
+    EXPECT_GE(static_cast<double>(agree), 0.92 * static_cast<double>(changes.size()));
+  }
 }
 
 }  // namespace
