@@ -24,7 +24,7 @@ SUFFIXES = {".h", ".hpp", ".cpp", ".cc", ".cu", ".cuh"}
 # clang-format puts namespaces and what stands in them at the beginning of a line.
 OPENING = re.compile(r"(?:inline )?namespace(?: ([\w:]+))? \{")
 # The installed API has the name of the package.
-API = [["sim", "include", "sptcsim"], ["sim", "api"]]
+API = [["sim", "include", "sptcsim"], ["sim", "include", "sptcsim", "plugin"], ["sim", "api"]]
 CLOSING = re.compile(r"\}  // namespace")
 FORWARD = re.compile(r"(?:class|struct|enum class) \w+;")
 TYPE = re.compile(r"(?:template <.*> )?(?:class|struct|union|enum(?: class)?) (?:alignas\(.*?\) )?(\w+)(?: final)?(?: [:{].*)?$")
@@ -107,6 +107,7 @@ PLACES = [
     ("tests/unit/sim/gpu/a_test.cpp", "sptc::gpu", True),
     ("tests/timing/a_test.cpp", "sptc::timing", True),
     ("sim/include/sptcsim/a.h", "sptcsim", True),
+    ("sim/include/sptcsim/plugin/a.h", "sptcsim", True),
     ("sim/api/a.cpp", "sptc::api", False),
     ("sim/gpu/a.h", "sptc::sm", False),
     ("sim/gpu/a.h", "sptc", False),

@@ -72,6 +72,8 @@ install(EXPORT sptcsimTargets NAMESPACE sptc:: DESTINATION "${sptc_package_dir}"
 install(DIRECTORY sim/include/sptcsim DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY models DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sptcsim"
         FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE)
+install(DIRECTORY sim/memory/plugins/ DESTINATION "${CMAKE_INSTALL_DATADIR}/sptcsim/memory_plugins")
+install(FILES sim/memory/BIND_A_MEMORY.md DESTINATION "${CMAKE_INSTALL_DATADIR}/sptcsim/memory_plugins")
 install(DIRECTORY configs traces DESTINATION "${CMAKE_INSTALL_DATADIR}/sptcsim")
 set(sptc_manual "${PROJECT_BINARY_DIR}/manual")
 install(FILES "${sptc_manual}/sptcsim.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")

@@ -37,13 +37,20 @@ class GemmSimulator::Impl {
   Impl(const GpuSpec& spec, const Options& options)
       : spec_(spec),
         options_(options),
-        clock_(spec.boost_clock_mhz),
+        clock_(options.elaborated_mhz > 0 ? options.elaborated_mhz : spec.boost_clock_mhz),
         gpu_("gpu", clock_, spec, sampling::SamplingPlan::sms_built(spec.sms, options.sms),
-             options.bind_memory ? Gpu::Memory::kOutside : Gpu::Memory::kModelled) {
-    if (options.bind_memory) {
+             options.bind_memory ? Gpu::Memory::kOutside
+             : options.bind_dram ? Gpu::Memory::kDramOutside
+                                 : Gpu::Memory::kModelled) {
+    if (options.bind_memory || options.bind_dram) {
       base::ensure(options.sms == Sms::kAll, "a memory of the caller needs all SMs");
       options_.extrapolate = false;
+    }
+    if (options.bind_memory) {
       options.bind_memory(gpu_);
+    }
+    if (options.bind_dram) {
+      options.bind_dram(gpu_.l2().dram);
     }
     if (options.waveform != nullptr) {
       observe(*gpu_.sms().front(), clock_, spec_.sm.tensor_core, *options.waveform);

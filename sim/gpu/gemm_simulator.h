@@ -7,6 +7,8 @@
 #include "sim/kernels/gemm_kernel.h"
 #include "sim/sampling/simulated_sms.h"
 
+#include <tlm>
+
 #include <functional>
 #include <memory>
 #include <vector>
@@ -37,6 +39,10 @@ class GemmSimulator {
     /// DRAM; empty: those. Needs all SMs, and no cycles are carried on. SystemC's time is that of
     /// the boost clock; traffic and what follows from it are of the closed form.
     std::function<void(Gpu& gpu)> bind_memory{};
+    /// The same of DRAM alone: binds the socket of the L2 to one of the caller's. SystemC's time is
+    /// that of `elaborated_mhz`, which has to be the clock of the launches.
+    std::function<void(tlm::tlm_initiator_socket<>& l2)> bind_dram{};
+    double elaborated_mhz = 0;  ///< 0: boost
   };
 
   GemmSimulator(const GpuSpec& spec, const Options& options);

@@ -50,14 +50,18 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const base::Clock& clock, const Gp
   if (memory == Memory::kOutside) {
     return;
   }
-  if (sms_built == spec.sms) {
+  if (memory == Memory::kDramOutside) {
+    base::ensure(sms_built == spec.sms, "a DRAM outside needs all SMs");
+    l2_ = std::make_unique<memory::L2BeforeDram>("l2", clock, spec.memory, sms_built);
+  } else if (sms_built == spec.sms) {
     memory_ = std::make_unique<memory::MemorySystem>("memory", clock, spec.memory, sms_built);
   } else {
     sampled_memory_ =
         std::make_unique<sampling::SampledMemory>("sampled_memory", clock, spec.memory, sms_built);
   }
-  memory::MemoryPorts& ports =
-      memory_ ? static_cast<memory::MemoryPorts&>(*memory_) : *sampled_memory_;
+  memory::MemoryPorts& ports = memory_ ? static_cast<memory::MemoryPorts&>(*memory_)
+                               : l2_   ? static_cast<memory::MemoryPorts&>(*l2_)
+                                       : *sampled_memory_;
   for (std::size_t i = 0; i < sms_.size(); ++i) {
     sms_[i]->async_copy.memory.bind(ports.socket(i));
   }
@@ -66,6 +70,7 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const base::Clock& clock, const Gp
 /// The last that was built goes first: SystemC looks for what ends in lists, the latest in front.
 Gpu::~Gpu() {
   sampled_memory_.reset();
+  l2_.reset();
   memory_.reset();
   for (; !sms_.empty(); sms_.pop_back()) {
     links_.pop_back();
@@ -139,6 +144,9 @@ GridRun Gpu::run(const sm::KernelLaunch& launched, const std::vector<int>& sm_nu
   if (memory_) {
     memory_->reset(clock_mhz_, l2);
   }
+  if (l2_) {
+    l2_->reset(clock_mhz_, l2);
+  }
   if (sampled_memory_) {
     const kernels::ShareOf alone = [this](std::size_t, std::int64_t) -> const kernels::ShareOfCta& {
       return alone_;
@@ -184,8 +192,8 @@ GridRun Gpu::take_records(std::int64_t start, std::size_t used) {
 }
 
 memory::MemoryBytes Gpu::memory_counters() const {
-  base::ensure(memory_ != nullptr, "the memory of all SMs counts, and it is not there");
-  return memory_->counters();
+  base::ensure(memory_ || l2_, "the memory of all SMs counts, and it is not there");
+  return memory_ ? memory_->counters() : l2_->counters();
 }
 
 sm::Activity Gpu::activity() const {

@@ -3,6 +3,7 @@
 
 #include "sim/gpu/cta_scheduler.h"
 #include "sim/gpu/gpu_spec.h"
+#include "sim/memory/l2_before_dram.h"
 #include "sim/memory/l2_contents.h"
 #include "sim/memory/memory_system.h"
 #include "sim/sampling/sampled_memory.h"
@@ -30,6 +31,8 @@ class Gpu : public sc_core::sc_module {
  public:
   enum class Memory {
     kModelled,
+    /// The caller binds the socket `dram` of the L2 to a target of its own.
+    kDramOutside,
     /// The caller binds the socket async_copy.memory of every SM to a target of its own, which may
     /// have events for ever: refresh, a clock.
     kOutside,
@@ -60,6 +63,8 @@ class Gpu : public sc_core::sc_module {
   memory::MemoryBytes memory_counters() const;
 
   const std::vector<std::unique_ptr<sm::Sm>>& sms() const { return sms_; }
+  /// Before a DRAM outside.
+  memory::L2BeforeDram& l2() { return *l2_; }
 
  private:
   /// The wires between one SM and the CTA scheduler.
@@ -85,6 +90,7 @@ class Gpu : public sc_core::sc_module {
   std::int64_t all_sms_;
   std::vector<std::unique_ptr<sm::Sm>> sms_;
   std::unique_ptr<memory::MemorySystem> memory_;             ///< where all SMs are built
+  std::unique_ptr<memory::L2BeforeDram> l2_;                 ///< the same, of kDramOutside
   std::unique_ptr<sampling::SampledMemory> sampled_memory_;  ///< where a few are built for many
   double clock_mhz_;
   kernels::ShareOfCta alone_;

@@ -197,17 +197,20 @@ double issue_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target)
 /// Cycles in which the busiest SM, which runs `most` CTAs, multiplies at the peak rate.
 double tensor_cycles(const GemmKernel& kernel, const KernelTarget& target, double most) {
   const double of_cta = tensor_cycles_of_cta(kernel, target);
-  if (kernel.stream_k()) {
-    return most * of_cta;
-  }
   // A warpgroup by itself keeps the tensor cores busy as long as others follow it, and one thread
-  // issues the instructions of tensor memory.
+  // issues the instructions of tensor memory. A warp multiplies on the tensor core of its
+  // sub-partition alone, and every CTA begins on the first one, which is busy longest.
+  const double of_each = static_cast<double>(kernel.warps()) / target.sm.sub_partitions;
+  const double busy = kernel.tensor_memory() ? 1 : of_each / std::ceil(of_each);
   const auto rate = [&](double together) {
     const double warps = together * kernel.warps();
-    return !kernel.tensor_memory() && warps < kForm.enough_warps ? kForm.lone_warps : 1.0;
+    return !kernel.tensor_memory() && warps < kForm.enough_warps ? busy * kForm.lone_warps : busy;
   };
+  if (kernel.stream_k()) {
+    return most / busy * of_cta;
+  }
   const double rest = std::fmod(most, kernel.ctas_per_sm);
-  const double full = kernel.executed.is_asynchronous() ? 1.0 : rate(kernel.ctas_per_sm);
+  const double full = kernel.executed.is_asynchronous() ? busy : rate(kernel.ctas_per_sm);
   return ((most - rest) / full + rest / rate(rest)) * of_cta;
 }
 

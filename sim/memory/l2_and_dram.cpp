@@ -55,6 +55,18 @@ std::size_t L2AndDram::owner_of(std::uint64_t block) const {
   return owning_partition(block * kBlock, tags_.size());
 }
 
+void L2AndDram::add_dram_ranges(std::uint64_t block, base::CacheTags::Sectors sectors) {
+  const std::uint64_t begin = block * static_cast<std::uint64_t>(base::CacheTags::kBlockBytes);
+  for (std::uint64_t left = sectors; left != 0;) {
+    const int first = std::countr_zero(left);
+    const int count = std::countr_one(left >> first);
+    dram_ranges_.push_back(
+        {begin + static_cast<std::uint64_t>(first * base::CacheTags::kSectorBytes),
+         count * base::CacheTags::kSectorBytes});
+    left &= ~(((std::uint64_t{1} << count) - 1) << first);
+  }
+}
+
 void L2AndDram::read_block(std::size_t partition, std::uint64_t block,
                            base::CacheTags::Sectors sectors, std::int64_t bytes,
                            isa::Operand operand, Read& read) {
@@ -85,6 +97,9 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block,
       ready = std::max(ready, coming + way);
     }
     read.transfer.dram_bytes += from_dram;
+    if (from_dram > 0) {
+      add_dram_ranges(block, sectors & ~(near.present | there.present));
+    }
     if (not_there > 0) {
       read.fills.push_back({owner, there.slot, block, sectors, 0, latency - way});
     }
@@ -109,11 +124,13 @@ std::int64_t L2AndDram::access(std::size_t sm, const sm::MemoryRange& range, boo
   read.transfer.readers = range.readers;
   read.ready = 0;
   read.fills.clear();
+  dram_ranges_.clear();
   const auto visit = [&](std::uint64_t block, std::int64_t first, std::int64_t last) {
     const base::CacheTags::Sectors sectors = base::CacheTags::sectors(first, last);
     if (read.transfer.write) {
       read.transfer.latency = spec_.l2_near_latency_cycles;
       read.transfer.dram_bytes += last - first;
+      add_dram_ranges(block, sectors);
       const std::size_t owner = owner_of(block);
       read.fills.push_back(
           {owner, tags_[owner].find(block).slot, block, sectors, 0, read.transfer.latency});

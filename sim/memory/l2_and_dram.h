@@ -37,6 +37,11 @@ class L2AndDram {
 
   MemoryBytes counters() const { return limits_.counters(); }
 
+  /// Of the latest access: what DRAM delivers, or takes once the L2 writes it back; and how long
+  /// its answer takes where nothing queues.
+  const std::vector<sm::MemoryRange>& dram_ranges() const { return dram_ranges_; }
+  std::int64_t latency() const { return read_.transfer.latency; }
+
  private:
   struct Fill {
     std::size_t partition;
@@ -59,6 +64,8 @@ class L2AndDram {
   /// once: what has been replaced since is gone.
   bool is_left(std::uint64_t block, isa::Operand operand);
   std::size_t owner_of(std::uint64_t block) const;
+  /// Each row of `sectors` of `block` is a range.
+  void add_dram_ranges(std::uint64_t block, base::CacheTags::Sectors sectors);
 
   /// Of a partition.
   base::Bytes capacity(double l2_share) const;
@@ -70,6 +77,7 @@ class L2AndDram {
   L2Contents contents_;
   std::vector<bool> asked_for_;  ///< by block, where contents_ has any
   Read read_;                    ///< used again, to keep its memory
+  std::vector<sm::MemoryRange> dram_ranges_;
   sm::MemoryLevel filling_ = sm::MemoryLevel::kLatency;
 };
 

@@ -70,9 +70,17 @@ void MemoryPorts::look_at_arrived() {
     payload.set_response_status(status_of(payload));
     const std::int64_t due =
         payload.is_response_ok() ? complete(request->port, payload, now()) : now() + 1;
-    responses_.push({std::max(due, now() + 1), order_++, *request});
+    if (due != kLater) {
+      responses_.push({std::max(due, now() + 1), order_++, *request});
+    }
   }
   arrived_.erase(arrived_.begin(), first_new);
+}
+
+void MemoryPorts::answer(std::size_t port, tlm::tlm_generic_payload& payload, std::int64_t cycle) {
+  const std::int64_t due = std::max(cycle, now() + 1);
+  responses_.push({due, order_++, {port, &payload, now()}});
+  wake_at(due);
 }
 
 void MemoryPorts::on_event() {

@@ -28,9 +28,15 @@ class MemoryPorts : public base::Module {
   Socket& socket(std::size_t port) { return ports_[port]->socket; }
 
  protected:
-  /// The cycle, after `now`, in which `payload` of `port` is answered.
-  virtual std::int64_t complete(std::size_t port, const tlm::tlm_generic_payload& payload,
+  /// The cycle, after `now`, in which `payload` of `port` is answered; kLater: answer() will say.
+  virtual std::int64_t complete(std::size_t port, tlm::tlm_generic_payload& payload,
                                 std::int64_t now) = 0;
+  static constexpr std::int64_t kLater = -1;
+
+  /// `payload`, for which complete() returned kLater, is answered in `cycle`, or in the next one.
+  void answer(std::size_t port, tlm::tlm_generic_payload& payload, std::int64_t cycle);
+
+  void on_event() override;
 
  private:
   struct Port {
@@ -55,7 +61,6 @@ class MemoryPorts : public base::Module {
 
   tlm::tlm_sync_enum on_request(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                 sc_core::sc_time& delay);
-  void on_event() override;
   void look_at_arrived();
   void respond(const Response& response);
   /// The response that is open ends `delay` from now.

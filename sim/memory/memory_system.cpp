@@ -13,7 +13,7 @@ void MemorySystem::reset(double clock_mhz, const L2Contents& contents) {
   l2_and_dram_.reset(clock_mhz, contents);
 }
 
-std::int64_t MemorySystem::complete(std::size_t port, const tlm::tlm_generic_payload& payload,
+std::int64_t MemorySystem::complete(std::size_t port, tlm::tlm_generic_payload& payload,
                                     std::int64_t now) {
   sm::RequestInfo* info = nullptr;
   payload.get_extension(info);

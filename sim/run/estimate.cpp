@@ -69,6 +69,9 @@ sampling::SimulatedSms usual_sms(const workload::Workload& workload, const RunOp
     const base::GemmShape& shape = op.shape;
     launches.emplace(shape.m, shape.n, shape.k, op.batch, options.dtype.value_or(op.dtype));
   }
+  if (!options.memory.empty()) {
+    return sampling::SimulatedSms::kAll;
+  }
   if (!options.extrapolate || options.kernel.decomposition == kernels::Decomposition::kStreamK) {
     return sampling::SimulatedSms::kSampled;  // all SMs would be simulated cycle by cycle
   }

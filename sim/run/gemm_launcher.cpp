@@ -9,13 +9,23 @@ namespace sptc::run {
 
 GemmLauncher::GemmLauncher(const gpu::GpuSpec& gpu, const RunOptions& options,
                            tensor_core::Waveform* waveform, tensor_core::PassageLog* passages)
-    : gpu_(gpu), options_(options), waveform_(waveform), passages_(passages) {}
+    : gpu_(gpu), options_(options), waveform_(waveform), passages_(passages) {
+  if (!options.memory.empty()) {
+    memory_.emplace(options.memory);
+  }
+}
 
 GemmLauncher::~GemmLauncher() {
+  take_down();
+}
+
+void GemmLauncher::take_down() {
   if (context_) {
     const base::SimulationContext::Current inside(*context_);
+    dram_.reset();
     simulator_.reset();
   }
+  context_.reset();
 }
 
 gpu::GemmRun GemmLauncher::operator()(const kernels::GemmProblem& problem,
@@ -24,20 +34,36 @@ gpu::GemmRun GemmLauncher::operator()(const kernels::GemmProblem& problem,
   if (options_.fidelity == Fidelity::kAnalytic) {
     return closed_form_launcher(gpu_, options_)(problem, overrides, operands);
   }
+  // A DRAM outside has a time of its own, so that of SystemC is the clock of the launch.
+  const double mhz =
+      memory_ ? options_.clock_policy.mhz_of(problem.conditions, gpu_.boost_clock_mhz) : mhz_;
+  if (mhz != mhz_) {
+    take_down();
+  }
   if (!context_) {
     context_.emplace();
   }
   const base::SimulationContext::Current inside(*context_);
   if (!simulator_) {
-    gpu::GemmSimulator::Options build;
-    build.sms = options_.simulated_sms();
-    build.extrapolate = options_.extrapolates();
-    build.waveform = waveform_;
-    build.passages = passages_;
-    simulator_.emplace(gpu_, build);
+    elaborate(mhz);
   }
   simulator_->set_clock(options_.clock_policy);
   return simulator_->run(problem, overrides, operands);
+}
+
+void GemmLauncher::elaborate(double mhz) {
+  gpu::GemmSimulator::Options build;
+  build.sms = options_.simulated_sms();
+  build.extrapolate = options_.extrapolates();
+  build.waveform = waveform_;
+  build.passages = passages_;
+  if (memory_) {
+    dram_ = memory_->make(options_.memory_config, gpu_.memory.dram_gb_per_s, mhz);
+    build.bind_dram = [this](tlm::tlm_initiator_socket<>& l2) { l2.bind((*dram_)->socket()); };
+    build.elaborated_mhz = mhz;
+    mhz_ = mhz;
+  }
+  simulator_.emplace(gpu_, build);
 }
 
 GemmTimer::GemmTimer(gpu::GpuSpec gpu, RunOptions options)

@@ -5,9 +5,11 @@
 #include "sim/gpu/gemm_simulator.h"
 #include "sim/gpu/gpu_spec.h"
 #include "sim/run/kernel_runner.h"
+#include "sim/run/memory_plugin.h"
 #include "sim/run/run_options.h"
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace sptc::run {
@@ -18,7 +20,7 @@ namespace sptc::run {
 class GemmLauncher {
  public:
   /// `gpu` and `options` must outlive it. `waveform` and `passages`: as in
-  /// GemmSimulator::Options.
+  /// GemmSimulator::Options. Throws InputError where the memory of `options` is no plugin.
   GemmLauncher(const gpu::GpuSpec& gpu, const RunOptions& options,
                tensor_core::Waveform* waveform = nullptr,
                tensor_core::PassageLog* passages = nullptr);
@@ -30,13 +32,23 @@ class GemmLauncher {
                           const kernels::KernelOverrides& overrides,
                           const std::vector<kernels::GemmOperands>* operands);
 
+  /// What the memory of `options` calls itself; empty: the modelled one.
+  std::string dram() const { return memory_ ? memory_->description() : ""; }
+
  private:
+  /// Makes the simulator, before a DRAM of its own if `options` name one.
+  void elaborate(double mhz);
+  void take_down();
+
   const gpu::GpuSpec& gpu_;
   const RunOptions& options_;
+  std::optional<LoadedMemory> memory_;
   tensor_core::Waveform* waveform_;
   tensor_core::PassageLog* passages_;
   std::optional<base::SimulationContext> context_;  ///< of the simulator, which goes first
+  std::optional<LoadedMemory::Dram> dram_;
   std::optional<gpu::GemmSimulator> simulator_;
+  double mhz_ = 0;  ///< at which it was elaborated
 };
 
 /// Figures of single GEMMs without values, one after the other on the same GPU.

@@ -224,6 +224,14 @@ constexpr std::array kTable{
         "time, energy", "",
         [](Options& options, const Text& text) { options.sms = parse_sms(text); }},
     SimulationOption{
+        "memory", "FILE.so",
+        "DRAM behind the L2: a shared object of your own (sptcsim/plugin/memory.h) instead of the "
+        "modelled one; all SMs are simulated, cycle by cycle",
+        "time, energy", "", [](Options& options, const Text& text) { options.memory = text; }},
+    SimulationOption{"memory-config", "TEXT", "of --memory: what to tell it, such as a file of its",
+                     "time, energy", "",
+                     [](Options& options, const Text& text) { options.memory_config = text; }},
+    SimulationOption{
         "no-extrapolate", "",
         "simulate every cycle instead of multiplying a detected period (datapath always does)",
         "time, energy", "false",

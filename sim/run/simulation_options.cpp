@@ -97,7 +97,29 @@ void require_nothing_saved(const SimulationOptions& options, std::string_view wh
   }
 }
 
+namespace {
+
+void require_consistent_memory(const SimulationOptions& options) {
+  if (options.memory.empty()) {
+    if (!options.memory_config.empty()) {
+      throw base::InputError("--memory-config has no effect without --memory");
+    }
+    return;
+  }
+  if (options.fidelity == Fidelity::kAnalytic) {
+    throw base::InputError(
+        "--memory has no effect with --fidelity analytic: closed forms have the architecture's own "
+        "DRAM");
+  }
+  if (options.simulated_sms() == sampling::SimulatedSms::kSampled) {
+    throw base::InputError("--memory needs all SMs: not with --sms sampled");
+  }
+}
+
+}  // namespace
+
 void require_consistent(const SimulationOptions& options) {
+  require_consistent_memory(options);
   if (options.fidelity == Fidelity::kDatapath &&
       options.simulated_sms() == sampling::SimulatedSms::kSampled) {
     throw base::InputError("--sms sampled has no values: --fidelity datapath simulates all SMs");

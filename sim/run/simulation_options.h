@@ -88,7 +88,10 @@ struct SimulationOptions {
   std::optional<int> warmup, repeat;          ///< both or none; none: endless repetition
   std::optional<sampling::SimulatedSms> sms;  ///< else as many as simulate() sees fit
   bool extrapolate = true;                    ///< only where no values travel
-  bool what_ifs = true;                       ///< what bounds each launch; costs time
+  /// A DRAM in the place of the modelled one: the path of a shared object
+  /// (sim/include/sptcsim/plugin/memory.h), and what to tell it. Empty: the modelled one.
+  std::string memory, memory_config;
+  bool what_ifs = true;  ///< what bounds each launch; costs time
   /// What runs the network: a name of engine_names(), or the path of a file; empty: "gemms".
   std::string engine;
   bool sparsity_auto = false;  ///< which weights gain from 2:4, also of GEMMs only
@@ -100,10 +103,13 @@ struct SimulationOptions {
   std::string save_operands, save_d;
 
   sampling::SimulatedSms simulated_sms() const {
-    return sms.value_or(fidelity == Fidelity::kDatapath ? sampling::SimulatedSms::kAll
-                                                        : sampling::SimulatedSms::kSampled);
+    return sms.value_or(fidelity == Fidelity::kDatapath || !memory.empty()
+                            ? sampling::SimulatedSms::kAll
+                            : sampling::SimulatedSms::kSampled);
   }
-  bool extrapolates() const { return extrapolate && fidelity == Fidelity::kTiming; }
+  bool extrapolates() const {
+    return extrapolate && fidelity == Fidelity::kTiming && memory.empty();
+  }
   CheckMode check_mode() const {
     constexpr CheckMode kUsual[] = {CheckMode::kEigen, CheckMode::kSample, CheckMode::kNone};
     return check.value_or(kUsual[static_cast<std::size_t>(fidelity)]);

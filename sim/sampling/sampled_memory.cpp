@@ -16,7 +16,7 @@ void SampledMemory::start(double clock_mhz, kernels::ShareOf share, const memory
   share_.reset(clock_mhz, std::move(share), l2);
 }
 
-std::int64_t SampledMemory::complete(std::size_t port, const tlm::tlm_generic_payload& payload,
+std::int64_t SampledMemory::complete(std::size_t port, tlm::tlm_generic_payload& payload,
                                      std::int64_t now) {
   sm::RequestInfo* info = nullptr;
   payload.get_extension(info);

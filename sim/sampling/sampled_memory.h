@@ -20,7 +20,7 @@ class SampledMemory : public memory::MemoryPorts {
   const MemoryShare& share() const { return share_; }
 
  protected:
-  std::int64_t complete(std::size_t port, const tlm::tlm_generic_payload& payload,
+  std::int64_t complete(std::size_t port, tlm::tlm_generic_payload& payload,
                         std::int64_t now) override;
 
  private:

@@ -212,7 +212,7 @@ const run::SimulationOptions& SimulationPointRunner::options_of(const SweepPlan&
     run::set_option(options, option, value);
   }
   options.what_ifs = plan.spec().store_operations;
-  if (options.fidelity == run::Fidelity::kTiming && !options.sms) {
+  if (options.fidelity == run::Fidelity::kTiming && !options.sms && options.memory.empty()) {
     options.sms = sampling::SimulatedSms::kSampled;
   }
   return options_.emplace(key, std::move(options)).first->second;

@@ -52,6 +52,15 @@ foreach(file man/man1/sptcsim.1 bash-completion/completions/sptcsim zsh/site-fun
   endif()
 endforeach()
 
+# A DRAM that somebody else builds against the installed header runs behind the L2 of the installed program.
+run("${CMAKE_COMMAND}" -S "${work}/prefix/share/sptcsim/memory_plugins" -B "${work}/plugins" -G "${GENERATOR}"
+    "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_PREFIX_PATH=${work}/prefix")
+run("${CMAKE_COMMAND}" --build "${work}/plugins")
+run("${work}/prefix/bin/sptcsim" gemm 256 256 256 --variants dense --memory "${work}/plugins/fixed_dram.so")
+if(NOT output MATCHES "fixed_dram 1")
+  message(FATAL_ERROR "the report does not name the DRAM that was plugged in: ${output}")
+endif()
+
 # The program finds its own architectures, not those of the source tree or of whoever runs the tests.
 run("${work}/prefix/bin/sptcsim" --version)
 run("${work}/prefix/bin/sptcsim" arch list)

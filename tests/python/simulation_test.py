@@ -93,6 +93,13 @@ class Gemm(unittest.TestCase):
         self.assertEqual(sptcsim.gemm(64, 64, 64, fidelity="analytic", check="sample").dense.check.mismatches, 0)
         self.assertEqual(sptcsim.gemm(64, 64, 64).dense.check.mode, "sample")
 
+    def test_a_dram_of_ones_own_stands_behind_the_l2(self):
+        options = {"variants": "dense", "check": "none", "memory": os.environ["SPTC_PLUGINS"] + "/fixed_dram.so"}
+        fast, slow = (sptcsim.gemm(1024, 16, 1024, **options, memory_config=f"300 ns, {rate} GB/s") for rate in (1500, 100))
+        self.assertGreater(slow.dense.time_us, 2 * fast.dense.time_us)
+        with self.assertRaisesRegex(sptcsim.InputError, "--memory has no effect with --fidelity analytic"):
+            sptcsim.gemm(16, 8, 32, **options, fidelity="analytic")
+
     def test_progress_is_reported_from_both_processes(self):
         for fidelity in ("analytic", "timing"):
             calls = []

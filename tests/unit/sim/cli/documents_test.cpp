@@ -88,6 +88,7 @@ TEST_P(Documents, CommandsRunAndCodeIsCompiled) {
   for (const char* const folder : {"traces", "configs"}) {
     fs::create_directory_symlink(kSource / folder, directory.path() / folder);
   }
+  fs::create_symlink(fs::path(SPTC_PLUGINS) / "fixed_dram.so", directory.path() / "fixed_dram.so");
   const Page page = page_of(kSource / GetParam().path);
   EXPECT_GE(page.examples.size(), GetParam().examples);
   EXPECT_GE(page.code.size(), GetParam().code);
@@ -121,9 +122,10 @@ INSTANTIATE_TEST_SUITE_P(Pages, Documents,
                                          Document{"sim/tensor_core/WAVEFORM.md", 1, 0, 0},
                                          Document{"sim/tensor_core/ADD_A_STAGE.md", 0, 0, 2},
                                          Document{"models/numerics/ADD_A_FORMAT.md", 0, 0, 1},
-                                         Document{"sim/memory/BIND_A_MEMORY.md", 0, 0, 3},
+                                         Document{"sim/memory/BIND_A_MEMORY.md", 1, 1, 5},
                                          Document{"configs/ADD_A_GPU.md", 4, 0, 1},
                                          Document{"configs/evidence/README.md", 1, 0, 0},
+                                         Document{"configs/memories/README.md", 1, 1, 0},
                                          Document{"configs/sweeps/README.md", 3, 0, 0}),
                          [](const testing::TestParamInfo<Document>& document) {
                            std::string name = document.param.path;

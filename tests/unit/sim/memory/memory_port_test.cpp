@@ -26,7 +26,7 @@ class EvenMemory : public MemoryPorts {
   EvenMemory(const base::Clock& clock, int ports) : MemoryPorts("memory", clock, ports) {}
 
  protected:
-  std::int64_t complete(std::size_t, const tlm::tlm_generic_payload&, std::int64_t now) override {
+  std::int64_t complete(std::size_t, tlm::tlm_generic_payload&, std::int64_t now) override {
     return now + kLatency;
   }
 };
