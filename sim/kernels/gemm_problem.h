@@ -50,6 +50,9 @@ struct GemmProblem {
 struct GemmOperands {
   base::Matrix<numerics::Word> a;           ///< [m, k]; used when dense
   sparsity::CompressedMatrix compressed_a;  ///< used when sparse
+  /// Of a pattern that no GPU has, instead of nibbles: [m, compressed k], where in its group each
+  /// kept element stands.
+  base::Matrix<std::uint8_t> indices;
   base::Matrix<numerics::Word> b_columns;   ///< [n, k]: column j of B is row j here (k contiguous)
 };
 
