@@ -59,6 +59,9 @@ class Gpu : public sc_core::sc_module {
   /// Of the latest grid, where all SMs are built.
   memory::MemoryBytes memory_counters() const;
 
+  /// As MemoryPorts::observe; nobody is told where the memory is outside.
+  void observe_memory(const memory::MemoryPorts::Observer& observer);
+
   const std::vector<std::unique_ptr<sm::Sm>>& sms() const { return sms_; }
 
  private:
@@ -73,6 +76,7 @@ class Gpu : public sc_core::sc_module {
   /// on the first `used` SMs.
   GridRun take_records(std::int64_t start, std::size_t used);
   void simulate();
+  memory::MemoryPorts* memory_ports();  ///< null where the memory is outside
   bool busy() const;
   /// Grows where an instruction is issued or a transaction is answered.
   std::int64_t progress() const;

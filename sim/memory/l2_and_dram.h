@@ -36,6 +36,7 @@ class L2AndDram {
                       sm::MemoryLevel* waited_for = nullptr);
 
   MemoryBytes counters() const { return limits_.counters(); }
+  MemoryActivity activity() const { return limits_.activity(); }
 
  private:
   struct Fill {

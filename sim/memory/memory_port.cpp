@@ -71,6 +71,9 @@ void MemoryPorts::look_at_arrived() {
     const std::int64_t due =
         payload.is_response_ok() ? complete(request->port, payload, now()) : now() + 1;
     responses_.push({std::max(due, now() + 1), order_++, *request});
+    if (observer_) {
+      observer_(now(), activity());
+    }
   }
   arrived_.erase(arrived_.begin(), first_new);
 }
