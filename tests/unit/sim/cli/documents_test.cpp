@@ -146,7 +146,7 @@ TEST_P(Documents, CommandsRunAndCodeIsCompiled) {
 
 INSTANTIATE_TEST_SUITE_P(
     Pages, Documents,
-    testing::Values(Document{"README.md", 2, 12, 0}, Document{"configs/energy/README.md", 5, 10, 0},
+    testing::Values(Document{"README.md", 2, 12, 0}, Document{"configs/energy/README.md", 4, 10, 0},
                     Document{"configs/engines/README.md", 1, 0, 0},
                     Document{"models/README.md", 1, 0, 0}, Document{"traces/README.md", 1, 0, 0},
                     Document{"traces/TUTORIAL.md", 10, 4, 0},
