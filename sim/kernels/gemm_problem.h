@@ -53,7 +53,7 @@ struct GemmOperands {
   /// Of a pattern that no GPU has, instead of nibbles: [m, compressed k], where in its group each
   /// kept element stands.
   base::Matrix<std::uint8_t> indices;
-  base::Matrix<numerics::Word> b_columns;   ///< [n, k]: column j of B is row j here (k contiguous)
+  base::Matrix<numerics::Word> b_columns;  ///< [n, k]: column j of B is row j here (k contiguous)
 };
 
 /// How a launch cuts a GEMM into CTAs, in CUTLASS's words; slices of K ("split-K") go with the
