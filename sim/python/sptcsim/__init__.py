@@ -20,8 +20,8 @@ if _os.path.isdir(_configs):  # an installed package; a build tree reads those o
     _core.set_shipped_config_directory(_configs)
 
 from ._architecture import Architecture, architectures, load
-from ._commands import (compare, compare_saved, crosscheck_capture, energies, energy, energy_area, energy_design, legal, load_workload,
-                        microbench, show, validate, verify)
+from ._commands import (compare, compare_saved, crosscheck_capture, energies, energy, energy_area, energy_design, legal,
+                        load_workload, microbench, show, validate, verify)
 from ._core import InputError, InternalError, __version__
 from ._model_pruning import convert_model, permutation_search, prune_model
 from ._record import Record
@@ -39,7 +39,8 @@ def __getattr__(name):
 
 
 __all__ = ["Architecture", "Compressed", "GemmResult", "InputError", "InternalError", "Metadata", "Record", "Result",
-           "SweepResult", "__version__", "architectures", "compare", "compare_saved", "compress", "convert_model", "crosscheck",
-           "crosscheck_capture", "decompress", "energies", "energy", "energy_area", "energy_design", "figures", "gemm",
-           "identify", "instructions", "legal", "load", "load_workload", "matmul", "microbench", "mma", "options",
-           "permutation_search", "prune", "prune_model", "run", "show", "step_rules", "sweep", "validate", "verify"]
+           "SweepResult", "__version__", "architectures", "compare", "compare_saved", "compress", "convert_model",
+           "crosscheck", "crosscheck_capture", "decompress", "energies", "energy", "energy_area", "energy_design",
+           "figures", "gemm", "identify", "instructions", "legal", "load", "load_workload", "matmul", "microbench",
+           "mma", "options", "permutation_search", "prune", "prune_model", "run", "show", "step_rules", "sweep",
+           "validate", "verify"]
