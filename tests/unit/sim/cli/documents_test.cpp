@@ -50,9 +50,10 @@ bool has_placeholder(const std::string& command) {
   return std::regex_search(command, kPlaceholder);
 }
 
-/// The commands within a line, of two words at least: fewer are the names of commands.
+/// The commands within a line. A command without an argument, or with nothing but options, is a
+/// name.
 void add_inline_commands(const std::string& line, std::vector<Example>& examples) {
-  static const std::regex kCommand("`sptcsim ([^` ]+ [^`]+)`");
+  static const std::regex kCommand("`sptcsim ([^` ]+ [^`-][^`]*)`");
   for (std::sregex_iterator found(line.begin(), line.end(), kCommand), end; found != end; ++found) {
     const std::string arguments = (*found)[1];
     if (!has_placeholder(arguments)) {
