@@ -20,8 +20,8 @@ RegisterMap::RegisterMap(const MmaInstruction& instruction) : instruction_(instr
     }
     return table;
   };
-  a_words_ = words_of(fragment_layout(instruction, FragmentOperand::kA), false, kAWords);
-  b_words_ = words_of(fragment_layout(instruction, FragmentOperand::kB), true, kBWords);
+  a_words_ = words_of(fragment_layout(instruction, FragmentOperand::kA), false, kMaxAWords);
+  b_words_ = words_of(fragment_layout(instruction, FragmentOperand::kB), true, kMaxBWords);
 
   const FragmentLayout accumulator = fragment_layout(instruction, FragmentOperand::kAccumulator);
   accumulators_per_register_ = accumulator.elements_per_register();
@@ -34,7 +34,9 @@ RegisterMap::RegisterMap(const MmaInstruction& instruction) : instruction_(instr
     }
   }
 
-  if (instruction.sparse) {
+  if (instruction.pattern) {
+    indices_.emplace(*instruction.pattern, kRows, instruction.compressed_k());
+  } else if (instruction.sparse) {
     const auto format = sparsity::metadata_register_format(instruction.a_type, instruction.shape.k);
     groups_ = format.groups();
     for (int selector = 0; selector < format.selectors(); ++selector) {
@@ -64,7 +66,19 @@ void RegisterMap::gather(const MmaRegisters& registers, OperandWords& words) con
     b[b_words_[i]] = registers.b[i / kWarpLanes][i % kWarpLanes];
   }
   gather_accumulators(registers.c, words.c);
-  if (!instruction_.sparse) {
+  if (instruction_.sparse) {
+    gather_metadata(registers, words);
+  }
+}
+
+void RegisterMap::gather_metadata(const MmaRegisters& registers, OperandWords& words) const {
+  if (indices_) {
+    for (int row = 0; row < kRows; ++row) {
+      for (int slot = 0; slot < instruction_.compressed_k(); ++slot) {
+        words.indices[row][slot] =
+            indices_->read(registers.selector, row, slot, registers.metadata);
+      }
+    }
     return;
   }
   const std::vector<MetadataNibble>& table =

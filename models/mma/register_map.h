@@ -4,9 +4,11 @@
 #include "models/mma/fragment_layout.h"
 #include "models/mma/instruction.h"
 #include "models/mma/stages.h"
+#include "models/sparsity/packed_indices.h"
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace sptc::mma {
@@ -45,18 +47,15 @@ class RegisterMap {
   /// 32-bit word of a row of A (fragment row, word along K) -> registers.
   template <typename WordAt>
   void load_a(WordAt word_at, LaneRegister* registers) const {
-    load(a_words_, kAWords, word_at, registers);
+    load(a_words_, kMaxAWords, word_at, registers);
   }
   /// 32-bit word of a column of B (fragment column, word along K) -> registers.
   template <typename WordAt>
   void load_b(WordAt word_at, LaneRegister* registers) const {
-    load(b_words_, kBWords, word_at, registers);
+    load(b_words_, kMaxBWords, word_at, registers);
   }
 
  private:
-  static constexpr int kAWords = 8;
-  static constexpr int kBWords = 16;
-
   template <typename WordAt>
   static void load(const std::vector<std::uint16_t>& table, int row_words, WordAt word_at,
                    LaneRegister* registers) {
@@ -71,13 +70,16 @@ class RegisterMap {
     std::uint8_t shift;
   };
 
+  void gather_metadata(const MmaRegisters& registers, OperandWords& words) const;
+
   MmaInstruction instruction_;
-  std::vector<std::uint16_t> a_words_;      ///< [register][lane] -> row * 8 + word
-  std::vector<std::uint16_t> b_words_;      ///< [register][lane] -> column * 16 + word
+  std::vector<std::uint16_t> a_words_;      ///< [register][lane] -> row * kMaxAWords + word
+  std::vector<std::uint16_t> b_words_;      ///< [register][lane] -> column * kMaxBWords + word
   std::vector<std::uint8_t> accumulators_;  ///< [register][lane][element] -> row * 8 + column
   int accumulators_per_register_ = 1;
   int groups_ = 0;
   std::vector<std::vector<MetadataNibble>> metadata_;  ///< [selector][row * groups + group]
+  std::optional<sparsity::PackedIndices> indices_;     ///< of a pattern of one's own
 };
 
 }  // namespace sptc::mma

@@ -112,10 +112,11 @@ inline __attribute__((always_inline)) void decode_packed(int rows, int cols,
                                                          bool transposed, Decode decode,
                                                          Numbers& numbers) {
   constexpr int kMaxLines = std::max(kRows, kCols);
-  constexpr int kLineElements = 16 * 4 / sizeof(Raw);
+  constexpr int kLineElements = kMaxBWords * 4 / sizeof(Raw);
   Raw lines[kMaxLines][kLineElements];
+  const std::size_t used = static_cast<std::size_t>(transposed ? rows : cols) * sizeof(Raw);
   for (int line = 0; line < (transposed ? cols : rows); ++line) {
-    std::memcpy(lines[line], words + line * row_words, static_cast<std::size_t>(row_words) * 4);
+    std::memcpy(lines[line], words + line * row_words, used);
   }
   if (transposed) {
     decode(
@@ -170,12 +171,14 @@ SPTC_VECTOR_CLONES
 void decode_operands(const StepContext& context, const OperandWords& words,
                      FetchedOperands& fetched) {
   const MmaInstruction& instruction = context.instruction;
-  decode_operand(instruction.a_type, kRows, instruction.compressed_k(), &words.a[0][0], 8, false,
-                 fetched.a);
-  decode_operand(instruction.b_type, instruction.shape.k, kCols, &words.b[0][0], 16, true,
+  decode_operand(instruction.a_type, kRows, instruction.compressed_k(), &words.a[0][0], kMaxAWords,
+                 false, fetched.a);
+  decode_operand(instruction.b_type, instruction.shape.k, kCols, &words.b[0][0], kMaxBWords, true,
                  fetched.b);
   decode_accumulator_words(instruction.accumulator, words.c, fetched.c);
-  if (instruction.sparse) {
+  if (instruction.pattern) {
+    std::memcpy(fetched.indices, words.indices, sizeof(fetched.indices));
+  } else if (instruction.sparse) {
     std::memcpy(fetched.nibbles, words.nibbles, sizeof(fetched.nibbles));
   }
 }

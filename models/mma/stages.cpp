@@ -24,6 +24,9 @@ using numerics::FloatFormat;
 struct SelectedPositions {
   explicit SelectedPositions(const sparsity::Pattern& pattern)
       : log2_kept(std::countr_zero(static_cast<unsigned>(pattern.kept))) {
+    if (pattern.kept > 4) {
+      return;  // no nibble says it
+    }
     for (int nibble = 0; nibble < 16; ++nibble) {
       for (int slot = 0; slot < pattern.kept; ++slot) {
         of[nibble][slot] = static_cast<std::uint8_t>(
@@ -100,10 +103,16 @@ void require_data_path(const MmaInstruction& instruction, const StepRules& rules
   const bool known_type =
       instruction.a_type == instruction.b_type &&
       std::find(kTypes.begin(), kTypes.end(), instruction.a_type) != kTypes.end();
-  if (instruction.shape.m != kRows || instruction.shape.n != kCols || instruction.pattern) {
-    throw base::InputError(
-        "the simulated data path carries m16n8 instructions of the hardware, not " +
-        instruction.ptx_name());
+  const auto words = [&](int elements) {
+    return elements * numerics::storage_bits(instruction.a_type) / 32;
+  };
+  if (instruction.shape.m != kRows || instruction.shape.n != kCols ||
+      instruction.compressed_k() > kMaxCompressedK || instruction.shape.k > kMaxLogicalK ||
+      words(instruction.compressed_k()) > kMaxAWords || words(instruction.shape.k) > kMaxBWords) {
+    throw base::InputError("the simulated data path carries m16n8 instructions with at most " +
+                           std::to_string(kMaxLogicalK) + " rows and " +
+                           std::to_string(kMaxBWords * 4) + " bytes per column of B, not " +
+                           instruction.ptx_name());
   }
   if (!known_type || instruction.family != MmaFamily::kMma || instruction.block_scaled ||
       instruction.satfinite || rules.zero_rule != ZeroRule::kIgnore ||
@@ -151,8 +160,6 @@ StepContext::StepContext(const MmaInstruction& which, const StepRules& step_rule
   steps = instruction.compressed_k() / rules.products_per_step;
   base::ensure(steps * rules.products_per_step == instruction.compressed_k(),
                "StepContext: depth is no multiple of the step");
-  base::ensure(instruction.compressed_k() <= kMaxCompressedK && instruction.shape.k <= kMaxLogicalK,
-               "StepContext: instruction is larger than the wires");
   if (!rules.is_integer()) {
     const FloatFormat& operand = *numerics::info(instruction.a_type).format;
     product_shift = rules.fraction_bits - 2 * operand.mantissa_bits;
@@ -191,7 +198,8 @@ void select_operands(const StepContext& context, const FetchedOperands& fetched,
   const int width = context.rules.products_per_step;
   const int first = step * width;
   const bool sparse = context.instruction.sparse;
-  const sparsity::Pattern pattern = sparsity::hardware_pattern(context.instruction.a_type);
+  const bool by_indices = context.instruction.pattern.has_value();
+  const sparsity::Pattern pattern = context.instruction.sparse_pattern();
   const SelectedPositions positions(pattern);
   selected.a.has_special = fetched.a.has_special;
   selected.b.has_special = fetched.b.has_special;
@@ -199,7 +207,9 @@ void select_operands(const StepContext& context, const FetchedOperands& fetched,
     for (int t = 0; t < width; ++t) {
       const int k = first + t;
       int b_row = k;
-      if (sparse) {
+      if (by_indices) {
+        b_row = k / pattern.kept * pattern.group + fetched.indices[i][k];
+      } else if (sparse) {
         const int group = k >> positions.log2_kept;
         const int slot = k & (pattern.kept - 1);
         b_row = group * pattern.group + positions.of[fetched.nibbles[i][group]][slot];

@@ -16,8 +16,12 @@ namespace sptc::mma {
 inline constexpr int kRows = 16;             ///< rows of A and D of an instruction
 inline constexpr int kCols = 8;              ///< columns of B and D
 inline constexpr int kMaxStepProducts = 16;  ///< largest L (s8)
-inline constexpr int kMaxCompressedK = 32;   ///< elements of A per row of an instruction (s8)
-inline constexpr int kMaxLogicalK = 64;      ///< rows of B of an instruction (sparse s8)
+// Of an instruction. The hardware's have 32 and 64 of them (sparse s8); designs of one's own may
+// have more.
+inline constexpr int kMaxCompressedK = 128;  ///< elements of A per row
+inline constexpr int kMaxLogicalK = 256;     ///< rows of B
+inline constexpr int kMaxAWords = 32;        ///< 32-bit words per row of A
+inline constexpr int kMaxBWords = 128;       ///< 32-bit words per column of B
 
 /// Exponent of a zero operand: so far down that no product with it wins the maximum. With it the
 /// zero rule of the arithmetic (zeros never take part) needs no special case.
@@ -70,10 +74,12 @@ struct StepContext {
 
 /// Raw registers of one instruction, put in matrix order: 32-bit words along K.
 struct OperandWords {
-  std::uint32_t a[kRows][8];        ///< row-major; 16 or 32 bytes per row
-  std::uint32_t b[kCols][16];       ///< column-major; 16, 32 or 64 bytes per column
-  std::uint32_t c[kRows][kCols];    ///< one accumulator per word
+  std::uint32_t a[kRows][kMaxAWords];  ///< row-major; the hardware's have 16 or 32 bytes per row
+  std::uint32_t b[kCols][kMaxBWords];  ///< column-major; 16, 32 or 64 bytes per column
+  std::uint32_t c[kRows][kCols];       ///< one accumulator per word
   std::uint8_t nibbles[kRows][16];  ///< sparse: metadata per row and group; unset past its groups
+  /// A pattern of one's own, instead of nibbles: where in its group each kept element stands.
+  std::uint8_t indices[kRows][kMaxCompressedK];
 };
 
 /// Wire fetch -> selector: decoded operands of one instruction.
@@ -82,6 +88,7 @@ struct FetchedOperands {
   Numbers<kMaxLogicalK, kCols> b;
   Accumulators c;
   std::uint8_t nibbles[kRows][16];  ///< as in OperandWords
+  std::uint8_t indices[kRows][kMaxCompressedK];
 };
 
 /// Wire selector -> multipliers: the operands of one step, one B operand per multiplier.

@@ -63,6 +63,9 @@ class Throughput {
   /// `items` were let through that nobody showed to the unit.
   void count(std::int64_t items) { busy_ += items * kScale; }
 
+  /// The first cycle in which a request would find nothing before it.
+  std::int64_t busy_until() const { return (next_free_ + rate_ - 1) / rate_; }
+
   /// Cycles of work done so far.
   double busy_cycles() const { return static_cast<double>(busy_) / static_cast<double>(rate_); }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
@@ -9,15 +10,17 @@
 #include "sim/workload/dim_lists.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sptc::cli {
 namespace {
 
 struct Arguments {
-  std::string file;
+  std::vector<std::string> files;
   std::string arch = "A100,H100";
   std::vector<std::string> dims;
   std::string jobs = "1";
@@ -25,6 +28,7 @@ struct Arguments {
   std::string out, html;
   bool quiet = false;
   TableOptions options;
+  CLI::App* command = nullptr;
 };
 
 std::vector<config::Architecture> boards_of(const std::string& list) {
@@ -38,7 +42,48 @@ std::vector<config::Architecture> boards_of(const std::string& list) {
   return boards;
 }
 
+/// Throws InputError where an option is given that saved results cannot follow.
+void require_only_output_options(const CLI::App& command) {
+  constexpr std::array<std::string_view, 5> kOfOutput{"FILE", "--format", "--out", "--html",
+                                                      "--quiet"};
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() > 0 &&
+        std::find(kOfOutput.begin(), kOfOutput.end(), name) == kOfOutput.end()) {
+      throw base::InputError(name +
+                             " has no effect on saved results: compare takes one workload, "
+                             "or several results of 'run --format json'");
+    }
+  }
+}
+
+void write(const Arguments& arguments, const side_by_side::BoardComparison& comparison) {
+  if (!arguments.html.empty()) {
+    write_result(arguments.html, side_by_side::comparison_page(comparison, command_line()));
+  }
+  write_result(arguments.out, arguments.format == "json" ? side_by_side::comparison_json(comparison)
+                              : arguments.format == "csv"
+                                  ? side_by_side::comparison_csv(comparison)
+                                  : side_by_side::comparison_text(comparison));
+}
+
+int run_saved(const Arguments& arguments) {
+  require_format(arguments.format, {"text", "json", "csv"});
+  require_only_output_options(*arguments.command);
+  require_writable_text("--out", arguments.out);
+  require_writable_text("--html", arguments.html);
+  write(arguments, side_by_side::compare_saved({arguments.files.begin(), arguments.files.end()}));
+  return 0;
+}
+
 int run(const Arguments& arguments) {
+  if (arguments.files.size() > 1) {
+    return run_saved(arguments);
+  }
+  if (side_by_side::is_saved_result(arguments.files.front())) {
+    throw base::InputError(arguments.files.front() +
+                           " is a saved result: name a second one to set beside it");
+  }
   const std::string& format = arguments.format;
   require_format(format, {"text", "json", "csv"});
   const auto jobs = static_cast<int>(run::parse_positive("--jobs", arguments.jobs, 1024));
@@ -47,8 +92,8 @@ int run(const Arguments& arguments) {
   require_writable_text("--out", arguments.out);
   require_writable_text("--html", arguments.html);
   const std::vector<config::Architecture> boards = boards_of(arguments.arch);
-  const std::vector<side_by_side::ComparedWorkload> workloads =
-      side_by_side::compared_workloads(arguments.file, workload::parse_dim_lists(arguments.dims));
+  const std::vector<side_by_side::ComparedWorkload> workloads = side_by_side::compared_workloads(
+      arguments.files.front(), workload::parse_dim_lists(arguments.dims));
   side_by_side::BoardComparison comparison;
   {
     report::ProgressBar bar(arguments.quiet);
@@ -57,12 +102,7 @@ int run(const Arguments& arguments) {
           bar.update(begun, total, begun < total ? boards[begun % boards.size()].gpu.name : "");
         });
   }
-  if (!arguments.html.empty()) {
-    write_result(arguments.html, side_by_side::comparison_page(comparison, command_line()));
-  }
-  write_result(arguments.out, format == "json"  ? side_by_side::comparison_json(comparison)
-                              : format == "csv" ? side_by_side::comparison_csv(comparison)
-                                                : side_by_side::comparison_text(comparison));
+  write(arguments, comparison);
   return 0;
 }
 
@@ -71,8 +111,13 @@ int run(const Arguments& arguments) {
 void add_compare_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
-      "compare", "a workload on several GPUs and with several extents, side by side");
-  command->add_option("FILE", arguments->file, "workload or recording, recognised by content")
+      "compare",
+      "a workload on several GPUs and with several extents, or saved results, side by side");
+  arguments->command = command;
+  command
+      ->add_option("FILE", arguments->files,
+                   "workload or recording, recognised by content; or two and more results of 'run "
+                   "--format json'")
       ->type_name("FILE")
       ->required();
   command->add_option("--arch", arguments->arch, "boards or files, with commas between")

@@ -258,8 +258,8 @@ int run(int argc, char** argv) {
     for (const CLI::App* child : command->get_subcommands([](const CLI::App*) { return true; })) {
       names += (names.empty() ? "" : ", ") + child->get_name();
     }
-    throw InputError(fmt::format("{}: a command is missing ({}); see --help",
-                                 command->get_display_name(true), names));
+    const std::string of = command == &app ? "" : command->get_display_name(true) + ": ";
+    throw InputError(fmt::format("{}a command is missing ({}); see --help", of, names));
   }
   sptc::cli::check_given_options(app);
   return chosen();

@@ -56,7 +56,7 @@ class GemmSimulator::Impl {
       observe(*gpu_.sms().front(), clock_, spec_.sm.tensor_core, *options.waveform);
     }
     if (options.passages != nullptr) {
-      observe(*gpu_.sms().front(), clock_, spec_.sm.tensor_core, *options.passages);
+      observe(gpu_, clock_, spec_.sm.tensor_core, *options.passages);
     }
     base::run_events(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
   }
@@ -203,7 +203,7 @@ class GemmSimulator::Impl {
     const mma::MmaInstruction& instruction = kernel.executed;
     const bool as_values = instruction.shape.m == mma::kRows && instruction.shape.n == mma::kCols;
     const bool narrow = numerics::storage_bits(instruction.a_type) < 8;
-    if (kernels::is_explored(instruction) || (!values && (!as_values || narrow))) {
+    if (!values && (kernels::is_explored(instruction) || !as_values || narrow)) {
       return tensor_core::timed_context(spec_.sm.tensor_core, spec_.numerics, instruction);
     }
     return {instruction, spec_.step_rules(instruction)};

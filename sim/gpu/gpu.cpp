@@ -59,11 +59,21 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const base::Clock& clock, const Gp
     sampled_memory_ =
         std::make_unique<sampling::SampledMemory>("sampled_memory", clock, spec.memory, sms_built);
   }
-  memory::MemoryPorts& ports = memory_ ? static_cast<memory::MemoryPorts&>(*memory_)
-                               : l2_   ? static_cast<memory::MemoryPorts&>(*l2_)
-                                       : *sampled_memory_;
   for (std::size_t i = 0; i < sms_.size(); ++i) {
-    sms_[i]->async_copy.memory.bind(ports.socket(i));
+    sms_[i]->async_copy.memory.bind(memory_ports()->socket(i));
+  }
+}
+
+memory::MemoryPorts* Gpu::memory_ports() {
+  if (memory_) {
+    return memory_.get();
+  }
+  return l2_ ? static_cast<memory::MemoryPorts*>(l2_.get()) : sampled_memory_.get();
+}
+
+void Gpu::observe_memory(const memory::MemoryPorts::Observer& observer) {
+  if (memory::MemoryPorts* const ports = memory_ports()) {
+    ports->observe(observer);
   }
 }
 

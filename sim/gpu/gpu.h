@@ -62,6 +62,9 @@ class Gpu : public sc_core::sc_module {
   /// Of the latest grid, where all SMs are built.
   memory::MemoryBytes memory_counters() const;
 
+  /// As MemoryPorts::observe; nobody is told where the memory is outside.
+  void observe_memory(const memory::MemoryPorts::Observer& observer);
+
   const std::vector<std::unique_ptr<sm::Sm>>& sms() const { return sms_; }
   /// Before a DRAM outside.
   memory::L2BeforeDram& l2() { return *l2_; }
@@ -78,6 +81,7 @@ class Gpu : public sc_core::sc_module {
   /// on the first `used` SMs.
   GridRun take_records(std::int64_t start, std::size_t used);
   void simulate();
+  memory::MemoryPorts* memory_ports();  ///< null where the memory is outside
   bool busy() const;
   /// Grows where an instruction is issued or a transaction is answered.
   std::int64_t progress() const;

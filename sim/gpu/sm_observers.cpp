@@ -65,6 +65,22 @@ void observe_copies(sm::Sm& sm, const base::Clock& clock, tensor_core::PassageLo
       });
 }
 
+void observe_memory(Gpu& gpu, tensor_core::PassageLog& log) {
+  gpu.observe_memory([&log, before = memory::MemoryBytes()](
+                         std::int64_t now, const memory::MemoryActivity& activity) mutable {
+    const memory::MemoryBytes& bytes = activity.bytes;
+    if (bytes.l2() < before.l2() || bytes.dram() < before.dram()) {
+      before = {};  // of the grid before this one
+    }
+    log.add_memory({now,
+                    {0, bytes.l2() - before.l2(), bytes.dram_read - before.dram_read,
+                     bytes.dram_written - before.dram_written},
+                    activity.l2_until,
+                    activity.dram_until});
+    before = bytes;
+  });
+}
+
 }  // namespace
 
 void observe(sm::Sm& sm, const base::Clock& clock, const tensor_core::TensorCoreSpec& spec,
@@ -83,14 +99,16 @@ void observe(sm::Sm& sm, const base::Clock& clock, const tensor_core::TensorCore
   }
 }
 
-void observe(sm::Sm& sm, const base::Clock& clock, const tensor_core::TensorCoreSpec& spec,
+void observe(Gpu& gpu, const base::Clock& clock, const tensor_core::TensorCoreSpec& spec,
              tensor_core::PassageLog& log) {
+  sm::Sm& sm = *gpu.sms().front();
   int number = 0;
   for (const auto& partition : sm.sub_partitions) {
     log.observe(number, clock, spec, partition->issue, partition->tensor_core, partition->mma_done);
     observe_stalls(number++, *partition, log);
   }
   observe_copies(sm, clock, log);
+  observe_memory(gpu, log);
 }
 
 }  // namespace sptc::gpu

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/gpu/gpu.h"
 #include "sim/sm/sm.h"
 #include "sim/tensor_core/passage_log.h"
 #include "sim/tensor_core/waveform.h"
@@ -12,8 +13,9 @@ namespace sptc::gpu {
 void observe(sm::Sm& sm, const base::Clock& clock, const tensor_core::TensorCoreSpec& spec,
              tensor_core::Waveform& waveform);
 
-/// Logs what the tensor cores and warps of `sm` do and wait for, and its copies of k-tiles.
-void observe(sm::Sm& sm, const base::Clock& clock, const tensor_core::TensorCoreSpec& spec,
+/// Logs what the tensor cores and warps of the first SM do and wait for, its copies of k-tiles, and
+/// what L2 and DRAM do for all SMs.
+void observe(Gpu& gpu, const base::Clock& clock, const tensor_core::TensorCoreSpec& spec,
              tensor_core::PassageLog& log);
 
 }  // namespace sptc::gpu

@@ -50,7 +50,10 @@ struct GemmProblem {
 struct GemmOperands {
   base::Matrix<numerics::Word> a;           ///< [m, k]; used when dense
   sparsity::CompressedMatrix compressed_a;  ///< used when sparse
-  base::Matrix<numerics::Word> b_columns;   ///< [n, k]: column j of B is row j here (k contiguous)
+  /// Of a pattern that no GPU has, instead of nibbles: [m, compressed k], where in its group each
+  /// kept element stands.
+  base::Matrix<std::uint8_t> indices;
+  base::Matrix<numerics::Word> b_columns;  ///< [n, k]: column j of B is row j here (k contiguous)
 };
 
 /// How a launch cuts a GEMM into CTAs, in CUTLASS's words; slices of K ("split-K") go with the

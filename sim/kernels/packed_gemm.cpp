@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/sparsity/metadata_register.h"
+#include "models/sparsity/packed_indices.h"
 
 #include <algorithm>
 #include <functional>
@@ -41,6 +42,7 @@ PackedGemm::PackedGemm(const GemmKernel& kernel, const mma::RegisterMap& map,
       map_(map),
       rows_per_metadata_register_(
           RegisterAllocation(kernel.instruction, 1, 1).rows_per_metadata_register()),
+      metadata_registers_(mma::operand_registers(kernel.instruction).metadata),
       k_steps_(kernel.k_tiles() * kernel.k_steps_per_tile()) {
   base::ensure(kernel.split_k == 1, "values travel through kernels that do not cut K");
   base::ensure(static_cast<std::int64_t>(operands.size()) == kernel.problem.batch,
@@ -70,41 +72,74 @@ PackedGemm::PackedOperands PackedGemm::pack(const GemmOperands& operands) const 
   packed.a = pack_rows(a, bits, row_words(kernel_.instruction.compressed_k()));
   packed.b = pack_rows(operands.b_columns, bits, row_words(kernel_.instruction.shape.k));
   if (sparse) {
-    packed.metadata = pack_metadata(operands.compressed_a);
+    packed.metadata = pack_metadata(operands);
   }
   return packed;
 }
 
-std::vector<mma::LaneRegister> PackedGemm::pack_metadata(
-    const sparsity::CompressedMatrix& a) const {
-  const auto format =
-      sparsity::metadata_register_format(kernel_.instruction.a_type, kernel_.instruction.shape.k);
-  const std::int64_t warp_rows = kernel_.tiles_m() * kernel_.warps_m();
-  const std::int64_t per_warp = metadata_registers_per_warp();
-  std::vector<mma::LaneRegister> words(static_cast<std::size_t>(warp_rows * per_warp * k_steps_));
-  for (std::int64_t r = 0; r < warp_rows * per_warp; ++r) {
-    // Fragment rows of one warp share a register; those of two warps never do.
-    const std::int64_t first_fragment = r % per_warp * rows_per_metadata_register_;
+std::vector<mma::LaneRegister> PackedGemm::pack_metadata(const GemmOperands& operands) const {
+  const std::int64_t groups = metadata_groups_per_warp();
+  const std::int64_t rows = kernel_.tiles_m() * kernel_.warps_m() * groups;
+  std::vector<mma::LaneRegister> words(
+      static_cast<std::size_t>(rows * k_steps_ * metadata_registers_));
+  for (std::int64_t r = 0; r < rows; ++r) {
+    // Fragment rows of one warp share registers; those of two warps never do.
+    const std::int64_t first_fragment = r % groups * rows_per_metadata_register_;
     const std::int64_t fragments =
         std::min<std::int64_t>(rows_per_metadata_register_, kernel_.fragments_m() - first_fragment);
+    const std::int64_t first_row =
+        r / groups * kernel_.warp_tile.m + first_fragment * kernel_.instruction.shape.m;
     for (std::int64_t step = 0; step < k_steps_; ++step) {
-      mma::LaneRegister& word = words[static_cast<std::size_t>(r * k_steps_ + step)];
-      word.fill(0);
-      for (int selector = 0; selector < fragments; ++selector) {
-        const std::int64_t first_row = r / per_warp * kernel_.warp_tile.m +
-                                       (first_fragment + selector) * kernel_.instruction.shape.m;
-        const auto lanes = sparsity::gather_metadata(
-            format, selector, a.nibbles, static_cast<std::size_t>(first_row),
-            static_cast<std::size_t>(step * format.groups()));
-        // Lanes that a selector leaves out are zero, so the selectors of a register add up.
-        std::transform(word.begin(), word.end(), lanes.begin(), word.begin(), std::bit_or<>());
+      mma::LaneRegister* const place =
+          &words[static_cast<std::size_t>((r * k_steps_ + step) * metadata_registers_)];
+      if (kernel_.instruction.pattern) {
+        pack_indices(operands.indices, first_row, fragments, step, place);
+      } else {
+        pack_nibbles(operands.compressed_a, first_row, fragments, step, place);
       }
     }
   }
   return words;
 }
 
-std::int64_t PackedGemm::metadata_registers_per_warp() const {
+void PackedGemm::pack_nibbles(const sparsity::CompressedMatrix& a, std::int64_t first_row,
+                              std::int64_t fragments, std::int64_t step,
+                              mma::LaneRegister* words) const {
+  const auto format =
+      sparsity::metadata_register_format(kernel_.instruction.a_type, kernel_.instruction.shape.k);
+  for (int selector = 0; selector < fragments; ++selector) {
+    const auto lanes = sparsity::gather_metadata(
+        format, selector, a.nibbles,
+        static_cast<std::size_t>(first_row + selector * kernel_.instruction.shape.m),
+        static_cast<std::size_t>(step * format.groups()));
+    // Lanes that a selector leaves out are zero, so the selectors of a register add up.
+    std::transform(words->begin(), words->end(), lanes.begin(), words->begin(), std::bit_or<>());
+  }
+}
+
+void PackedGemm::pack_indices(const base::Matrix<std::uint8_t>& indices, std::int64_t first_row,
+                              std::int64_t fragments, std::int64_t step,
+                              mma::LaneRegister* words) const {
+  const mma::MmaInstruction& instruction = kernel_.instruction;
+  const int kept = instruction.compressed_k();
+  const sparsity::PackedIndices packed(*instruction.pattern, instruction.shape.m, kept);
+  for (int selector = 0; selector < fragments; ++selector) {
+    for (int row = 0; row < instruction.shape.m; ++row) {
+      const auto from = static_cast<std::size_t>(first_row + selector * instruction.shape.m + row);
+      for (int slot = 0; slot < kept; ++slot) {
+        const auto column = static_cast<std::size_t>(step * kept + slot);
+        // Beyond the edges a group keeps its first elements, all of them zeros.
+        const bool inside = from < indices.rows() && column < indices.cols();
+        const auto index = inside ? indices(from, column)
+                                  : static_cast<std::uint8_t>(slot % instruction.pattern->kept);
+        packed.write(selector, row, slot, index,
+                     {words, static_cast<std::size_t>(metadata_registers_)});
+      }
+    }
+  }
+}
+
+std::int64_t PackedGemm::metadata_groups_per_warp() const {
   return base::ceil_div(kernel_.fragments_m(), rows_per_metadata_register_);
 }
 
@@ -142,10 +177,15 @@ void PackedGemm::load(std::int64_t cta, int warp, const isa::WarpInstruction& in
       break;
     }
     case isa::Operand::kMetadata: {
-      const std::int64_t register_row =
-          warp_origin.row / kernel_.warp_tile.m * metadata_registers_per_warp() +
+      const std::int64_t group =
+          warp_origin.row / kernel_.warp_tile.m * metadata_groups_per_warp() +
           instruction.where.row / rows_per_metadata_register_;
-      *registers = source.metadata[static_cast<std::size_t>(register_row * k_steps_ + step)];
+      const auto first =
+          source.metadata.begin() +
+          static_cast<std::ptrdiff_t>((group * k_steps_ + step) * metadata_registers_);
+      base::ensure(instruction.d.count % metadata_registers_ == 0,
+                   "a load of metadata has no whole groups");
+      std::copy_n(first, metadata_registers_, registers);
       break;
     }
     case isa::Operand::kPartialSum:

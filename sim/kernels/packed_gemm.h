@@ -33,7 +33,8 @@ class PackedGemm : public sm::CtaMemory {
   struct PackedOperands {
     base::Matrix<std::uint32_t> a;  ///< [m, words along (compressed) K]
     base::Matrix<std::uint32_t> b;  ///< [n, words along K]
-    /// [(warp row * registers per warp + register) * k-steps + k-step]: sparse only
+    /// [((warp row * groups per warp + group of fragments) * k-steps + k-step) * registers per
+    /// group + register]: sparse only
     std::vector<mma::LaneRegister> metadata;
   };
   /// Where a warp's tile starts, in elements of D.
@@ -42,14 +43,21 @@ class PackedGemm : public sm::CtaMemory {
   };
 
   PackedOperands pack(const GemmOperands& operands) const;
-  std::vector<mma::LaneRegister> pack_metadata(const sparsity::CompressedMatrix& a) const;
-  std::int64_t metadata_registers_per_warp() const;
+  std::vector<mma::LaneRegister> pack_metadata(const GemmOperands& operands) const;
+  /// Registers of one step whose first row of A is `first_row`, for `fragments` fragments.
+  void pack_nibbles(const sparsity::CompressedMatrix& a, std::int64_t first_row,
+                    std::int64_t fragments, std::int64_t step, mma::LaneRegister* words) const;
+  void pack_indices(const base::Matrix<std::uint8_t>& indices, std::int64_t first_row,
+                    std::int64_t fragments, std::int64_t step, mma::LaneRegister* words) const;
+  /// Fragment rows of a warp that share metadata registers make a group.
+  std::int64_t metadata_groups_per_warp() const;
   WarpOrigin origin(std::int64_t cta, int warp) const;
 
   const GemmKernel& kernel_;
   const mma::RegisterMap& map_;
   int rows_per_metadata_register_;
-  std::int64_t k_steps_;  ///< instructions along K, padding included
+  std::int64_t metadata_registers_;  ///< of a group of fragments
+  std::int64_t k_steps_;             ///< instructions along K, padding included
   std::vector<PackedOperands> operands_;
   std::vector<base::Matrix<numerics::Word>> results_;
 };

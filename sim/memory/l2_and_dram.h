@@ -36,6 +36,7 @@ class L2AndDram {
                       sm::MemoryLevel* waited_for = nullptr);
 
   MemoryBytes counters() const { return limits_.counters(); }
+  MemoryActivity activity() const { return limits_.activity(); }
 
   /// Of the latest access: what DRAM delivers, or takes once the L2 writes it back; and how long
   /// its answer takes where nothing queues.

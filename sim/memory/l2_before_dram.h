@@ -37,6 +37,8 @@ class L2BeforeDram : public MemoryPorts {
   MemoryBytes counters() const { return l2_.counters(); }
 
  protected:
+  /// Of the L2: DRAM outside is not looked into.
+  MemoryActivity activity() const override { return l2_.activity(); }
   std::int64_t complete(std::size_t port, tlm::tlm_generic_payload& payload,
                         std::int64_t now) override;
 

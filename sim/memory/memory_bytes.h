@@ -28,4 +28,11 @@ struct MemoryBytes {
   }
 };
 
+/// What L2 and DRAM have moved, and the cycles until which they are busy with what was asked for.
+struct MemoryActivity {
+  MemoryBytes bytes;
+  std::int64_t l2_until = 0;    ///< of its partitions the longest
+  std::int64_t dram_until = 0;  ///< what DRAM writes while nobody asks is left out
+};
+
 }  // namespace sptc::memory

@@ -73,6 +73,9 @@ void MemoryPorts::look_at_arrived() {
     if (due != kLater) {
       responses_.push({std::max(due, now() + 1), order_++, *request});
     }
+    if (observer_) {
+      observer_(now(), activity());
+    }
   }
   arrived_.erase(arrived_.begin(), first_new);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/base/module.h"
+#include "sim/memory/memory_bytes.h"
 
 #include <tlm>
 #include <tlm_utils/simple_target_socket.h>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <queue>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sptc::memory {
@@ -27,7 +29,14 @@ class MemoryPorts : public base::Module {
 
   Socket& socket(std::size_t port) { return ports_[port]->socket; }
 
+  /// Told after each transaction that is looked at, with the cycle and activity().
+  using Observer = std::function<void(std::int64_t now, const MemoryActivity&)>;
+  void observe(Observer observer) { observer_ = std::move(observer); }
+
  protected:
+  /// Since the begin of the grid; nothing where the memory does not count.
+  virtual MemoryActivity activity() const { return {}; }
+
   /// The cycle, after `now`, in which `payload` of `port` is answered; kLater: answer() will say.
   virtual std::int64_t complete(std::size_t port, tlm::tlm_generic_payload& payload,
                                 std::int64_t now) = 0;
@@ -71,6 +80,7 @@ class MemoryPorts : public base::Module {
   std::priority_queue<Response, std::vector<Response>, std::greater<>> responses_;
   std::vector<Response> held_;  ///< back until the one before it at its port has ended
   std::uint64_t order_ = 0;
+  Observer observer_;
 };
 
 }  // namespace sptc::memory

@@ -19,6 +19,7 @@ class MemorySystem : public MemoryPorts {
   MemoryBytes counters() const { return l2_and_dram_.counters(); }
 
  protected:
+  MemoryActivity activity() const override { return l2_and_dram_.activity(); }
   std::int64_t complete(std::size_t port, tlm::tlm_generic_payload& payload,
                         std::int64_t now) override;
 

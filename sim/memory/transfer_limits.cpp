@@ -78,6 +78,14 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
   return {end + transfer.latency, l2_end - own_end, waited_for};
 }
 
+MemoryActivity TransferLimits::activity() const {
+  MemoryActivity activity{counters_, 0, dram_work_.busy_until()};
+  for (const base::Throughput& partition : l2_) {
+    activity.l2_until = std::max(activity.l2_until, partition.busy_until());
+  }
+  return activity;
+}
+
 std::int64_t TransferLimits::write_back(std::int64_t now, std::int64_t bytes, std::int64_t ahead) {
   // DRAM writes while no read waits, and before reads once too much of the L2 is dirty.
   const auto idle = static_cast<double>(std::max<std::int64_t>(0, now - dram_settled_));

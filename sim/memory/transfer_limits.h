@@ -57,6 +57,7 @@ class TransferLimits {
   std::size_t partitions() const { return l2_.size(); }
   /// Since the last reset.
   const MemoryBytes& counters() const { return counters_; }
+  MemoryActivity activity() const;
 
  private:
   /// DRAM writes what it had time for since the last call, and what the L2 may not keep; the cycle

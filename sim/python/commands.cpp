@@ -84,6 +84,11 @@ std::string compare(const std::string& file, const std::vector<config::Architect
       progress);
 }
 
+std::string compare_saved(const std::vector<std::string>& files) {
+  const nb::gil_scoped_release unlocked;
+  return side_by_side::comparison_json(side_by_side::compare_saved({files.begin(), files.end()}));
+}
+
 std::string validate(const std::string& file, const std::string& arch, const std::string& dtype,
                      bool sparse, const std::string& data, const nb::dict& given, int jobs,
                      const nb::object& progress) {
@@ -180,6 +185,7 @@ void bind_commands(nb::module_& module) {
   module.def("show", show);
   module.def("compare", compare, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg().none());
+  module.def("compare_saved", compare_saved);
   module.def("validate", validate, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg(), nb::arg().none());
   module.def("load_workload", load_workload);

@@ -6,8 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <iterator>
+#include <numeric>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -75,6 +78,25 @@ std::string wrapped(const std::string& text) {
   return out + line + "\n";
 }
 
+/// Shares that sum to 1, in whole thousandths that sum to 1000: what is cut off goes to those that
+/// lose most.
+std::array<double, sm::kStallReasons> in_thousandths(
+    const std::array<double, sm::kStallReasons>& shares) {
+  std::array<double, sm::kStallReasons> whole{};
+  std::array<std::size_t, sm::kStallReasons> order{};
+  std::transform(shares.begin(), shares.end(), whole.begin(),
+                 [](double share) { return std::floor(1000 * share); });
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return 1000 * shares[a] - whole[a] > 1000 * shares[b] - whole[b];
+  });
+  const double left = 1000 - std::accumulate(whole.begin(), whole.end(), 0.0);
+  for (std::size_t i = 0; i < order.size() && static_cast<double>(i) < left; ++i) {
+    ++whole[order[i]];
+  }
+  return whole;
+}
+
 }  // namespace
 
 std::string explanation_sentence(const run::OperationResult& operation) {
@@ -100,7 +122,7 @@ std::string explain(const run::OperationResult& operation) {
                                                                               operation.dense),
         {operation.pattern, operation.sparse}}) {
     if (variant && variant->explanation.stalls) {
-      stalls += row(name, variant->explanation.stalls->of, 1, 100);
+      stalls += row(name, in_thousandths(variant->explanation.stalls->of), 1, 0.1);
     }
     if (variant && variant->explanation.what_if) {
       gains += row(name, variant->explanation.what_if->speedup, 2, 1);

@@ -26,27 +26,41 @@ constexpr int kTracksOfPartition = 100;
 constexpr int kStallOfPartition = 20;  ///< what the tensor core does or waits for
 constexpr int kWarpsOfPartition = 50;  ///< first one of the warps
 constexpr int kCopies = 1'000'000;     ///< of the SM
+constexpr int kSm = 0, kMemory = 1;    ///< processes
+/// Of a log with more instructions single ones would make a file that no viewer opens.
+constexpr std::size_t kMostInstructions = 20'000;
+/// Cycles between which a long log says a counter once, and gaps that it does not show.
+constexpr std::int64_t kCoarse = 512, kNoGap = 16;
 
 /// Trace events as text. Nothing in them needs escapes: all names are the program's own.
 class Events {
  public:
   void name(const char* what, int track, std::string_view name) {
-    add(R"({{"name":"{}","ph":"M","pid":0,"tid":{},"args":{{"name":"{}"}}}})", what, track, name);
+    constexpr const char* kEvent =
+        R"({{"name":"{}","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}}}})";
+    add(kEvent, what, process_, track, name);
   }
   void slice(int track, std::string_view name, std::int64_t begin, std::int64_t end) {
-    add(R"({{"name":"{}","ph":"X","pid":0,"tid":{},"ts":{},"dur":{}}})", name, track, begin,
-        end - begin);
+    add(R"({{"name":"{}","ph":"X","pid":{},"tid":{},"ts":{},"dur":{}}})", name, process_, track,
+        begin, end - begin);
   }
   /// A slice that may overlap with others of its kind. `arguments`: members of an object.
   void overlapping(const char* kind, std::size_t id, int track, std::string_view name,
                    std::int64_t begin, std::int64_t end, std::string_view arguments) {
     constexpr const char* kEvent =
-        R"({{"name":"{}","cat":"{}","ph":"{}","id":{},"pid":0,"tid":{},"ts":{}{}}})";
-    add(kEvent, name, kind, "b", id, track, begin, fmt::format(R"(,"args":{{{}}})", arguments));
-    add(kEvent, name, kind, "e", id, track, end, "");
+        R"({{"name":"{}","cat":"{}","ph":"{}","id":{},"pid":{},"tid":{},"ts":{}{}}})";
+    add(kEvent, name, kind, "b", id, process_, track, begin,
+        fmt::format(R"(,"args":{{{}}})", arguments));
+    add(kEvent, name, kind, "e", id, process_, track, end, "");
   }
   void counter(std::string_view name, std::int64_t cycle, std::int64_t value) {
-    add(R"({{"name":"{}","ph":"C","pid":0,"ts":{},"args":{{"n":{}}}}})", name, cycle, value);
+    constexpr const char* kEvent = R"({{"name":"{}","ph":"C","pid":{},"ts":{},"args":{{"n":{}}}}})";
+    add(kEvent, name, process_, cycle, value);
+  }
+  /// The events from here on are of `process`.
+  void begin_process(int process, std::string_view words) {
+    process_ = process;
+    name("process_name", 0, words);
   }
 
   const std::string& text() const { return text_; }
@@ -59,17 +73,37 @@ class Events {
   }
 
   std::string text_;
+  int process_ = kSm;
 };
+
+bool is_long(const tensor_core::PassageLog& log) {
+  return log.instructions().size() > kMostInstructions;
+}
+
+/// A stage at work in [begin, end).
+struct StageWork {
+  std::int64_t begin, end;
+  std::size_t mma;
+  int step;
+};
+
+/// Work without a gap as one slice, by the instructions that it begins and ends with.
+void add_stretches(int track, const std::vector<StageWork>& work, Events& events) {
+  for (std::size_t i = 0; i < work.size();) {
+    const std::size_t first = i;
+    std::int64_t end = work[i].end;
+    for (++i; i < work.size() && work[i].begin <= end + kNoGap; ++i) {
+      end = std::max(end, work[i].end);
+    }
+    events.slice(track, fmt::format("{} to {}", work[first].mma, work[i - 1].mma),
+                 work[first].begin, end);
+  }
+}
 
 /// A stage takes the next step before it has sent the one before: on its track a step ends where
 /// the next begins. "12.1" is step 1 of instruction 12.
 void add_stages(const tensor_core::PassageLog& log, Events& events) {
-  struct Slice {
-    std::int64_t begin, end;
-    std::size_t mma;
-    int step;
-  };
-  std::map<int, std::vector<Slice>> tracks;
+  std::map<int, std::vector<StageWork>> tracks;
   for (std::size_t i = 0; i < log.instructions().size(); ++i) {
     const tensor_core::LoggedMma& mma = log.instructions()[i];
     for (const tensor_core::LoggedStage& stage : mma.stages) {
@@ -79,10 +113,14 @@ void add_stages(const tensor_core::PassageLog& log, Events& events) {
   }
   for (auto& [track, slices] : tracks) {
     std::stable_sort(slices.begin(), slices.end(),
-                     [](const Slice& a, const Slice& b) { return a.begin < b.begin; });
+                     [](const StageWork& a, const StageWork& b) { return a.begin < b.begin; });
     events.name("thread_name", track,
                 fmt::format("sub-partition {}: {}", track / kTracksOfPartition,
                             kStages[static_cast<std::size_t>(track % kTracksOfPartition)]));
+    if (is_long(log)) {
+      add_stretches(track, slices, events);
+      continue;
+    }
     for (std::size_t i = 0; i < slices.size(); ++i) {
       const std::int64_t end =
           i + 1 < slices.size() ? std::min(slices[i].end, slices[i + 1].begin) : slices[i].end;
@@ -124,11 +162,14 @@ void add_stalls(const tensor_core::PassageLog& log, Events& events) {
 
 /// A counter of what is under way, from its changes by cycle.
 void add_counter(const std::string& name, const std::map<std::int64_t, int>& changes,
-                 Events& events) {
+                 std::int64_t every, Events& events) {
   std::int64_t under_way = 0;
-  for (const auto& [cycle, change] : changes) {
-    if (change != 0) {
-      under_way += change;
+  for (auto change = changes.begin(); change != changes.end();) {
+    const std::int64_t cycle = change->first, before = under_way;
+    for (; change != changes.end() && change->first < cycle + every; ++change) {
+      under_way += change->second;
+    }
+    if (under_way != before) {
       events.counter(name, cycle, under_way);
     }
   }
@@ -142,6 +183,9 @@ void add_copies(const tensor_core::PassageLog& log, Events& events) {
     if (copy.end >= 0) {
       ++changes[copy.begin];
       --changes[copy.end];
+      if (is_long(log)) {
+        continue;
+      }
       constexpr const char* kArguments =
           R"("cta":{},"k-tile":{},"sub-partition":{},"warp slot":{},"who needs it":"{}")";
       events.overlapping("copy", i, kCopies, fmt::format("copy of {}", copy.operand), copy.begin,
@@ -150,7 +194,7 @@ void add_copies(const tensor_core::PassageLog& log, Events& events) {
                                      copy.warp_slot, copy.waited_for));
     }
   }
-  add_counter("copies of k-tiles under way", changes, events);
+  add_counter("copies of k-tiles under way", changes, is_long(log) ? kCoarse : 1, events);
 }
 
 void add_counters(const tensor_core::PassageLog& log, Events& events) {
@@ -162,20 +206,70 @@ void add_counters(const tensor_core::PassageLog& log, Events& events) {
     }
   }
   for (const auto& [partition, of_partition] : changes) {
-    add_counter(fmt::format("mma in sub-partition {}", partition), of_partition, events);
+    add_counter(fmt::format("mma in sub-partition {}", partition), of_partition,
+                is_long(log) ? kCoarse : 1, events);
   }
+}
+
+/// Bytes per cycle of all SMs.
+void add_rates(const tensor_core::PassageLog& log, Events& events) {
+  using tensor_core::LoggedBytes;
+  const std::int64_t bin = is_long(log) ? kCoarse : tensor_core::kMemoryBin;
+  const std::array<std::pair<const char*, std::int64_t LoggedBytes::*>, 3> rates{
+      {{"L2: bytes per cycle", &LoggedBytes::l2},
+       {"DRAM: bytes read per cycle", &LoggedBytes::dram_read},
+       {"DRAM: bytes written per cycle", &LoggedBytes::dram_written}}};
+  for (const auto& [name, bytes_of] : rates) {
+    std::map<std::int64_t, std::int64_t> by_bin;
+    for (const LoggedBytes& bytes : log.memory_bytes()) {
+      const std::int64_t begin = bytes.begin / bin * bin;
+      by_bin[begin] += bytes.*bytes_of;
+      by_bin.try_emplace(begin + bin, 0);
+    }
+    for (const auto& [begin, bytes] : by_bin) {
+      events.counter(name, begin, bytes / bin);
+    }
+  }
+}
+
+/// When L2 and DRAM move what SMs asked for, and how much that was.
+void add_memory(const tensor_core::PassageLog& log, Events& events) {
+  constexpr std::array<std::string_view, 2> kUnits{"L2", "DRAM"};
+  for (std::size_t unit = 0; unit < kUnits.size(); ++unit) {
+    const int track = static_cast<int>(unit) + 1;
+    events.name("thread_name", track, kUnits[unit]);
+    std::vector<tensor_core::LoggedBusy> work;
+    for (const tensor_core::LoggedBusy& busy : log.memory_busy()) {
+      if (static_cast<std::size_t>(busy.unit) != unit) {
+        continue;
+      }
+      if (is_long(log) && !work.empty() && busy.begin <= work.back().end + kNoGap) {
+        work.back().end = busy.end;
+      } else {
+        work.push_back(busy);
+      }
+    }
+    for (const tensor_core::LoggedBusy& busy : work) {
+      events.slice(track, "moves bytes", busy.begin, busy.end);
+    }
+  }
+  add_rates(log, events);
 }
 
 }  // namespace
 
 std::string timeline_json(const tensor_core::PassageLog& log) {
   Events events;
-  events.name("process_name", 0, "SM 0");
+  events.begin_process(kSm, "SM 0");
   add_stages(log, events);
-  add_warps(log, events);
+  if (!is_long(log)) {
+    add_warps(log, events);
+  }
   add_stalls(log, events);
   add_copies(log, events);
   add_counters(log, events);
+  events.begin_process(kMemory, "memory of all SMs");
+  add_memory(log, events);
   return fmt::format(
       "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"program\":\"sptcsim "
       "{}\",\"instruction\":\"{}\","

@@ -186,6 +186,81 @@ kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
   return make_operands(op, sparse, data, {batch, all(op.shape.m), all(op.shape.n)});
 }
 
+namespace {
+
+/// The column of the weights at each place of the instruction stream. A decomposition runs windows
+/// of 4 columns, each 2 after the one before.
+std::vector<std::size_t> stream_columns(const sparsity::PatternExecution& execution,
+                                        std::size_t executed_k) {
+  std::vector<std::size_t> columns(executed_k);
+  std::iota(columns.begin(), columns.end(), std::size_t{0});
+  if (execution.k_numerator > execution.k_denominator) {
+    const auto streamed = static_cast<std::size_t>(execution.k_numerator);
+    for (std::size_t p = 0; p < executed_k; ++p) {
+      const std::size_t in_group = p % streamed;
+      columns[p] = p / streamed * static_cast<std::size_t>(execution.group) + in_group / 4 * 2 +
+                   in_group % 4;
+    }
+  }
+  return columns;
+}
+
+/// What each row keeps: as mma.sp has it, or with indices of its own.
+void compress_kept(const std::vector<sparsity::KeptElements>& rows,
+                   const std::vector<std::size_t>& columns, const sparsity::Pattern& executed,
+                   numerics::DataType type, kernels::GemmOperands& operands) {
+  const auto kept = static_cast<std::size_t>(executed.kept);
+  const auto group = static_cast<std::size_t>(executed.group);
+  base::Matrix<Word> stream(rows.size(), columns.size());
+  operands.compressed_a = {type,
+                           executed,
+                           columns.size(),
+                           base::Matrix<Word>(rows.size(), columns.size() / group * kept),
+                           {}};
+  operands.indices = base::Matrix<std::uint8_t>(rows.size(), columns.size() / group * kept);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t slot = 0; slot < rows[i].values.size(); ++slot) {
+      const std::size_t first = slot / kept * group;
+      const std::size_t index = rows[i].columns[slot] - columns[first];
+      stream(i, first + index) = rows[i].values[slot];
+      operands.compressed_a.values(i, slot) = rows[i].values[slot];
+      operands.indices(i, slot) = static_cast<std::uint8_t>(index);
+    }
+  }
+  if (executed == sparsity::hardware_pattern(type)) {
+    operands.compressed_a = sparsity::compress(stream, type);
+  }
+}
+
+}  // namespace
+
+kernels::GemmOperands pattern_operands(const workload::Operation& op, const DataSource& data,
+                                       const sparsity::WeightPattern& weights,
+                                       const sparsity::PatternExecution& execution,
+                                       std::int64_t batch) {
+  base::ensure(execution.vector_rows == 0, "rows of V:N:M weights do not share B");
+  const auto depth = static_cast<std::size_t>(base::round_up(op.shape.k, execution.group));
+  base::Matrix<Word> a(static_cast<std::size_t>(op.shape.m), depth);
+  for (std::int64_t i = 0; i < op.shape.m; ++i) {
+    const std::vector<Word> row = data.a_row(op, batch, i);
+    std::copy(row.begin(), row.end(), a.row(static_cast<std::size_t>(i)).begin());
+  }
+  const auto executed_k = static_cast<std::size_t>(execution.executed_k(op.shape.k));
+  const std::vector<std::size_t> columns = stream_columns(execution, executed_k);
+  kernels::GemmOperands operands;
+  compress_kept(sparsity::prune_to_kept(a, op.dtype, weights, execution), columns,
+                execution.instruction, op.dtype, operands);
+  operands.b_columns = base::Matrix<Word>(static_cast<std::size_t>(op.shape.n), executed_k);
+  for (std::int64_t j = 0; j < op.shape.n; ++j) {
+    std::vector<Word> column = data.b_column(op, batch, j);
+    column.resize(depth);
+    std::transform(columns.begin(), columns.end(),
+                   operands.b_columns.row(static_cast<std::size_t>(j)).begin(),
+                   [&](std::size_t k) { return column[k]; });
+  }
+  return operands;
+}
+
 base::Matrix<Word> plain_gemm(const kernels::GemmOperands& operands, const Arithmetic& arithmetic) {
   const bool sparse = arithmetic.instruction.sparse;
   const sparsity::CompressedMatrix& compressed = operands.compressed_a;
@@ -290,14 +365,17 @@ void check_datapath(CheckMode mode, const kernels::GemmOperands& operands,
 
 namespace {
 
+/// `computed`: D is there, so that every element may be looked at.
 std::vector<ElementSelection> checked_selections(CheckMode mode, const workload::Operation& op,
-                                                 std::uint64_t seed) {
+                                                 std::uint64_t seed, bool computed = false) {
   if (mode == CheckMode::kSample) {
     return sample_elements(op.shape, op.batch, seed);
   }
   std::vector<ElementSelection> selections;
   if (mode != CheckMode::kNone) {
-    require_bounded_work(op, mode);
+    if (!computed) {
+      require_bounded_work(op, mode);
+    }
     for (std::int64_t entry = 0; entry < op.batch; ++entry) {
       selections.push_back({entry, all(op.shape.m), all(op.shape.n)});
     }
@@ -315,15 +393,12 @@ void require_check_memory(const workload::Operation& op, const ElementSelection&
                      "the checked elements of '" + op.name + "'");
 }
 
-void check_engine(CheckMode mode, const kernels::GemmOperands& operands,
-                  const Arithmetic& arithmetic, const ElementSelection& selection,
-                  CheckResult& result) {
-  const base::Matrix<Word> d = batched_gemm(operands, arithmetic);
-  add_findings(mode == CheckMode::kExact
-                   ? reference::check_bits(d, plain_gemm(operands, arithmetic),
-                                           arithmetic.instruction.accumulator)
-                   : check_against_reference(operands, d, arithmetic),
-               selection, result);
+/// `d`: of `operands`.
+reference::Findings findings_of(CheckMode mode, const kernels::GemmOperands& operands,
+                                const base::Matrix<Word>& d, const Arithmetic& arithmetic) {
+  return mode == CheckMode::kExact ? reference::check_bits(d, plain_gemm(operands, arithmetic),
+                                                           arithmetic.instruction.accumulator)
+                                   : check_against_reference(operands, d, arithmetic);
 }
 
 /// Row `row` of A, pruned; with V:N:M its block of rows decides.
@@ -352,7 +427,9 @@ CheckResult check_timing(CheckMode mode, const workload::Operation& op, bool spa
   result.mode = name(mode);
   for (const ElementSelection& selection : checked_selections(mode, op, seed)) {
     require_check_memory(op, selection);
-    check_engine(mode, make_operands(op, sparse, data, selection), arithmetic, selection, result);
+    const kernels::GemmOperands operands = make_operands(op, sparse, data, selection);
+    add_findings(findings_of(mode, operands, batched_gemm(operands, arithmetic), arithmetic),
+                 selection, result);
   }
   return result;
 }
@@ -360,10 +437,10 @@ CheckResult check_timing(CheckMode mode, const workload::Operation& op, bool spa
 CheckResult check_pattern(CheckMode mode, const workload::Operation& op, const DataSource& data,
                           const sparsity::WeightPattern& weights,
                           const sparsity::PatternExecution& execution, const Arithmetic& arithmetic,
-                          std::uint64_t seed) {
+                          std::uint64_t seed, const std::vector<base::Matrix<Word>>* d) {
   CheckResult result;
   result.mode = name(mode);
-  for (const ElementSelection& selection : checked_selections(mode, op, seed)) {
+  for (const ElementSelection& selection : checked_selections(mode, op, seed, d != nullptr)) {
     require_check_memory(op, selection);
     std::vector<std::vector<Word>> columns;
     for (const std::int64_t column : selection.columns) {
@@ -374,15 +451,20 @@ CheckResult check_pattern(CheckMode mode, const workload::Operation& op, const D
       const sparsity::KeptElements kept =
           kept_of(op, data, weights, execution, selection.batch, row);
       const std::size_t depth = kept.values.size();
-      kernels::GemmOperands operands{
-          base::Matrix<Word>(1, depth), {}, base::Matrix<Word>(columns.size(), depth)};
+      kernels::GemmOperands operands;
+      operands.a = base::Matrix<Word>(1, depth);
+      operands.b_columns = base::Matrix<Word>(columns.size(), depth);
       std::copy(kept.values.begin(), kept.values.end(), operands.a.row(0).begin());
       for (std::size_t j = 0; j < columns.size(); ++j) {
         for (std::size_t i = 0; i < depth; ++i) {
           operands.b_columns(j, i) = columns[j][kept.columns[i]];
         }
       }
-      check_engine(mode, operands, arithmetic, {selection.batch, {row}, selection.columns}, result);
+      const ElementSelection of_row{selection.batch, {row}, selection.columns};
+      const base::Matrix<Word> found =
+          d == nullptr ? batched_gemm(operands, arithmetic)
+                       : take((*d)[static_cast<std::size_t>(selection.batch)], of_row);
+      add_findings(findings_of(mode, operands, found, arithmetic), of_row, result);
     }
   }
   return result;

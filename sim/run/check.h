@@ -49,6 +49,14 @@ kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
 kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
                                     const DataSource& data, std::int64_t batch);
 
+/// Every row and column of entry `batch` with weights pruned by magnitude to `weights`, as a kernel
+/// of `execution` holds them: K is that of the instruction stream. Not for V:N:M, whose rows do not
+/// share B.
+kernels::GemmOperands pattern_operands(const workload::Operation& op, const DataSource& data,
+                                       const sparsity::WeightPattern& weights,
+                                       const sparsity::PatternExecution& execution,
+                                       std::int64_t batch);
+
 /// D by the plain arithmetic, the oracle.
 base::Matrix<numerics::Word> plain_gemm(const kernels::GemmOperands& operands,
                                         const Arithmetic& arithmetic);
@@ -77,11 +85,12 @@ CheckResult check_timing(CheckMode mode, const workload::Operation& op, bool spa
 
 /// The same for weights at a pattern that no GPU executes, pruned to it by magnitude: what each row
 /// keeps meets its own elements of B, in steps of kept elements as everywhere. `arithmetic`: of
-/// the dense instruction, by the rules of the sparse one.
+/// the dense instruction, by the rules of the sparse one. `d`: what the data path made of it, one
+/// for each entry of the batch; null: the batched engine computes it.
 CheckResult check_pattern(CheckMode mode, const workload::Operation& op, const DataSource& data,
                           const sparsity::WeightPattern& weights,
                           const sparsity::PatternExecution& execution, const Arithmetic& arithmetic,
-                          std::uint64_t seed);
+                          std::uint64_t seed, const std::vector<base::Matrix<numerics::Word>>* d);
 
 /// Adds findings of the elements that `selection` names.
 void add_findings(const reference::Findings& findings, const ElementSelection& selection,

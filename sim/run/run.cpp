@@ -105,33 +105,64 @@ bool saves_values(const RunOptions& options) {
   return !options.save_operands.empty() || !options.save_d.empty();
 }
 
-void require_values(const std::vector<workload::Operation>& operations, const RunOptions& options) {
-  for (const workload::Operation& op : operations) {
-    if (saves_values(options) && runs_sparse(op, options.variants) &&
-        !is_hardware(options, op.dtype)) {
-      throw base::InputError(
-          fmt::format("--save-operands and --save-d know the patterns of the hardware, not {}",
-                      options.pattern->name()));
-    }
-    if (options.fidelity == Fidelity::kDatapath && op.prunable && !is_hardware(options, op.dtype)) {
-      throw base::InputError("the simulated data path carries the patterns of the hardware, not " +
-                             options.pattern->name() +
-                             ": use --fidelity timing or analytic, whose "
-                             "--check computes the values");
-    }
+/// Throws InputError where the data path carries no values at the pattern that `options` ask for.
+/// `chained`: layers feed each other.
+void require_values(const std::vector<workload::Operation>& operations, bool chained,
+                    const RunOptions& options) {
+  const auto is_own = [&](const workload::Operation& op) {
+    return op.prunable && !is_hardware(options, op.dtype);
+  };
+  const auto saves_own = [&](const workload::Operation& op) {
+    return runs_sparse(op, options.variants) && is_own(op);
+  };
+  if (saves_values(options) && std::any_of(operations.begin(), operations.end(), saves_own)) {
+    throw base::InputError(
+        fmt::format("--save-operands and --save-d know the patterns of the hardware, not {}",
+                    options.pattern->name()));
   }
+  if (options.fidelity != Fidelity::kDatapath ||
+      std::none_of(operations.begin(), operations.end(), is_own)) {
+    return;
+  }
+  if (options.pattern->vector_rows > 0) {
+    throw base::InputError("the simulated data path carries N:M weights, not " +
+                           options.pattern->name() +
+                           ", whose blocks of rows choose columns: use --fidelity analytic");
+  }
+  if (chained) {
+    throw base::InputError("a network with data carries weights at the hardware's pattern, not " +
+                           options.pattern->name() + ": use --fidelity timing");
+  }
+}
+
+/// Checks weights at a pattern that mma.sp does not execute as they are; `d` as in check_pattern.
+CheckResult check_own_pattern(const workload::Operation& op, const gpu::GpuSpec& gpu,
+                              const RunOptions& options, const DataSource& data,
+                              const std::vector<base::Matrix<numerics::Word>>* d) {
+  const sparsity::PatternExecution execution = weights_execution(options.pattern, op.dtype, gpu);
+  Arithmetic arithmetic(gpu, op.dtype, false);
+  arithmetic.rules = gpu.step_rules(kernels::kernel_instruction(
+      {{}, 1, op.dtype, true, execution.instruction}, gpu.kernel_target()));
+  return check_pattern(options.check_mode(), op, data, *options.pattern, execution, arithmetic,
+                       options.seed, d);
 }
 
 /// One variant whose bits travel through the data path.
 VariantResult run_with_values(const workload::Operation& op, bool sparse, const gpu::GpuSpec& gpu,
                               const RunOptions& options, const DataSource& data,
                               KernelRunner& kernels, ValueFiles* saved) {
+  const bool own = sparse && !is_hardware(options, op.dtype);
   std::vector<kernels::GemmOperands> operands;
   for (std::int64_t entry = 0; entry < op.batch; ++entry) {
-    operands.push_back(make_operands(op, sparse, data, entry));
+    operands.push_back(own ? pattern_operands(op, data, *options.pattern,
+                                              weights_execution(options.pattern, op.dtype, gpu),
+                                              entry)
+                           : make_operands(op, sparse, data, entry));
   }
   KernelRunner::ValueRun run = kernels.compute(op, sparse, operands);
-  if (options.check_mode() != CheckMode::kNone) {
+  if (own && options.check_mode() != CheckMode::kNone) {
+    run.result.check = check_own_pattern(op, gpu, options, data, &run.d);
+  } else if (options.check_mode() != CheckMode::kNone) {
     const Arithmetic arithmetic(gpu, op.dtype, sparse);
     CheckResult check;
     check.mode = name(options.check_mode());
@@ -153,12 +184,7 @@ CheckResult check_values(const workload::Operation& op, bool sparse, const gpu::
     return check_timing(options.check_mode(), op, sparse, data, {gpu, op.dtype, sparse},
                         options.seed);
   }
-  const sparsity::PatternExecution execution = weights_execution(options.pattern, op.dtype, gpu);
-  Arithmetic arithmetic(gpu, op.dtype, false);
-  arithmetic.rules = gpu.step_rules(kernels::kernel_instruction(
-      {{}, 1, op.dtype, true, execution.instruction}, gpu.kernel_target()));
-  return check_pattern(options.check_mode(), op, data, *options.pattern, execution, arithmetic,
-                       options.seed);
+  return check_own_pattern(op, gpu, options, data, nullptr);
 }
 
 VariantResult run_variant(const workload::Operation& op, bool sparse, const gpu::GpuSpec& gpu,
@@ -391,7 +417,7 @@ RunResult run_workload(const workload::Workload& workload, const config::Archite
   require_consistent(asked);
   const RunOptions options = with_possible_variants(asked, architecture.gpu);
   auto [operations, vectors] = asked_work(workload, options);
-  require_values(operations, options);
+  require_values(operations, workload.network.has_value() && data == nullptr, options);
   RunResult result;
   result.workload = workload::title(workload);
   result.arch = architecture.gpu.name;

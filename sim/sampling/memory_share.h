@@ -38,6 +38,9 @@ class MemoryShare {
   std::int64_t access(std::size_t port, const sm::MemoryRange& range, bool write,
                       const sm::RequestInfo& info, std::int64_t now);
 
+  /// Of all SMs.
+  memory::MemoryActivity activity() const { return limits_.activity(); }
+
   /// Cycles from the first of all SMs to the last one in cycle `now`.
   std::int64_t spread(std::int64_t now) const;
 

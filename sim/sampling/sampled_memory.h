@@ -20,6 +20,7 @@ class SampledMemory : public memory::MemoryPorts {
   const MemoryShare& share() const { return share_; }
 
  protected:
+  memory::MemoryActivity activity() const override { return share_.activity(); }
   std::int64_t complete(std::size_t port, tlm::tlm_generic_payload& payload,
                         std::int64_t now) override;
 

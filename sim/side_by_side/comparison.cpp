@@ -2,6 +2,7 @@
 #include "sim/side_by_side/comparison.h"
 
 #include "models/base/error.h"
+#include "sim/compare/times/measured_neighbours.h"
 #include "sim/report/fitted_name.h"
 #include "sim/run/run_options.h"
 #include "sim/run/simulate.h"
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace sptc::side_by_side {
@@ -54,13 +56,31 @@ ComparedFigures figures_of(const run::Totals& totals) {
   return figures;
 }
 
+/// What was measured on shapes like `op`.
+void add_measured(const run::OperationResult& op, const run::MeasuredGain& gain,
+                  ComparedFigures& figures) {
+  double measured = 0, simulated = 0;  // sums of logarithms
+  for (const run::MeasuredPair& pair : gain.pairs) {
+    if (op.speedup() && compare::times::is_like(op, pair)) {
+      ++figures.measured_shapes;
+      measured += std::log(pair.dense.measured_us / pair.sparse.measured_us);
+      simulated += std::log(pair.dense.simulated_us / pair.sparse.simulated_us);
+    }
+  }
+  if (figures.measured_shapes > 0) {
+    figures.measured_gain = std::exp(measured / static_cast<double>(figures.measured_shapes));
+    figures.simulated_gain = std::exp(simulated / static_cast<double>(figures.measured_shapes));
+  }
+}
+
 /// The network first, then its operations.
 std::string simulated(const workload::Workload& workload, const config::Architecture& board,
                       const run::SimulationOptions& options) {
   const run::RunResult result = run::simulate(workload, board, options);
+  const run::MeasuredGain measured = compare::times::measured_neighbours(result, board, options);
   std::vector<ComparedFigures> rows{figures_of(result.totals)};
   for (const run::OperationResult& op : result.operations) {
-    rows.push_back(figures_of(op));
+    add_measured(op, measured, rows.emplace_back(figures_of(op)));
   }
   return run::bytes_of(rows);
 }
@@ -175,6 +195,31 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
   return comparison;
 }
 
+namespace {
+
+/// How the time of the second of two saved results differs from that of the first.
+std::string change_sentence(const BoardComparison& comparison) {
+  if (!comparison.is_of_two_results()) {
+    return "";
+  }
+  const ComparedFigures& first = comparison.points.front().total;
+  const ComparedFigures& second = comparison.points.back().total;
+  std::string parts;
+  const auto add = [&](const char* variant, double before, double after) {
+    if (before > 0 && after > 0) {
+      parts += fmt::format("{}{:.3f}x of its {} time", parts.empty() ? "" : " and ", after / before,
+                           variant);
+    }
+  };
+  add("dense", first.dense_us, second.dense_us);
+  add("sparse", first.sparse_us, second.sparse_us);
+  return parts.empty() ? ""
+                       : fmt::format("Against '{}', '{}' takes {}.", comparison.points.front().dims,
+                                     comparison.points.back().dims, parts);
+}
+
+}  // namespace
+
 std::string comparison_verdict(const BoardComparison& comparison) {
   const ComparedPoint* least = nullptr;
   const ComparedPoint* most = nullptr;
@@ -185,16 +230,19 @@ std::string comparison_verdict(const BoardComparison& comparison) {
     }
   }
   if (least == nullptr) {
-    return "";
+    return change_sentence(comparison);
   }
   const auto words = [](const ComparedPoint& point) {
-    return fmt::format("{:.2f}x on {}{}{}", *point.total.gain(), point.board,
-                       point.dims.empty() ? "" : " with ", point.dims);
+    const char* const joint = point.dims.empty() ? "" : point.file.empty() ? " with " : " in ";
+    return fmt::format("{:.2f}x on {}{}{}", *point.total.gain(), point.board, joint, point.dims);
   };
   const std::string name = report::fitted_name(comparison.workload, 60);
-  return least == most ? fmt::format("Sparsity gains {} ({}).", words(*most), name)
-                       : fmt::format("Sparsity gains most, {}, and least, {} ({}).", words(*most),
-                                     words(*least), name);
+  const std::string gains = least == most
+                                ? fmt::format("Sparsity gains {} ({}).", words(*most), name)
+                                : fmt::format("Sparsity gains most, {}, and least, {} ({}).",
+                                              words(*most), words(*least), name);
+  const std::string change = change_sentence(comparison);
+  return gains + (change.empty() ? "" : " ") + change;
 }
 
 }  // namespace sptc::side_by_side

@@ -21,6 +21,10 @@ struct ComparedFigures {
   double dense_uj = 0, sparse_uj = 0;
   double dense_w = 0, sparse_w = 0;
   int dense_bound = -1, sparse_bound = -1;  ///< places in kResourceNames
+  /// Of a launch: shapes like it that were measured on the board, and geometric means of their
+  /// measured gains and of the simulated gains of the same shapes.
+  std::int64_t measured_shapes = 0;
+  double measured_gain = 0, simulated_gain = 0;
 
   std::optional<double> gain() const;
   std::optional<double> per_watt() const;  ///< work per joule, sparse over dense
@@ -29,7 +33,8 @@ struct ComparedFigures {
 /// One workload on one board.
 struct ComparedPoint {
   std::string board;
-  std::string dims;       ///< "batch=8", or "" where the workload has none that vary
+  std::string dims;       ///< "batch=8", name of a saved result, or "" where nothing varies
+  std::string file;       ///< of a saved result; else ""
   std::string failure;    ///< why nothing is known; else ""
   std::string no_sparse;  ///< why no sparse figures are known; else ""
   std::string no_energy;  ///< why no energy is known; else ""
@@ -42,6 +47,11 @@ struct BoardComparison {
   std::string workload;
   std::vector<std::string> operations;  ///< names, those of the first workload
   std::vector<ComparedPoint> points;    ///< dimensions first, boards fastest
+
+  /// Whether it is of two saved results, whose times can be set against each other.
+  bool is_of_two_results() const {
+    return points.size() == 2 && !points.front().file.empty() && !points.back().file.empty();
+  }
 };
 
 /// A workload of a comparison, and what makes it differ from the others.
@@ -62,7 +72,14 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
                         const run::SimulationOptions& options, int jobs,
                         const std::function<void(std::size_t, std::size_t)>& progress);
 
-/// Which point gains most and least, in a sentence.
+/// Whether `file` begins as one of those below does.
+bool is_saved_result(const std::filesystem::path& file);
+
+/// Results that `run` and `gemm` have saved as JSON, a point for each file. Throws InputError where
+/// a file is no result.
+BoardComparison compare_saved(const std::vector<std::filesystem::path>& files);
+
+/// Which point gains most and least; of two saved results also how the second one's time differs.
 std::string comparison_verdict(const BoardComparison& comparison);
 
 std::string comparison_text(const BoardComparison& comparison);

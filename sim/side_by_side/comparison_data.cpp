@@ -48,6 +48,9 @@ Json comparison_document(const BoardComparison& comparison) {
             {"points", Json::array()}};
   for (const ComparedPoint& point : comparison.points) {
     Json entry{{"board", point.board}, {"dims", point.dims}};
+    if (!point.file.empty()) {
+      entry["file"] = point.file;
+    }
     if (!point.failure.empty()) {
       entry["failure"] = point.failure;
     }
@@ -65,6 +68,11 @@ Json comparison_document(const BoardComparison& comparison) {
       op.update(figures_json(figures));
       op["dense_bound_by"] = bound_json(figures.dense_bound);
       op["sparse_bound_by"] = bound_json(figures.sparse_bound);
+      if (figures.measured_shapes > 0) {
+        op["measured"] = {{"shapes", figures.measured_shapes},
+                          {"gain", figures.measured_gain},
+                          {"simulated_gain", figures.simulated_gain}};
+      }
       entry["operations"].push_back(op);
     }
     json["points"].push_back(entry);
@@ -86,12 +94,14 @@ std::string bound_cell(int bound) {
 
 std::string csv_row(const ComparedPoint& point, const std::string& operation,
                     const ComparedFigures& figures) {
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", io::csv_field(point.dims),
-                     io::csv_field(point.board), io::csv_field(operation), cell(figures.dense_us),
-                     cell(figures.sparse_us), cell(figures.gain()), cell(figures.dense_uj),
-                     cell(figures.sparse_uj), cell(figures.dense_w), cell(figures.sparse_w),
-                     cell(figures.per_watt()), bound_cell(figures.dense_bound),
-                     bound_cell(figures.sparse_bound));
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n",
+                     io::csv_field(point.dims), io::csv_field(point.board),
+                     io::csv_field(operation), cell(figures.dense_us), cell(figures.sparse_us),
+                     cell(figures.gain()), cell(figures.dense_uj), cell(figures.sparse_uj),
+                     cell(figures.dense_w), cell(figures.sparse_w), cell(figures.per_watt()),
+                     bound_cell(figures.dense_bound), bound_cell(figures.sparse_bound),
+                     cell(static_cast<double>(figures.measured_shapes)),
+                     cell(figures.measured_gain), cell(figures.simulated_gain));
 }
 
 }  // namespace
@@ -103,7 +113,7 @@ std::string comparison_json(const BoardComparison& comparison) {
 std::string comparison_csv(const BoardComparison& comparison) {
   std::string out =
       "dims,board,operation,dense_us,sparse_us,gain,dense_uj,sparse_uj,dense_w,sparse_w,per_watt,"
-      "dense_bound_by,sparse_bound_by\r\n";
+      "dense_bound_by,sparse_bound_by,measured_shapes,measured_gain,simulated_gain_of_measured\r\n";
   for (const ComparedPoint& point : comparison.points) {
     out += csv_row(point, "", point.total);
     for (std::size_t i = 0; i < point.operations.size(); ++i) {

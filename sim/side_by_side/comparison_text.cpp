@@ -41,6 +41,9 @@ std::string point_row(std::size_t number, const ComparedPoint& point) {
 }
 
 std::string layer_cell(const ComparedFigures& figures) {
+  if (figures.dense_us == 0 && figures.sparse_us == 0) {
+    return fmt::format(" {:>6} {:<7}", "n/a", "");
+  }
   const auto gain = figures.gain();
   const int bound = gain ? figures.sparse_bound : figures.dense_bound;
   const std::string_view name =
@@ -48,30 +51,81 @@ std::string layer_cell(const ComparedFigures& figures) {
   return fmt::format(" {:>6} {:<7}", gain ? times(gain) : "-", name);
 }
 
-/// Layers by points, as many points beside each other as fit.
-std::string layers(const BoardComparison& comparison) {
+/// Gains that were measured on shapes like the layer, and simulated on the same shapes.
+std::string measured_cell(const ComparedFigures& figures) {
+  return figures.measured_shapes == 0
+             ? fmt::format(" {:>14}", "-")
+             : fmt::format(" {:>5.2f}|{:<4.2f} {:<3}", figures.measured_gain,
+                           figures.simulated_gain, figures.measured_shapes);
+}
+
+bool is_measured(const BoardComparison& comparison, std::size_t operation) {
+  return std::any_of(comparison.points.begin(), comparison.points.end(),
+                     [&](const ComparedPoint& point) {
+                       return operation < point.operations.size() &&
+                              point.operations[operation].measured_shapes > 0;
+                     });
+}
+
+/// Layers by points, as many points beside each other as fit; those that `is_shown`.
+template <typename Cell, typename IsShown>
+std::string layers(const BoardComparison& comparison, const char* title, Cell cell,
+                   IsShown is_shown) {
   constexpr std::size_t kAtOnce = 5;
   std::string out;
   for (std::size_t first = 0; first < comparison.points.size(); first += kAtOnce) {
     const std::size_t last = std::min(first + kAtOnce, comparison.points.size());
-    out += fmt::format("\n{:<24}", "gain, bound by");
+    out += fmt::format("\n{:<24}", title);
     for (std::size_t p = first; p < last; ++p) {
       out += fmt::format(" {:>6}        ", p + 1);
     }
     out.erase(out.find_last_not_of(' ') + 1);
     out += "\n";
     for (std::size_t i = 0; i < comparison.operations.size(); ++i) {
+      if (!is_shown(i)) {
+        continue;
+      }
       std::string row = fmt::format("{:<24}", report::fitted_name(comparison.operations[i], 24));
       for (std::size_t p = first; p < last; ++p) {
         const auto& operations = comparison.points[p].operations;
-        row += i < operations.size() ? layer_cell(operations[i])
-                                     : fmt::format(" {:>6} {:<7}", "n/a", "");
+        row += i < operations.size() ? cell(operations[i]) : fmt::format(" {:>6} {:<7}", "n/a", "");
       }
       row.erase(row.find_last_not_of(' ') + 1);
       out += row + "\n";
     }
   }
   return out;
+}
+
+bool has_measured(const BoardComparison& comparison) {
+  for (std::size_t i = 0; i < comparison.operations.size(); ++i) {
+    if (is_measured(comparison, i)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Times of two saved results, and the second over the first.
+std::string changes(const BoardComparison& comparison) {
+  static constexpr const char* kChange = "{:<24} {:>10} {:>10} {:>7}   {:>10} {:>10} {:>7}\n";
+  const auto row = [](const std::string& name, const ComparedFigures& a, const ComparedFigures& b) {
+    const auto ratio = [](double before, double after) {
+      return before > 0 && after > 0 ? fmt::format("{:.3f}x", after / before) : std::string("n/a");
+    };
+    const auto us = [](double value) { return or_none(value, report::scaled_time); };
+    return fmt::format(kChange, report::fitted_name(name, 24), us(a.dense_us), us(b.dense_us),
+                       ratio(a.dense_us, b.dense_us), us(a.sparse_us), us(b.sparse_us),
+                       ratio(a.sparse_us, b.sparse_us));
+  };
+  const ComparedPoint& first = comparison.points.front();
+  const ComparedPoint& second = comparison.points.back();
+  std::string out = "\n" + fmt::format(kChange, "", "dense 1", "dense 2", "2 / 1", "sparse 1",
+                                       "sparse 2", "2 / 1");
+  for (std::size_t i = 0; i < comparison.operations.size(); ++i) {
+    out += row(comparison.operations[i], first.operations[i], second.operations[i]);
+  }
+  return out + row("all GEMMs", first.total, second.total);
 }
 
 }  // namespace
@@ -90,11 +144,26 @@ std::string comparison_text(const BoardComparison& comparison) {
       }
     }
   }
-  out += layers(comparison);
+  if (comparison.is_of_two_results()) {
+    out += changes(comparison);
+  }
+  out += layers(comparison, "gain, bound by", layer_cell, [](std::size_t) { return true; });
+  const std::string measured = layers(comparison, "gain measured|simulated", measured_cell,
+                                      [&](std::size_t i) { return is_measured(comparison, i); });
+  if (has_measured(comparison)) {
+    out += measured +
+           report::wrapped(
+               "The third number counts the measured shapes that have m, n "
+               "and k within 2x of the layer.",
+               kWidth) +
+           "\n";
+  }
   for (const std::string& reason : reasons) {
     out += "n/a: " + reason + "\n";
   }
-  return out + "GEMMs only; 'run' says more of each point.\n";
+  return out + (comparison.points.front().file.empty()
+                    ? "GEMMs only; 'run' says more of each point.\n"
+                    : "GEMMs only.\n");
 }
 
 }  // namespace sptc::side_by_side

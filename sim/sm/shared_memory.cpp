@@ -68,6 +68,8 @@ void SharedMemory::answer(std::size_t index, const LoadRequest& request) {
                        request.instruction->operand != isa::Operand::kPartialSum;
   if (is_load && request.kernel->memory != nullptr) {
     payload = base::make_payload<LoadedRegisters>();
+    base::ensure(static_cast<std::size_t>(request.instruction->d.count) <= payload->size(),
+                 "a load fills more registers than one carries");
     request.kernel->memory->load(request.cta, request.warp, *request.instruction, request.iteration,
                                  payload->data());
   }

@@ -82,8 +82,9 @@ struct WgmmaDone {
   int warp_slot = 0;
 };
 
-/// Registers of the widest load (ldmatrix.x4).
-using LoadedRegisters = std::array<mma::LaneRegister, 4>;
+/// Registers of the widest load: ldmatrix.x4 has 4, the deepest B that carries values fills 32.
+using LoadedRegisters =
+    std::array<mma::LaneRegister, mma::kMaxBWords * mma::kCols / mma::kWarpLanes>;
 
 /// Shared memory -> sub-partition. Of an elided request it may come before the data.
 struct LoadDone {

@@ -83,6 +83,37 @@ void PassageLog::end_copy(std::size_t place, std::int64_t cycle, std::string_vie
   copies_[place].waited_for = waited_for;
 }
 
+void PassageLog::add_busy(LoggedBusy::Unit unit, std::int64_t begin, std::int64_t end) {
+  begin = std::max(begin, window_.first);
+  end = std::min(end, window_.last);
+  if (begin >= end) {
+    return;
+  }
+  std::optional<std::size_t>& latest = latest_busy_[static_cast<std::size_t>(unit)];
+  if (latest && memory_busy_[*latest].end >= begin) {
+    memory_busy_[*latest].end = std::max(memory_busy_[*latest].end, end);
+    return;
+  }
+  latest = memory_busy_.size();
+  memory_busy_.push_back({unit, begin, end});
+}
+
+void PassageLog::add_memory(const MemorySample& sample) {
+  add_busy(LoggedBusy::Unit::kL2, sample.now, sample.l2_until);
+  add_busy(LoggedBusy::Unit::kDram, sample.now, sample.dram_until);
+  if (sample.now < window_.first || sample.now >= window_.last) {
+    return;
+  }
+  const std::int64_t begin = sample.now / kMemoryBin * kMemoryBin;
+  if (memory_bytes_.empty() || memory_bytes_.back().begin != begin) {
+    memory_bytes_.push_back({begin, 0, 0, 0});
+  }
+  LoggedBytes& bin = memory_bytes_.back();
+  bin.l2 += sample.bytes.l2;
+  bin.dram_read += sample.bytes.dram_read;
+  bin.dram_written += sample.bytes.dram_written;
+}
+
 void PassageLog::add(int partition, std::uint64_t id, const LoggedStage& stage) {
   const auto at = under_way_.find({partition, id});
   if (at != under_way_.end()) {

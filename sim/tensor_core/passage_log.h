@@ -3,6 +3,8 @@
 
 #include "sim/tensor_core/tensor_core.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -52,8 +54,30 @@ struct LoggedCopy {
   std::string_view waited_for;       ///< what took longest
 };
 
+/// Cycles [begin, end) in which L2 or DRAM move what SMs asked for.
+struct LoggedBusy {
+  enum class Unit : std::uint8_t { kL2, kDram };
+  Unit unit = Unit::kL2;
+  std::int64_t begin = 0, end = 0;
+};
+
+/// Bytes of all SMs in kMemoryBin cycles from `begin` on, which is a multiple of them.
+struct LoggedBytes {
+  std::int64_t begin = 0;
+  std::int64_t l2 = 0, dram_read = 0, dram_written = 0;
+};
+inline constexpr std::int64_t kMemoryBin = 64;
+
+/// A transaction of L2 and DRAM in cycle `now`.
+struct MemorySample {
+  std::int64_t now = 0;
+  LoggedBytes bytes;  ///< that it moves
+  std::int64_t l2_until = 0, dram_until = 0;
+};
+
 /// Which stage of the tensor cores of one SM works on which instruction in which cycle, what they
-/// and the warps wait for, and which copies are under way. What begins in the window is logged.
+/// and the warps wait for, which copies are under way, and what L2 and DRAM move for all SMs. What
+/// begins in the window is logged.
 class PassageLog {
  public:
   explicit PassageLog(const LogWindow& window) : window_(window) {}
@@ -70,18 +94,27 @@ class PassageLog {
   std::optional<std::size_t> begin_copy(const LoggedCopy& copy);
   void end_copy(std::size_t place, std::int64_t cycle, std::string_view waited_for);
 
+  /// In the order of the cycles.
+  void add_memory(const MemorySample& sample);
+
   const std::vector<LoggedStall>& stalls() const { return stalls_; }
   const std::vector<LoggedCopy>& copies() const { return copies_; }
+  const std::vector<LoggedBusy>& memory_busy() const { return memory_busy_; }
+  const std::vector<LoggedBytes>& memory_bytes() const { return memory_bytes_; }
   const LogWindow& window() const { return window_; }
 
  private:
   void add(int partition, std::uint64_t id, const LoggedStage& stage);
+  void add_busy(LoggedBusy::Unit unit, std::int64_t begin, std::int64_t end);
 
   LogWindow window_;
   std::string name_;
   std::vector<LoggedMma> instructions_;
   std::vector<LoggedStall> stalls_;
   std::vector<LoggedCopy> copies_;
+  std::vector<LoggedBusy> memory_busy_;
+  std::vector<LoggedBytes> memory_bytes_;
+  std::array<std::optional<std::size_t>, 2> latest_busy_;  ///< of a unit
   std::map<std::pair<int, std::uint64_t>, std::size_t> under_way_;
   std::map<std::pair<int, int>, std::size_t> latest_stall_;  ///< of a partition and warp slot
 };

@@ -165,8 +165,9 @@ class Waveform::Partition {
     enter(fetch_, token.issue.id, 0);
     dump_.set(now() + 1, fetch_ready_, inside_ < taps_.spec.instruction_window ? 1 : 0);
     const int row = waveform_.element_.row, col = waveform_.element_.col;
-    const int groups =
-        instruction.sparse ? instruction.shape.k / instruction.sparse_pattern().group : 0;
+    // A pattern of one's own has indices and no nibbles.
+    const bool has_nibbles = instruction.sparse && !instruction.pattern;
+    const int groups = has_nibbles ? instruction.shape.k / instruction.sparse_pattern().group : 0;
     show(metadata_, token.payload ? groups : 0,
          [&](int group) { return token.payload->nibbles[row][group]; });
     if (!token.payload) {

@@ -52,9 +52,14 @@ def rows():
     return table
 
 
+def command_of(row):
+    """The command of a row, without the options and files that choose one of its functions."""
+    return re.split(r" --| [A-Z]", row["command"])[0]
+
+
 class Table(unittest.TestCase):
     def test_every_command_has_a_row_and_every_row_a_command(self):
-        self.assertEqual({row["command"].split(" --")[0] for row in rows()}, commands())
+        self.assertEqual({command_of(row) for row in rows()}, commands())
 
     def test_functions_exist(self):
         for row in rows():
@@ -66,10 +71,10 @@ class Table(unittest.TestCase):
 
     def test_what_prints_json_has_a_schema(self):
         for row in rows():
-            name = row["command"].split(" --")[0]
+            name = command_of(row)
             prints = re.search(r"--format \S*json", output(*name.split(), "--help")) is not None
             has_schema = any(other["schema"] not in NOTHING for other in rows()
-                             if other["command"].split(" --")[0] == name)
+                             if command_of(other) == name)
             self.assertEqual(prints or name == "import", has_schema, name)
             if row["schema"] not in NOTHING:
                 self.assertTrue((ROOT / f"configs/schema/{row['schema']}.schema.json").is_file(), row["command"])
@@ -100,6 +105,17 @@ class Commands(unittest.TestCase):
             sptcsim.compare(self.TRACE, jobs=0)
         with self.assertRaisesRegex(sptcsim.InputError, "archs names no architecture"):
             sptcsim.compare(self.TRACE, [])
+
+    def test_compare_saved(self):
+        with tempfile.TemporaryDirectory() as directory:
+            files = [f"{directory}/{name}.json" for name in "ab"]
+            for file, n in zip(files, ("256", "512")):
+                output("gemm", "256", n, "256", "--check", "none", "--quiet", "--format", "json", "--out", file)
+            ours = sptcsim.compare_saved(files)
+            self.assertEqual(ours.to_dict(), program("compare", *files))
+            self.assertEqual([point.dims for point in ours.points], ["a", "b"])
+            with self.assertRaisesRegex(sptcsim.InputError, "two results or more"):
+                sptcsim.compare_saved(files[:1])
 
     def test_validate(self):
         rows_file = ROOT / "tests/fidelity/data/a100_dense_f16.csv"

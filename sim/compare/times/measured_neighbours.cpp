@@ -15,12 +15,6 @@ bool within_twice(std::int64_t a, std::int64_t b) {
   return a <= 2 * b && b <= 2 * a;
 }
 
-bool is_like(const run::OperationResult& op, const Measurement& row) {
-  const base::GemmShape& shape = row.launch.shape;
-  return op.batch == 1 && op.dtype == row.launch.dtype && within_twice(op.shape.m, shape.m) &&
-         within_twice(op.shape.n, shape.n) && within_twice(op.shape.k, shape.k);
-}
-
 /// A sparse row and the dense one of the same shape and conditions.
 struct RowPair {
   const Measurement* dense = nullptr;
@@ -60,6 +54,12 @@ run::MeasuredTime time_of(LaunchSimulation& simulation, const Measurement& row) 
 
 }  // namespace
 
+bool is_like(const run::OperationResult& op, const run::MeasuredPair& pair) {
+  return op.batch == 1 && op.dtype == pair.dtype && op.pattern == pair.pattern &&
+         within_twice(op.shape.m, pair.shape.m) && within_twice(op.shape.n, pair.shape.n) &&
+         within_twice(op.shape.k, pair.shape.k);
+}
+
 std::vector<Measurement> evidence_of(const std::string& name) {
   if (config::is_path(name)) {
     return {};
@@ -90,8 +90,8 @@ run::MeasuredGain measured_neighbours(const run::RunResult& result,
   for (const RowPair& pair : pairs_of(rows)) {
     bool any = false;
     for (std::size_t i = 0; i < operations.size(); ++i) {
-      if (operations[i]->pattern == pair.sparse->launch.sparsity() &&
-          is_like(*operations[i], *pair.sparse)) {
+      const MeasuredLaunch& launch = pair.sparse->launch;
+      if (is_like(*operations[i], {launch.shape, launch.dtype, launch.sparsity(), {}, {}})) {
         has_pair[i] = any = true;
       }
     }

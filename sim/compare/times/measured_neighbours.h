@@ -15,6 +15,10 @@ namespace sptc::compare::times {
 /// where there is no such file. Throws InputError for a bad one.
 std::vector<Measurement> evidence_of(const std::string& name);
 
+/// Whether `op` has the type and sparsity of `pair`, is one GEMM per launch, and has each of m, n,
+/// k within a factor of two.
+bool is_like(const run::OperationResult& op, const run::MeasuredPair& pair);
+
 /// The pairs of `rows` that are like operations of `result`: same type and sparsity, one GEMM per
 /// launch, and each of m, n, k within a factor of two. Each pair is simulated in closed form on
 /// `architecture` under the conditions of its rows, with the arithmetic and library that `asked`

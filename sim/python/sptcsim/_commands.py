@@ -62,6 +62,19 @@ def compare(workload, archs=("A100", "H100"), *, dims=None, sparse=None, jobs=1,
         return _record(_core.compare(path, *arguments))
 
 
+def compare_saved(results):
+    """Sets saved results of gemm() and run() side by side.
+
+    results: paths of two files or more, as 'sptcsim run --format json --out FILE' or json.dump(result.to_dict(), file)
+        writes them.
+    Returns a Record like that of compare(): a point for each file, whose dims is its name. Raises InputError.
+    """
+    paths = [_path("a saved result", result) for result in results]
+    if len(paths) < 2:
+        raise InputError("compare_saved takes two results or more")
+    return _record(_core.compare_saved(paths))
+
+
 def validate(measurements, *, arch=None, dtype="f16", sparse=False, data="random", jobs=1, progress=None, **options):
     """Simulates measured GEMMs and compares the times.
 

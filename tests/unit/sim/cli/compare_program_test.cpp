@@ -66,6 +66,65 @@ TEST_F(CompareProgram, TextFitsIn100ColumnsAndCsvHasARowForEachLayer) {
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 9 * (1 + 7));
 }
 
+TEST_F(CompareProgram, SaysWhatWasMeasuredOnShapesLikeALayer) {
+  const std::string arguments = bert + " --fidelity analytic --arch A100,rtx4090 --dim batch=8";
+  const json points = compared(arguments)["points"];
+  const json measured = points[1]["operations"][0]["measured"];
+  EXPECT_FALSE(points[0]["operations"][0].contains("measured"));
+  EXPECT_GT(measured["shapes"], 0);
+  // A gain of less than nothing or of more than dense time at four times the rate would be no mean
+  // of measured ones.
+  EXPECT_GT(measured["gain"], 0.5);
+  EXPECT_LT(measured["gain"], 4);
+  const json alone = json::parse(
+      run("run " + bert + " --fidelity analytic --arch rtx4090 --dim batch=8 --format json").out);
+  EXPECT_LE(measured["shapes"], alone["measured_gain"]["pairs"]);
+  expect_output("compare " + arguments, "gain measured|simulated");
+}
+
+TEST_F(CompareProgram, TwoSavedResultsStandSideBySide) {
+  const std::string gemms = bert + " --fidelity analytic --format json";
+  ASSERT_EQ(run("run " + gemms + " --dim batch=8 --out " + path("a.json")).exit_code, 0);
+  ASSERT_EQ(run("run " + gemms + " --dim batch=8 --arch H100 --out " + path("b.json")).exit_code,
+            0);
+  const std::string both = path("a.json") + " " + path("b.json");
+  const json all = compared(both);
+  const json a = json::parse(read(path("a.json"))), b = json::parse(read(path("b.json")));
+  ASSERT_EQ(all["points"].size(), 2U);
+  EXPECT_EQ(all["points"][0]["dims"], "a");
+  EXPECT_EQ(all["points"][1]["board"], "h100-sxm5-80gb");
+  EXPECT_EQ(all["points"][1]["total"]["gain"], b["totals"]["speedup"]);
+  EXPECT_EQ(all["points"][0]["operations"][2]["dense_us"], a["operations"][2]["dense"]["time_us"]);
+  EXPECT_EQ(all["points"][1]["operations"][0]["sparse_bound_by"],
+            b["operations"][0]["sparse"]["bound_by"]);
+  expect_output("compare " + both, "2 / 1");
+  const std::string csv = run("compare " + both + " --format csv").out;
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 2 * (1 + 7));
+}
+
+TEST_F(CompareProgram, SavedResultsOfOtherLayersAreNotKnown) {
+  const std::string gemm = " --fidelity analytic --check none --quiet --format json --out ";
+  ASSERT_EQ(run("gemm 1024 1024 1024" + gemm + path("a.json")).exit_code, 0);
+  ASSERT_EQ(
+      run("run " + bert + " --fidelity analytic --format json --out " + path("b.json")).exit_code,
+      0);
+  const json all = compared(path("a.json") + " " + path("b.json"));
+  EXPECT_EQ(all["points"][0]["operations"].size(), 8U);
+  EXPECT_TRUE(all["points"][0]["operations"][1]["dense_us"].is_null());
+  EXPECT_TRUE(all["points"][1]["operations"][0]["dense_us"].is_null());
+}
+
+TEST_F(CompareProgram, RefusesWhatIsNoSavedResult) {
+  ASSERT_EQ(run("gemm 64 64 64 --quiet --format json --out " + path("a.json")).exit_code, 0);
+  const std::string a = path("a.json");
+  expect_refused("compare " + a + " " + SPTC_SOURCE_DIR + "/traces/bert_large.json",
+                 "no saved result");
+  expect_refused("compare " + a + " " + path("none.json"), "none.json");
+  expect_refused("compare " + a, "name a second one");
+  expect_refused("compare " + a + " " + a + " --arch A100", "--arch has no effect");
+  expect_refused("compare " + a + " " + a + " --jobs 2", "--jobs has no effect");
+}
+
 TEST_F(CompareProgram, RefusesInOneSentence) {
   expect_refused("compare " + bert + " --arch A100,nothing", "nothing");
   expect_refused("compare " + bert + " --dim batch=1,x", "batch");

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Documents do not lie: every command of a page runs and prints the lines that stand below it, and
-// its code stands in the file that the page names.
+// Documents do not lie: every command of a page runs and prints the lines that stand below it, in a
+// block or within a sentence, and its code stands in the file that the page names.
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <ostream>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -41,8 +44,28 @@ struct Page {
   std::vector<Code> code;
 };
 
+/// Whether a word of a command stands for what a reader has: "FILE", "--dim NAME=V", "..".
+bool has_placeholder(const std::string& command) {
+  static const std::regex kPlaceholder(R"((^|[ =])[A-Z]+([ =.]|$)|\.\.)");
+  return std::regex_search(command, kPlaceholder);
+}
+
+/// The commands within a line. A command without an argument, or with nothing but options, is a
+/// name.
+void add_inline_commands(const std::string& line, std::vector<Example>& examples) {
+  static const std::regex kCommand("`sptcsim ([^` ]+ [^`-][^`]*)`");
+  for (std::sregex_iterator found(line.begin(), line.end(), kCommand), end; found != end; ++found) {
+    const std::string arguments = (*found)[1];
+    if (!has_placeholder(arguments)) {
+      examples.push_back({arguments, {}});
+    }
+  }
+}
+
 Page page_of(const fs::path& path) {
-  const std::string indent = "    ", command = indent + "sptcsim ", fence = "```";
+  const std::string indent = "    ", fence = "```";
+  const std::array<std::string, 2> commands{indent + "sptcsim ",
+                                            indent + "build/quickstart/sptcsim "};
   Page page;
   std::ifstream lines(path);
   std::string file;
@@ -55,13 +78,19 @@ Page page_of(const fs::path& path) {
       }
     } else if (in_code) {
       page.code.back().text += line + "\n";
-    } else if (line.starts_with(command)) {
-      page.examples.push_back({line.substr(command.size()), {}});
+    } else if (const auto command =
+                   std::find_if(commands.begin(), commands.end(),
+                                [&](const std::string& one) { return line.starts_with(one); });
+               command != commands.end()) {
+      page.examples.push_back({line.substr(command->size()), {}});
       below = true;
+    } else if (below && line.empty()) {
+      continue;  // the block may go on
     } else if (below && line.starts_with(indent)) {
       page.examples.back().printed.push_back(line.substr(indent.size()));
     } else {
       below = false;
+      add_inline_commands(line, page.examples);
       if (line.size() > 3 && line.front() == '`' && line.ends_with("`:")) {
         file = line.substr(1, line.size() - 3);
       }
@@ -85,7 +114,7 @@ class Documents : public testing::TestWithParam<Document> {};
 
 TEST_P(Documents, CommandsRunAndCodeIsCompiled) {
   const sptc::support::TemporaryDirectory directory;
-  for (const char* const folder : {"traces", "configs"}) {
+  for (const char* const folder : {"traces", "configs", "tests"}) {
     fs::create_directory_symlink(kSource / folder, directory.path() / folder);
   }
   fs::create_symlink(fs::path(SPTC_PLUGINS) / "fixed_dram.so", directory.path() / "fixed_dram.so");
@@ -117,21 +146,24 @@ TEST_P(Documents, CommandsRunAndCodeIsCompiled) {
   EXPECT_GE(printed, GetParam().printed);
 }
 
-INSTANTIATE_TEST_SUITE_P(Pages, Documents,
-                         testing::Values(Document{"traces/TUTORIAL.md", 10, 4, 0},
-                                         Document{"sim/tensor_core/WAVEFORM.md", 1, 0, 0},
-                                         Document{"sim/tensor_core/ADD_A_STAGE.md", 0, 0, 2},
-                                         Document{"models/numerics/ADD_A_FORMAT.md", 0, 0, 1},
-                                         Document{"sim/memory/BIND_A_MEMORY.md", 1, 1, 5},
-                                         Document{"configs/ADD_A_GPU.md", 4, 0, 1},
-                                         Document{"configs/evidence/README.md", 1, 0, 0},
-                                         Document{"configs/memories/README.md", 1, 1, 0},
-                                         Document{"configs/sweeps/README.md", 3, 0, 0}),
-                         [](const testing::TestParamInfo<Document>& document) {
-                           std::string name = document.param.path;
-                           std::erase_if(name,
-                                         [](char c) { return c == '/' || c == '.' || c == '_'; });
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Pages, Documents,
+    testing::Values(Document{"README.md", 2, 12, 0}, Document{"configs/energy/README.md", 4, 10, 0},
+                    Document{"configs/engines/README.md", 1, 0, 0},
+                    Document{"models/README.md", 1, 0, 0}, Document{"traces/README.md", 1, 0, 0},
+                    Document{"traces/TUTORIAL.md", 10, 4, 0},
+                    Document{"sim/tensor_core/WAVEFORM.md", 1, 0, 0},
+                    Document{"sim/tensor_core/ADD_A_STAGE.md", 0, 0, 2},
+                    Document{"models/numerics/ADD_A_FORMAT.md", 0, 0, 1},
+                    Document{"sim/memory/BIND_A_MEMORY.md", 1, 1, 5},
+                    Document{"configs/ADD_A_GPU.md", 4, 0, 1},
+                    Document{"configs/evidence/README.md", 1, 0, 0},
+                    Document{"configs/memories/README.md", 1, 1, 0},
+                    Document{"configs/sweeps/README.md", 3, 0, 0}),
+    [](const testing::TestParamInfo<Document>& document) {
+      std::string name = document.param.path;
+      std::erase_if(name, [](char c) { return c == '/' || c == '.' || c == '_'; });
+      return name;
+    });
 
 }  // namespace

@@ -53,6 +53,12 @@ TEST_F(SchemaProgram, OfComparisonsKnowsBoardsWithoutSparseKernels) {
                               "/traces/bert_base.json --fidelity analytic --check none" +
                               " --format json --quiet ";
   expect_follows("comparison", compare + "--arch A100,V100 --dim batch=1,8");
+  expect_follows("comparison", compare + "--arch rtx4090 --dim batch=8");  // has measured shapes
+  const std::string save = " --check none --quiet --format json --out ";
+  run("gemm 256 256 256" + save + path("a.json"));
+  run("gemm 256 256 512 --variants dense" + save + path("b.json"));
+  expect_follows("comparison",
+                 "compare " + path("a.json") + " " + path("b.json") + " --format json");
 }
 
 TEST_F(SchemaProgram, OfValidationsKnowsFewAndManyRows) {

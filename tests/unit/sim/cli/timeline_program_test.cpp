@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -83,7 +85,7 @@ TEST_F(TimelineProgram, KonataLogFollowsItsGrammar) {
 TEST_F(TimelineProgram, TimelineHasTracksThatDoNotOverlapAndPairsThatEnd) {
   ASSERT_EQ(run(kGemm + " --timeline " + path("t.json")).exit_code, 0);
   const json document = json::parse(read(path("t.json")));
-  std::map<int, std::int64_t> end_of_track;
+  std::map<std::pair<int, int>, std::int64_t> end_of_track;
   std::map<std::pair<std::string, std::int64_t>, int> open;
   std::set<std::string> tracks;
   std::map<std::string, std::int64_t> counters;
@@ -92,7 +94,7 @@ TEST_F(TimelineProgram, TimelineHasTracksThatDoNotOverlapAndPairsThatEnd) {
     if (phase == "M") {
       tracks.insert(event["args"]["name"]);
     } else if (phase == "X") {
-      std::int64_t& end = end_of_track[event["tid"]];
+      std::int64_t& end = end_of_track[{event["pid"], event["tid"]}];
       EXPECT_GE(event["ts"], end);
       EXPECT_GE(event["dur"], 0);
       end = event["ts"].get<std::int64_t>() + event["dur"].get<std::int64_t>();
@@ -108,13 +110,88 @@ TEST_F(TimelineProgram, TimelineHasTracksThatDoNotOverlapAndPairsThatEnd) {
   for (const auto& [slice, count] : open) {
     EXPECT_EQ(count, 0) << slice.first;
   }
-  EXPECT_EQ(counters.size(), 5U);  // four sub-partitions and the copies
+  EXPECT_EQ(counters.size(), 8U);  // four sub-partitions, the copies, three of the memory
   for (const auto& [counter, last] : counters) {
     EXPECT_EQ(last, 0) << counter;
   }
   EXPECT_TRUE(tracks.contains("sub-partition 3: tensor core"));
   EXPECT_TRUE(tracks.contains("sub-partition 0: warp slot 0"));
   EXPECT_TRUE(tracks.contains("sub-partition 3: align, add"));
+  EXPECT_TRUE(tracks.contains("L2"));
+  EXPECT_TRUE(tracks.contains("DRAM"));
+}
+
+TEST_F(TimelineProgram, TheMemoryMovesTheBytesOfTheReport) {
+  const std::string whole =
+      kGemm + " --sms all --no-extrapolate --format json --window 0:100000000";
+  const sptc::support::ProgramOutcome outcome = run(whole + " --timeline " + path("t.json"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json bytes = json::parse(outcome.out)["operations"][0]["sparse"]["bytes"];
+  const json document = json::parse(read(path("t.json")));
+  std::map<std::string, double> moved;
+  std::map<int, std::int64_t> busy;
+  for (const json& event : document["traceEvents"]) {
+    if (event["ph"] == "C" && event["pid"] == 1) {
+      // Each value holds for a bin of 64 cycles.
+      moved[event["name"]] += 64 * event["args"]["n"].get<double>();
+    } else if (event["ph"] == "X" && event["pid"] == 1) {
+      busy[event["tid"]] += event["dur"].get<std::int64_t>();
+    }
+  }
+  EXPECT_NEAR(moved["L2: bytes per cycle"], bytes["l2"].get<double>(),
+              0.01 * bytes["l2"].get<double>());
+  EXPECT_NEAR(moved["DRAM: bytes read per cycle"], bytes["hbm_read"].get<double>(),
+              0.01 * bytes["hbm_read"].get<double>());
+  EXPECT_GT(busy[1], 0);
+  // DRAM takes at least as long as its rate allows: 1.78 TB/s at 1410 MHz are 1264 bytes per cycle.
+  EXPECT_GE(static_cast<double>(busy[2]), bytes["hbm_read"].get<double>() / 1300);
+}
+
+TEST_F(TimelineProgram, ALongLogIsShownInStretches) {
+  const std::string gemm =
+      "gemm 4096 2048 2048 --variants sparse --check none --quiet --sms "
+      "sampled --no-extrapolate";
+  ASSERT_EQ(run(gemm + " --window 0:100000000 --timeline " + path("long.json")).exit_code, 0);
+  const std::string text = read(path("long.json"));
+  EXPECT_LT(text.size(), 10'000'000U);
+  const json document = json::parse(text);
+  std::int64_t last = 0;
+  std::set<std::string> kinds;
+  for (const json& event : document["traceEvents"]) {
+    kinds.insert(event["ph"]);
+    if (event["ph"] == "X") {
+      last = std::max(last, event["ts"].get<std::int64_t>());
+    }
+  }
+  EXPECT_FALSE(kinds.contains("b"));  // no single instructions
+  EXPECT_GT(last, 20'000);
+}
+
+TEST_F(TimelineProgram, TheStallsOfALaunchAreAllOfItsCycles) {
+  const std::string text =
+      run("gemm 1024 1024 1024 --check none --quiet --explain --variants sparse").out;
+  std::istringstream row(text.substr(text.find("  2:4 ", text.find("% of cycles"))));
+  std::string name;
+  row >> name;
+  int tenths = 0;
+  double percent = 0;
+  for (int i = 0; i < 12 && row >> percent; ++i) {
+    tenths += static_cast<int>(std::lround(10 * percent));
+  }
+  EXPECT_EQ(tenths, 1000) << text;
+  for (const char* const arguments : {" --sms all", " --sms sampled", ""}) {
+    const json report = json::parse(run("gemm 1024 1024 1024 --check none --quiet --explain "
+                                        "--format json" +
+                                        std::string(arguments))
+                                        .out);
+    for (const char* const variant : {"dense", "sparse"}) {
+      double sum = 0;
+      for (const json& share : report["operations"][0][variant]["explanation"]["stalls"]) {
+        sum += share["percent"].get<double>();
+      }
+      EXPECT_NEAR(sum, 100, 1e-9) << arguments << " " << variant;
+    }
+  }
 }
 
 TEST_F(TimelineProgram, EveryCycleOfATensorCoreHasOneReason) {

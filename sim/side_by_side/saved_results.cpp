@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "sim/io/json_reader.h"
+#include "sim/io/text_file.h"
+#include "sim/run/what_if.h"
+#include "sim/side_by_side/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace sptc::side_by_side {
+namespace {
+
+constexpr std::uint64_t kMostBytes = 1ULL << 30;
+constexpr std::string_view kSchema = "sptcsim-result/0.1";
+
+double number_or_zero(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<double>() : 0;
+}
+
+/// Figures of `variant` of an operation or of the totals; nothing where it was not simulated.
+void read_variant(const nlohmann::json& entry, const char* variant, double& us, double& uj,
+                  double& watts, int& bound) {
+  const auto found = entry.find(variant);
+  if (found == entry.end() || !found->is_object()) {
+    return;
+  }
+  us = number_or_zero(*found, "time_us");
+  watts = number_or_zero(*found, "power_w");
+  if (const auto energy = found->find("energy_uj"); energy != found->end()) {
+    uj = number_or_zero(*energy, "total");
+  }
+  const auto& names = run::kResourceNames;
+  if (const auto by = found->find("bound_by"); by != found->end() && by->is_string()) {
+    const auto name = std::find_if(names.begin(), names.end(), [&](const run::ResourceName& one) {
+      return one.report == by->get<std::string>();
+    });
+    bound = name == names.end() ? -1 : static_cast<int>(name - names.begin());
+  }
+}
+
+ComparedFigures figures_of(const nlohmann::json& entry) {
+  ComparedFigures figures;
+  read_variant(entry, "dense", figures.dense_us, figures.dense_uj, figures.dense_w,
+               figures.dense_bound);
+  read_variant(entry, "sparse", figures.sparse_us, figures.sparse_uj, figures.sparse_w,
+               figures.sparse_bound);
+  return figures;
+}
+
+/// A result as its file has it.
+struct SavedResult {
+  std::string workload;
+  ComparedPoint point;
+  std::vector<std::string> names;  ///< of the operations of `point`
+};
+
+SavedResult read_result(const std::filesystem::path& file) {
+  const std::string name = file.string();
+  const nlohmann::json json = io::parse_json(io::read_text_file(file, kMostBytes), name);
+  const io::JsonObject result(json, {name, ""});
+  if (result.text("schema") != kSchema) {
+    result.place().fail(fmt::format(
+        "is no saved result: 'run' and 'gemm' write one, of schema '{}', with --format json",
+        kSchema));
+  }
+  SavedResult saved;
+  saved.workload = result.text("workload");
+  saved.point.board = result.text("arch");
+  saved.point.file = name;
+  saved.point.total = figures_of(result.object("totals").value());
+  std::size_t index = 0;
+  for (const nlohmann::json& entry : result.array("operations")) {
+    const io::JsonObject operation(entry, result.place() / "operations" / index++);
+    saved.names.push_back(operation.text("name"));
+    saved.point.operations.push_back(figures_of(entry));
+  }
+  if (saved.point.total.sparse_us == 0) {
+    saved.point.no_sparse = name + " has no sparse figures";
+  }
+  if (saved.point.total.dense_uj == 0 && saved.point.total.sparse_uj == 0) {
+    saved.point.no_energy = name + " has no energies";
+  }
+  return saved;
+}
+
+/// Those of the first file, then what only others have.
+std::vector<std::string> all_operations(const std::vector<SavedResult>& results) {
+  std::vector<std::string> names;
+  std::set<std::string> known;
+  for (const SavedResult& result : results) {
+    for (const std::string& name : result.names) {
+      if (known.insert(name).second) {
+        names.push_back(name);
+      }
+    }
+  }
+  return names;
+}
+
+/// The operations of `result` in the order of `names`, nothing known of those that it lacks.
+std::vector<ComparedFigures> in_order(const SavedResult& result,
+                                      const std::vector<std::string>& names) {
+  std::map<std::string_view, const ComparedFigures*> by_name;
+  for (std::size_t i = 0; i < result.names.size(); ++i) {
+    by_name.emplace(result.names[i], &result.point.operations[i]);
+  }
+  std::vector<ComparedFigures> ordered;
+  for (const std::string& name : names) {
+    const auto found = by_name.find(name);
+    ordered.push_back(found == by_name.end() ? ComparedFigures() : *found->second);
+  }
+  return ordered;
+}
+
+}  // namespace
+
+bool is_saved_result(const std::filesystem::path& file) {
+  constexpr std::size_t kBeginning = 200;
+  std::string beginning(kBeginning, '\0');
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(beginning.data(), static_cast<std::streamsize>(kBeginning));
+  return beginning.find('"' + std::string(kSchema) + '"') != std::string::npos;
+}
+
+BoardComparison compare_saved(const std::vector<std::filesystem::path>& files) {
+  base::ensure(files.size() > 1, "one result has nothing beside it");
+  std::vector<SavedResult> results;
+  std::set<std::string> stems;
+  for (const std::filesystem::path& file : files) {
+    results.push_back(read_result(file));
+    stems.insert(file.stem().string());
+  }
+  BoardComparison comparison;
+  comparison.operations = all_operations(results);
+  for (SavedResult& result : results) {
+    const bool is_new = comparison.workload.find(result.workload) == std::string::npos;
+    if (is_new) {
+      comparison.workload += (comparison.workload.empty() ? "" : " | ") + result.workload;
+    }
+    std::vector<ComparedFigures> operations = in_order(result, comparison.operations);
+    ComparedPoint& point = comparison.points.emplace_back(std::move(result.point));
+    point.operations = std::move(operations);
+    const std::filesystem::path file = point.file;
+    point.dims = stems.size() == files.size() ? file.stem().string() : point.file;
+  }
+  return comparison;
+}
+
+}  // namespace sptc::side_by_side
