@@ -19,7 +19,7 @@ LAYERS = {
     "models": ["base", "numerics", "sparsity", "mma", "batched", "reference", "energy", "roofline"],
     "sim": ["base", "io", "isa", "tensor_core", "sm", "memory", "kernels", "sampling", "gpu", "microbench", "config",
             "workload", "prune", "network", "run", "compare/vectors", "compare/kernel", "compare/times", "compare/capture", "report",
-            "include/sptcsim", "api", "show", "side_by_side", "sweep", "cli", "python"],
+            "include/sptcsim", "api", "show", "side_by_side", "plan", "sweep", "cli", "python"],
 }
 
 IMPURE = re.compile(

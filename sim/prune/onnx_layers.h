@@ -12,6 +12,7 @@ namespace sptc::prune {
 struct OnnxLayer {
   std::string initializer;
   bool k_first = false;  ///< [k, rows], as MatMul has it
+  std::vector<std::string> nodes;  ///< that have it as their weight, by OnnxNode::label()
 };
 
 /// The weights of MatMul, Gemm and Conv, in the order of the nodes, each once: also those behind

@@ -15,6 +15,7 @@
 #include "sim/run/kernel_runner.h"
 #include "sim/run/network.h"
 #include "sim/run/run_notes.h"
+#include "sim/workload/layer_list.h"
 
 #include <fmt/format.h>
 
@@ -245,8 +246,13 @@ std::vector<workload::Operation> prepared_operations(const workload::Workload& w
 }  // namespace
 
 AskedWork asked_work(const workload::Workload& workload, const RunOptions& options) {
-  auto [operations, vectors] = network::split_over(prepared_operations(workload, options),
-                                                   workload.vectors, options.tensor_parallel);
+  std::vector<workload::Operation> prepared = prepared_operations(workload, options);
+  std::vector<workload::VectorOperation> between = workload.vectors;
+  if (!options.sparse_layers.empty()) {
+    workload::prune_only_listed(workload::read_layer_list(options.sparse_layers),
+                                options.sparse_layers, prepared, between);
+  }
+  auto [operations, vectors] = network::split_over(prepared, between, options.tensor_parallel);
   if (runs_whole_network(options)) {
     network::merge_siblings(*options.network_engine, operations, vectors);
     network::widen_tensors(*options.network_engine, operations, vectors);
