@@ -20,10 +20,17 @@ std::string energy(const std::optional<double>& uj) {
   return uj ? report::scaled_energy(*uj) : "n/a";
 }
 
+/// "x/MatMul + 2": with two more weights.
+std::string shown_name(const PlannedLayer& layer) {
+  const std::string more =
+      layer.listed.size() > 1 ? fmt::format(" + {}", layer.listed.size() - 1) : "";
+  return report::fitted_name(layer.name, kNameWidth - more.size()) + more;
+}
+
 std::string layer_row(const PlannedLayer& layer, bool taken, bool has_metric) {
-  std::string row = fmt::format("{} {:<{}} {:>6} {:>6} {:>6.0f} {:>7.4f}", taken ? '*' : ' ',
-                                report::fitted_name(layer.name, kNameWidth), kNameWidth, layer.m,
-                                layer.k, layer.launches, layer.error);
+  std::string row =
+      fmt::format("{} {:<{}} {:>6} {:>6} {:>6.0f} {:>7.4f}", taken ? '*' : ' ', shown_name(layer),
+                  kNameWidth, layer.m, layer.k, layer.launches, layer.error);
   if (has_metric) {
     row += layer.metric ? fmt::format(" {:>9.5g}", *layer.metric) : fmt::format(" {:>9}", "-");
   }

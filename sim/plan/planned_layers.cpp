@@ -118,7 +118,7 @@ class Layers {
         PlannedLayer& layer = result.emplace_back();
         layer.name = report.name;
         add_weight(report.name, "", layer);
-        refuse(layer, "no operation of the workload is called as it is");
+        refuse(layer, "no operation of the workload has it");
         finish(layer);
       }
     }
