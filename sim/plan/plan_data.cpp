@@ -44,7 +44,7 @@ Json json_of(const PlannedLayer& layer) {
           {"launches", layer.launches},
           {"weights", weights},
           {"refused", layer.refused.empty() ? Json() : Json(layer.refused)},
-          {"error", layer.error},
+          {"error", layer.weights.empty() ? Json() : Json(layer.error)},
           {"metric", known(layer.metric)},
           {"loss", layer.loss},
           {"dense", json_of(layer.dense)},

@@ -309,8 +309,8 @@ class Planning {
 }  // namespace
 
 bool PlannedLayer::was_sparse() const {
-  return std::all_of(weights.begin(), weights.end(),
-                     [](const PlannedWeight& weight) { return weight.was_sparse; });
+  return !weights.empty() && std::all_of(weights.begin(), weights.end(),
+                                         [](const auto& weight) { return weight.was_sparse; });
 }
 
 double PlannedLayer::saved_us() const {

@@ -65,8 +65,8 @@ struct PassFigures {
 
 /// Weights that are pruned together or not at all: one kernel has them.
 struct PlannedLayer {
-  std::string name;  ///< of the operation
-  std::vector<PlannedWeight> weights;
+  std::string name;                           ///< of the operation
+  std::vector<PlannedWeight> weights;         ///< but for those that no pattern fits
   std::vector<workload::ListedLayer> listed;  ///< the same, with their operations
   std::int64_t m = 0, n = 0, k = 0;           ///< of the product
   double launches = 0;                        ///< in a pass

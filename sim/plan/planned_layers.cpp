@@ -117,6 +117,8 @@ class Layers {
       if (!used_.contains(report.name)) {
         PlannedLayer& layer = result.emplace_back();
         layer.name = report.name;
+        layer.m = report.rows;
+        layer.k = report.k * report.taps;
         add_weight(report.name, "", layer);
         refuse(layer, "no operation of the workload has it");
         finish(layer);
@@ -219,7 +221,7 @@ class Layers {
     if (!report.skipped.empty()) {
       refuse(layer, report.skipped);
     }
-    if (is_new) {
+    if (is_new && report.skipped.empty()) {
       layer.weights.push_back(weight_of(report));
     }
     return report.rows;

@@ -437,6 +437,10 @@ RunResult run_workload(const workload::Workload& workload, const config::Archite
   for (std::string& note : kernels.notes()) {
     result.notes.push_back(std::move(note));
   }
+  if (!options.sparse_layers.empty()) {
+    result.notes.push_back("only the weights that " + io::printable(options.sparse_layers) +
+                           " lists are sparse");
+  }
   if (is_dense_only(asked, architecture.gpu)) {
     result.notes.push_back(architecture.gpu.name +
                            " has no sparse matrix instructions: dense only");

@@ -97,7 +97,7 @@ TEST_F(PlanProgram, ItsListIsWhatPruneAndRunTake) {
           "--format json --sparsity " + list);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const json ran = json::parse(outcome.out);
-  EXPECT_EQ(ran.at("inference").at("sparse").at("latency_us"),
+  EXPECT_EQ(ran.at("totals").at("sparse").at("latency_us"),
             plan.at("plan").at("simulated").at("time_us"));
   EXPECT_NEAR(plan.at("plan").at("time_us").get<double>(),
               plan.at("plan").at("simulated").at("time_us").get<double>(), 0.5);
