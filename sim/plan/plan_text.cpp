@@ -28,9 +28,9 @@ std::string shown_name(const PlannedLayer& layer) {
 }
 
 std::string layer_row(const PlannedLayer& layer, bool taken, bool has_metric) {
-  std::string row =
-      fmt::format("{} {:<{}} {:>6} {:>6} {:>6.0f} {:>7.4f}", taken ? '*' : ' ', shown_name(layer),
-                  kNameWidth, layer.m, layer.k, layer.launches, layer.error);
+  std::string row = fmt::format("{} {:<{}} {:>6} {:>6} {:>6.0f} {:>7}", taken ? '*' : ' ',
+                                shown_name(layer), kNameWidth, layer.m, layer.k, layer.launches,
+                                layer.weights.empty() ? "-" : fmt::format("{:.4f}", layer.error));
   if (has_metric) {
     row += layer.metric ? fmt::format(" {:>9.5g}", *layer.metric) : fmt::format(" {:>9}", "-");
   }

@@ -40,8 +40,8 @@ double parse_watts(std::string_view what, const std::string& text);
 /// GB/s, more than 0 and at most 100000.
 double parse_rate(std::string_view what, const std::string& text);
 
-/// Whether the weights that gain are chosen: true for "auto", false for "all", nothing for a file: a
-/// path, with a '/' or a '.'.
+/// Whether the weights that gain are chosen: true for "auto", false for "all", nothing for a file:
+/// a path, with a '/' or a '.'.
 std::optional<bool> parse_sparsity_choice(std::string_view text);
 
 /// "true" or "false".
