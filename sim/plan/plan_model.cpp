@@ -274,6 +274,19 @@ class Planning {
     if (result_.dense_metric) {
       result_.plan_metric = listed.empty() ? *result_.dense_metric
                                            : metrics_of_models({{"the plan", listed}}).front();
+      note_excess();
+    }
+  }
+
+  /// Losses that are measured together need not be the sum of those measured alone.
+  void note_excess() {
+    const double sign = result_.lower_is_better ? 1 : -1;
+    const double measured = sign * (*result_.plan_metric - *result_.dense_metric);
+    if (options_.max_loss && measured > *options_.max_loss) {
+      result_.notes.push_back(
+          fmt::format("the model pruned by the plan loses {:.5g}, more than the {} allowed: its "
+                      "layers lose more together than alone",
+                      measured, *options_.max_loss));
     }
   }
 

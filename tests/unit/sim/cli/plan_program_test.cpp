@@ -114,6 +114,18 @@ TEST_F(PlanProgram, MetricOfBytesThatDifferAddsUp) {
   EXPECT_TRUE(plan.at("layers")[2].at("metric").is_null());
 }
 
+TEST_F(PlanProgram, SaysWhereLayersLoseMoreTogether) {
+  const std::string squared = "--metric lower --quiet --evaluate \"sh -c 'n=\\$(cmp -l " +
+                              path("model.onnx") + " {} | wc -l); echo \\$((n * n))'\" --max-loss ";
+  const json layers = result(squared + "0").at("layers");
+  const double sum = layers[0].at("loss").get<double>() + layers[1].at("loss").get<double>();
+  const json plan = result(squared + std::to_string(sum));
+  EXPECT_EQ(plan.at("plan").at("layers").size(), 2U);
+  EXPECT_GT(plan.at("plan").at("metric"), sum);
+  EXPECT_NE(plan.at("notes").back().get<std::string>().find("more together than alone"),
+            std::string::npos);
+}
+
 TEST_F(PlanProgram, BadInputIsOneSentence) {
   const std::string out = " --out " + path("list");
   expect_refused(plan(out), "--max-loss, --max-time or --min-gain chooses it");
