@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 namespace sptc::plan {
 namespace {
@@ -18,15 +17,6 @@ constexpr std::string_view kOnCusparselt[] = {"gemms", "pytorch", "inductor", "c
                                               "fastertransformer"};
 /// In this order: the first that has a rule for the type.
 constexpr std::string_view kLibraries[] = {"PyTorch, cuSPARSELt", "PyTorch, CUTLASS"};
-
-/// 80 of "sm_80", 90 of "sm_90a".
-int compute_capability(const gpu::GpuSpec& gpu) {
-  const mma::Target& target = mma::target_of_gpu(gpu.name, gpu.instruction_set);
-  int sm = 0;
-  const std::string_view digits = target.name.substr(target.name.find('_') + 1);
-  std::from_chars(digits.data(), digits.data() + digits.size(), sm);
-  return sm;
-}
 
 }  // namespace
 
@@ -45,8 +35,9 @@ std::string kernel_refusal(const workload::Operation& op, std::string_view engin
   if (!bound) {
     return {};
   }
-  const std::vector<prune::Legality> rules = prune::legality_of(
-      {op.name, op.shape.m, op.shape.n, op.shape.k, op.dtype}, compute_capability(gpu));
+  const std::vector<prune::Legality> rules =
+      prune::legality_of({op.name, op.shape.m, op.shape.n, op.shape.k, op.dtype},
+                         prune::sm_of(mma::target_of_gpu(gpu.name, gpu.instruction_set)));
   for (const std::string_view library : kLibraries) {
     for (const prune::Legality& legality : rules) {
       if (legality.rule->library == library) {
