@@ -48,6 +48,9 @@ double parse_rate(std::string_view what, const std::string& text);
 /// a path, with a '/' or a '.'.
 std::optional<bool> parse_sparsity_choice(std::string_view text);
 
+/// The name of a .npz file.
+std::string parse_archive(std::string_view what, const std::string& text);
+
 /// "true" or "false".
 bool parse_switch(std::string_view what, std::string_view text);
 
