@@ -20,7 +20,7 @@ LAYERS = {
     "sim": ["include/sptcsim/plugin", "base", "io", "isa", "tensor_core", "sm", "memory", "memory/plugins", "kernels",
             "sampling", "gpu", "microbench", "config", "workload", "prune", "network", "run", "compare/vectors",
             "compare/kernel", "compare/times", "compare/capture", "report", "include/sptcsim", "api", "show",
-            "side_by_side", "sweep", "cli", "python"],
+            "side_by_side", "plan", "sweep", "cli", "python"],
 }
 
 IMPURE = re.compile(

@@ -39,6 +39,8 @@ void add_mma_command(CLI::App& app, Command& chosen);
 void add_convert_command(CLI::App& app, Command& chosen);
 /// sptcsim legal MODEL, sptcsim legal M N K
 void add_legal_command(CLI::App& app, Command& chosen);
+/// sptcsim plan MODEL
+void add_plan_command(CLI::App& app, Command& chosen);
 /// sptcsim prune MODEL
 void add_prune_command(CLI::App& app, Command& chosen);
 /// sptcsim compare FILE

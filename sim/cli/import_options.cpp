@@ -52,9 +52,7 @@ void RecordingOptions::add_to(CLI::App& command) {
                   "input")
       ->type_name("FILE")
       ->required();
-  command.add_option("--dim", dims, "value of a dimension of the file")->type_name("NAME=V,..");
-  command.add_option("--input", inputs, "extents of an input of an ONNX model, as 1,3,224,224")
-      ->type_name("NAME=EXTENTS");
+  add_extents_to(command);
   command
       .add_option("--convention", convention,
                   "what M of a CSV counts: weight-first (features) or tokens-first (as PyTorch)")
@@ -64,12 +62,18 @@ void RecordingOptions::add_to(CLI::App& command) {
   command.add_flag("--strict", strict, "a launch that is not taken is an error");
 }
 
+void RecordingOptions::add_extents_to(CLI::App& command) {
+  command.add_option("--dim", dims, "value of a dimension of the file")->type_name("NAME=V,..");
+  command.add_option("--input", inputs, "extents of an input of an ONNX model, as 1,3,224,224")
+      ->type_name("NAME=EXTENTS");
+}
+
 workload::Recording RecordingOptions::read() const {
   workload::InputStream input{std::filesystem::path(file)};
   return read(input);
 }
 
-workload::Recording RecordingOptions::read(workload::InputStream& input) const {
+workload::ImportOptions RecordingOptions::import_options() const {
   workload::ImportOptions options;
   options.tf32 = tf32;
   options.convention = workload::parse_convention(convention);
@@ -84,7 +88,11 @@ workload::Recording RecordingOptions::read(workload::InputStream& input) const {
       to.push_back(extent("--input", name, part));
     }
   }
-  workload::Recording recording = workload::read_recording(input, options);
+  return options;
+}
+
+workload::Recording RecordingOptions::read(workload::InputStream& input) const {
+  workload::Recording recording = workload::read_recording(input, import_options());
   if (strict) {
     workload::require_all_taken(recording);
   }

@@ -19,6 +19,10 @@ struct RecordingOptions {
   bool tf32 = false;
 
   void add_to(CLI::App& command);
+  /// Declares --dim and --input alone.
+  void add_extents_to(CLI::App& command);
+  /// Throws InputError.
+  workload::ImportOptions import_options() const;
   /// Reads the file and says on stderr what was taken and what was not. Throws InputError.
   workload::Recording read() const;
   workload::Recording read(workload::InputStream& input) const;

@@ -221,6 +221,7 @@ int run(int argc, char** argv) {
   sptc::cli::add_compare_command(app, chosen);
   sptc::cli::add_show_command(app, chosen);
   sptc::cli::add_prune_command(app, chosen);
+  sptc::cli::add_plan_command(app, chosen);
   sptc::cli::add_convert_command(app, chosen);
   sptc::cli::add_legal_command(app, chosen);
   sptc::cli::add_mma_command(app, chosen);

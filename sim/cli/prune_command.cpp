@@ -101,10 +101,10 @@ void add_choices(CLI::App& command, Arguments& arguments) {
   command
       .add_option(
           "--layers", options.layers,
-          "tensors to prune (default: of ONNX the weights of products and convolutions, else "
-          "those of two or more axes without " +
+          "tensors to prune, or a list of them as 'plan --out' writes it (default: of ONNX the "
+          "weights of products and convolutions, else those of two or more axes without " +
               std::string(prune::kUsualExclusion) + ")")
-      ->type_name("REGEX");
+      ->type_name("REGEX|@FILE");
   command.add_option("--exclude", options.exclude, "tensors to leave as they are")
       ->type_name("REGEX");
   command

@@ -5,12 +5,15 @@
 #include "models/base/text.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/onnx_layers.h"
+#include "sim/workload/layer_list.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <regex>
+#include <set>
+#include <utility>
 
 namespace sptc::prune {
 namespace {
@@ -21,11 +24,17 @@ constexpr DataType kExecuted[] = {DataType::kF16,  DataType::kBf16, DataType::kT
                                   DataType::kE4m3, DataType::kE5m2, DataType::kS8,
                                   DataType::kS4};
 
-/// A rule of names; an empty one matches none.
+/// A rule of names, an expression or a list after '@'; an empty one matches none.
 class NameRule {
  public:
   NameRule(std::string_view option, const std::string& expression) {
     if (expression.empty()) {
+      return;
+    }
+    if (expression.front() == '@') {
+      for (workload::ListedLayer& layer : workload::read_layer_list(expression.substr(1))) {
+        listed_.insert(std::move(layer.tensor));
+      }
       return;
     }
     try {
@@ -35,14 +44,30 @@ class NameRule {
                                          io::printable(expression), error.what()));
     }
   }
-  bool given() const { return expression_.has_value(); }
+  bool given() const { return expression_.has_value() || !listed_.empty(); }
   bool has(const std::string& name) const {
-    return expression_ && std::regex_search(name, *expression_);
+    return listed_.contains(name) || (expression_ && std::regex_search(name, *expression_));
   }
+  const std::set<std::string>& listed() const { return listed_; }
 
  private:
   std::optional<std::regex> expression_;
+  std::set<std::string> listed_;
 };
+
+/// A list is of this model, and of its weights.
+void require_all_listed(const NameRule& rule, const std::vector<ChosenLayer>& layers,
+                        const ModelFile& model) {
+  std::set<std::string> missing = rule.listed();
+  for (const ChosenLayer& layer : layers) {
+    missing.erase(model.tensors()[layer.tensor].entry.name);
+  }
+  if (!missing.empty()) {
+    model.find(*missing.begin());  // says which names there are
+    throw base::InputError(fmt::format("{}: the listed tensor '{}' is no weight that can be pruned",
+                                       model.shown(), io::printable(*missing.begin())));
+  }
+}
 
 /// NumPy has no bfloat16, so U16 holds the bits of the type that is to be executed.
 std::optional<DataType> type_of(const io::TensorEntry& entry, const PruneOptions& options) {
@@ -167,6 +192,7 @@ std::vector<ChosenLayer> choose_layers(const ModelFile& model, const PruneOption
     any = any || layer.skipped.empty();
     layers.push_back(layer);
   }
+  require_all_listed(wanted, layers, model);
   if (!any) {
     throw base::InputError(fmt::format(
         "{}: none of its {} tensors can be pruned to {}{}", model.shown(), model.tensors().size(),

@@ -56,14 +56,6 @@ constexpr LibraryRule kRules[] = {
     {"mma.sp", DataType::kE5m2, true, 89, 16, 64, 8, false, kPtx},
 };
 
-/// 80 of "sm_80", 90 of "sm_90a".
-int sm_of(const mma::Target& target) {
-  int sm = 0;
-  const std::string_view digits = target.name.substr(target.name.find('_') + 1);
-  std::from_chars(digits.data(), digits.data() + digits.size(), sm);
-  return sm;
-}
-
 std::string extents(const ProductShape& shape) {
   return shape.n > 0 ? fmt::format("{} x {} x {}", shape.m, shape.n, shape.k)
                      : fmt::format("{} x {}", shape.m, shape.k);
@@ -95,6 +87,13 @@ Legality judged(const LibraryRule& rule, const ProductShape& shape, int sm) {
 }
 
 }  // namespace
+
+int sm_of(const mma::Target& target) {
+  int sm = 0;
+  const std::string_view digits = target.name.substr(target.name.find('_') + 1);
+  std::from_chars(digits.data(), digits.data() + digits.size(), sm);
+  return sm;
+}
 
 std::span<const LibraryRule> library_rules() {
   return kRules;

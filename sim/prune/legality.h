@@ -26,6 +26,9 @@ struct LibraryRule {
 
 std::span<const LibraryRule> library_rules();
 
+/// 10 times the compute capability: 80 of "sm_80", 90 of "sm_90a".
+int sm_of(const mma::Target& target);
+
 /// One product D [m, n] = A [m, k] B [k, n]; n is 0 where only the weights are known.
 struct ProductShape {
   std::string name;

@@ -60,13 +60,13 @@ class Layers {
 
   void visit(const OnnxNode& node) {
     if (node.op == "MatMul") {
-      add(source(node, 1), 2, true);
-      add(source(node, 0), 2, false);
+      add(node, source(node, 1), 2, true);
+      add(node, source(node, 0), 2, false);
     } else if (node.op == "Gemm") {
-      add(source(node, 1), 2, node.integer("transB", 0) == 0);
+      add(node, source(node, 1), 2, node.integer("transB", 0) == 0);
     } else if (node.op == "Conv") {
       const auto filters = source(node, 1);
-      add(filters, filters ? std::max<std::size_t>(filters->axes, 3) : 0, false);
+      add(node, filters, filters ? std::max<std::size_t>(filters->axes, 3) : 0, false);
     } else if (node.outputs.size() == 1) {
       pass_on(node);
     }
@@ -85,17 +85,21 @@ class Layers {
     }
   }
 
-  void add(const std::optional<Source>& weight, std::size_t axes, bool k_first) {
+  void add(const OnnxNode& node, const std::optional<Source>& weight, std::size_t axes,
+           bool k_first) {
     if (!weight || weight->axes != axes) {
       return;
     }
-    const OnnxLayer layer{weight->initializer, k_first != weight->is_transposed};
+    const OnnxLayer layer{weight->initializer, k_first != weight->is_transposed, {node.label()}};
     const auto known = std::find_if(layers_.begin(), layers_.end(), [&](const OnnxLayer& other) {
       return other.initializer == layer.initializer;
     });
     if (known == layers_.end()) {
       layers_.push_back(layer);
-    } else if (known->k_first != layer.k_first) {
+      return;
+    }
+    known->nodes.push_back(node.label());
+    if (known->k_first != layer.k_first) {
       both_ways_.insert(layer.initializer);
     }
   }

@@ -11,7 +11,8 @@ namespace sptc::prune {
 /// An initializer or a constant that a matrix product or a convolution has as its weight.
 struct OnnxLayer {
   std::string initializer;
-  bool k_first = false;  ///< [k, rows], as MatMul has it
+  bool k_first = false;            ///< [k, rows], as MatMul has it
+  std::vector<std::string> nodes;  ///< that have it as their weight, by OnnxNode::label()
 };
 
 /// The weights of MatMul, Gemm and Conv, in the order of the nodes, each once: also those behind

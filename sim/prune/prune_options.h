@@ -26,7 +26,8 @@ struct PruneOptions {
   WeightLayout layout = WeightLayout::kDense;
   /// Regular expressions (ECMAScript) that names of tensors must have, must not have, and have
   /// where they are [k, rows]. No `layers`: the weights of matrix products and convolutions of an
-  /// ONNX graph, else tensors of two or more axes without kUsualExclusion.
+  /// ONNX graph, else tensors of two or more axes without kUsualExclusion. "@FILE" is a list of
+  /// names (sim/workload/layer_list.h) instead of an expression.
   std::string layers, exclude, transposed;
   std::filesystem::path activations;  ///< calibration inputs, '<layer>' [samples.., k]
   /// Whose channels along k are permuted for 2:4: "report" looks what every layer alone would gain;

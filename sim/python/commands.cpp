@@ -7,7 +7,10 @@
 #include "sim/config/architecture.h"
 #include "sim/config/board_names.h"
 #include "sim/config/energy.h"
+#include "sim/io/text_file.h"
 #include "sim/microbench/microbench_rows.h"
+#include "sim/plan/plan_model.h"
+#include "sim/plan/plan_report.h"
 #include "sim/prune/legality.h"
 #include "sim/prune/prune_options.h"
 #include "sim/python/bindings.h"
@@ -107,6 +110,61 @@ std::string validate(const std::string& file, const std::string& arch, const std
       progress);
 }
 
+/// What a plan is asked for, by the names of plan_model() in Python; "" is the default.
+struct PlanWords {
+  std::map<std::string, std::string> words;
+  std::map<std::string, double> numbers;
+
+  std::string word(const std::string& name) const {
+    const auto found = words.find(name);
+    return found == words.end() ? "" : found->second;
+  }
+  std::optional<double> number(const std::string& name) const {
+    const auto found = numbers.find(name);
+    return found == numbers.end() ? std::nullopt : std::optional(found->second);
+  }
+};
+
+plan::PlanOptions plan_options(const PlanWords& asked, const nb::dict& given) {
+  plan::PlanOptions options;
+  options.simulation = options_of(given);
+  options.workload = asked.word("workload");
+  options.pruning.activations = asked.word("activations");
+  options.pruning.criterion = sparsity::parse_criterion(asked.word("criterion"));
+  options.pruning.layers = asked.word("layers");
+  options.pruning.exclude = asked.word("exclude");
+  options.pruning.transposed = asked.word("transposed");
+  options.evaluation.command = asked.word("evaluate");
+  options.evaluation.lower_is_better = plan::is_lower_better("metric", asked.word("metric"));
+  options.evaluation.timeout_s = asked.number("timeout").value_or(options.evaluation.timeout_s);
+  options.max_loss = asked.number("max_loss");
+  options.max_time_us = asked.number("max_time");
+  options.min_gain = asked.number("min_gain");
+  return options;
+}
+
+std::string plan_model(const std::string& model, const LoadedArchitecture& architecture,
+                       const std::map<std::string, std::string>& words,
+                       const std::map<std::string, double>& numbers,
+                       const workload::NamedDims& dims, const NamedLists& inputs, int jobs,
+                       const nb::dict& given, const nb::object& progress) {
+  const PlanWords asked{words, numbers};
+  plan::PlanOptions options = plan_options(asked, given);
+  options.import.dims = dims;
+  options.import.inputs = inputs;
+  options.evaluation.jobs = jobs;
+  return in_worker(
+      [&](const run::ProgressCallback& report) {
+        options.progress = [&](std::size_t done, std::size_t total) { report(done, total, ""); };
+        const plan::PlanResult result = plan::plan_model(model, architecture, options);
+        if (const std::string out = asked.word("out"); !out.empty()) {
+          io::write_file(out, plan::plan_list(result));
+        }
+        return plan::plan_json(result);
+      },
+      progress);
+}
+
 /// The workload's JSON, and what was taken of it.
 std::pair<std::string, std::string> load_workload(const std::string& file,
                                                   const workload::NamedDims& dims,
@@ -188,6 +246,8 @@ void bind_commands(nb::module_& module) {
   module.def("compare_saved", compare_saved);
   module.def("validate", validate, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg(), nb::arg().none());
+  module.def("plan_model", plan_model, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   module.def("load_workload", load_workload);
   module.def("verify", verify);
   module.def("microbench", microbench, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());

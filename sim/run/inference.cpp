@@ -255,6 +255,9 @@ class Inference {
     if (!op.weight) {
       return "both operands are activations";
     }
+    if (!op.prunable && !options_.sparse_layers.empty()) {
+      return "not listed by --sparsity";
+    }
     if (!op.prunable) {
       return "no kernel: the extents of the weight do not allow 2:4";
     }

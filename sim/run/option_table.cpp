@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 namespace sptc::run {
@@ -145,12 +146,15 @@ constexpr std::array kTable{
                        options.link_gb_per_s = parse_rate("--link", text);
                      }},
     SimulationOption{
-        "sparsity", "all|auto",
+        "sparsity", "all|auto|FILE",
         "auto: also of GEMMs only, say for each weight whether 2:4 or dense is faster and why, and "
-        "add up the fastest mix; every other engine does so",
+        "add up the fastest mix; every other engine does so. FILE: only the weights that it lists, "
+        "as 'plan --out' writes it",
         "time, energy", "all",
         [](Options& options, const Text& text) {
-          options.sparsity_auto = parse_sparsity_choice(text);
+          const std::optional<bool> choice = parse_sparsity_choice(text);
+          options.sparsity_auto = choice.value_or(false);
+          options.sparse_layers = choice ? "" : text;
         }},
     SimulationOption{"algorithm", "heuristic|best",
                      "the kernel that the library's heuristic takes, or the fastest that it has",

@@ -150,8 +150,11 @@ double parse_rate(std::string_view what, const std::string& text) {
   return rate;
 }
 
-bool parse_sparsity_choice(std::string_view text) {
+std::optional<bool> parse_sparsity_choice(std::string_view text) {
   static constexpr std::array<std::string_view, 2> kChoices{"all", "auto"};
+  if (text.find_first_of("./") != std::string_view::npos) {
+    return std::nullopt;
+  }
   if (std::find(kChoices.begin(), kChoices.end(), text) == kChoices.end()) {
     throw base::InputError("unknown --sparsity " +
                            base::unknown_name(io::printable(text), kChoices));

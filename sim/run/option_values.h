@@ -7,6 +7,7 @@
 #include "sim/run/simulation_options.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -43,8 +44,9 @@ double parse_watts(std::string_view what, const std::string& text);
 /// GB/s, more than 0 and at most 100000.
 double parse_rate(std::string_view what, const std::string& text);
 
-/// "all" or "auto": whether the weights that gain are chosen.
-bool parse_sparsity_choice(std::string_view text);
+/// Whether the weights that gain are chosen: true for "auto", false for "all", nothing for a file:
+/// a path, with a '/' or a '.'.
+std::optional<bool> parse_sparsity_choice(std::string_view text);
 
 /// The name of a .npz file.
 std::string parse_archive(std::string_view what, const std::string& text);

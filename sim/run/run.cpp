@@ -16,6 +16,7 @@
 #include "sim/run/network.h"
 #include "sim/run/run_notes.h"
 #include "sim/run/value_files.h"
+#include "sim/workload/layer_list.h"
 
 #include <fmt/format.h>
 
@@ -288,8 +289,13 @@ std::vector<workload::Operation> prepared_operations(const workload::Workload& w
 }  // namespace
 
 AskedWork asked_work(const workload::Workload& workload, const RunOptions& options) {
-  auto [operations, vectors] = network::split_over(prepared_operations(workload, options),
-                                                   workload.vectors, options.tensor_parallel);
+  std::vector<workload::Operation> prepared = prepared_operations(workload, options);
+  std::vector<workload::VectorOperation> between = workload.vectors;
+  if (!options.sparse_layers.empty()) {
+    workload::prune_only_listed(workload::read_layer_list(options.sparse_layers),
+                                options.sparse_layers, prepared, between);
+  }
+  auto [operations, vectors] = network::split_over(prepared, between, options.tensor_parallel);
   if (runs_whole_network(options)) {
     network::merge_siblings(*options.network_engine, operations, vectors);
     network::widen_tensors(*options.network_engine, operations, vectors);
@@ -486,6 +492,10 @@ RunResult run_workload(const workload::Workload& workload, const config::Archite
   add_notes_on_storage(operations, result);
   for (std::string& note : kernels.notes()) {
     result.notes.push_back(std::move(note));
+  }
+  if (!options.sparse_layers.empty()) {
+    result.notes.push_back("only the weights that " + io::printable(options.sparse_layers) +
+                           " lists are sparse");
   }
   if (is_dense_only(asked, architecture.gpu)) {
     result.notes.push_back(architecture.gpu.name +

@@ -135,6 +135,9 @@ void require_consistent(const SimulationOptions& options) {
   if (options.pattern && options.variants == Variants::kDense) {
     throw base::InputError("--pattern has no effect with --variants dense");
   }
+  if (!options.sparse_layers.empty() && options.variants == Variants::kDense) {
+    throw base::InputError("--sparsity FILE has no effect with --variants dense");
+  }
   if (options.warmup.has_value() != options.repeat.has_value()) {
     throw base::InputError("--warmup and --repeat are given together or not at all");
   }

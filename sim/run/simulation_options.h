@@ -95,6 +95,8 @@ struct SimulationOptions {
   /// What runs the network: a name of engine_names(), or the path of a file; empty: "gemms".
   std::string engine;
   bool sparsity_auto = false;  ///< which weights gain from 2:4, also of GEMMs only
+  /// A list (sim/workload/layer_list.h) of the only weights that may be 2:4; empty: all may.
+  std::string sparse_layers;
   /// GPUs over which the weights of each layer are split, and what a link between them carries each
   /// way.
   int tensor_parallel = 1;

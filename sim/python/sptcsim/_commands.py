@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the commands of the program do beside simulating: compare, validate, import, show, verify, legal, energy, ..."""
 import json
+import math
 import os
 import tempfile
 
@@ -22,6 +23,12 @@ def _path(what, value):
 
 def _jobs(jobs):
     return _checks.integer("jobs", jobs, 1, _MOST_JOBS)
+
+
+def _number(what, value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise InputError(f"{what} must be a finite number, not {value!r}")
+    return float(value)
 
 
 def _record(text):
@@ -90,6 +97,38 @@ def validate(measurements, *, arch=None, dtype="f16", sparse=False, data="random
     return _record(_core.validate(_path("a file of measurements", measurements), board, _checks.word("dtype", dtype),
                                   _checks.switch("sparse", sparse), _checks.word("data", data), _given(None, options),
                                   _jobs(jobs), _checks.function("progress", progress)))
+
+
+def plan_model(model, *, workload=None, arch="A100", dims=None, inputs=None, activations=None, criterion="magnitude",
+               layers=None, exclude=None, transposed=None, evaluate=None, metric="higher", timeout=600, jobs=1,
+               max_loss=None, max_time=None, min_gain=None, out=None, progress=None, **options):
+    """Says which layers of a model to prune: what each loses and saves, and the best sets of them.
+
+    model: .onnx; with `workload`, a file whose operations are called as the tensors or a config.json of Hugging Face,
+        also .safetensors, its index or directory, .npz or .npy. dims, inputs: those of load_workload().
+    activations, criterion, layers, exclude, transposed: those of prune_model().
+    evaluate: a command that gets the path of a model as {} or in SPTCSIM_MODEL and prints a number on its last line, for
+        the model and for each layer pruned alone; `metric` says whether "higher" or "lower" is better. timeout: seconds
+        of one evaluation. jobs: models that are evaluated at once.
+    max_loss, max_time (us), min_gain: at most one of them, which chooses a plan. out: a file for its list of layers, which
+        prune_model(layers="@FILE") and run(sparsity=FILE) take.
+    progress: called as progress(done, total, ""). options: those of gemm(); fidelity is "analytic".
+    Returns a Record with the names of `sptcsim plan --format json`. Raises InputError; then nothing is written.
+    """
+    words = {"criterion": criterion, "layers": layers, "exclude": exclude, "transposed": transposed,
+             "evaluate": evaluate, "metric": metric}
+    paths = {"workload": workload, "activations": activations, "out": out}
+    texts = {name: _checks.word(name, value) for name, value in words.items() if value is not None}
+    texts.update({name: _path(name, value) for name, value in paths.items() if value is not None})
+    limits = {"max_loss": max_loss, "max_time": max_time, "min_gain": min_gain}
+    numbers = {name: _number(name, value) for name, value in {**limits, "timeout": timeout}.items() if value is not None}
+    if out is not None and not any(name in numbers for name in limits):
+        raise InputError("out is a list of the layers of one plan: max_loss, max_time or min_gain chooses it")
+    extents = {name: _extent(name, value) for name, value in (dims or {}).items()}
+    return _record(_core.plan_model(_path("model", model), chosen(arch)._core, texts, numbers, extents,
+                                    _lists("inputs", inputs), _jobs(jobs),
+                                    _given(None, {"fidelity": "analytic", **options}),
+                                    _checks.function("progress", progress)))
 
 
 def load_workload(file, *, dims=None, inputs=None, convention="weight-first", tf32=False, strict=False):

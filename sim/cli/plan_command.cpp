@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/import_options.h"
+#include "sim/cli/output.h"
+#include "sim/cli/table_options.h"
+#include "sim/config/architecture.h"
+#include "sim/io/file_use.h"
+#include "sim/plan/plan_model.h"
+#include "sim/plan/plan_report.h"
+#include "sim/report/progress.h"
+#include "sim/run/option_values.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace sptc::cli {
+namespace {
+
+struct Arguments {
+  std::string arch = "a100-sxm4-80gb";
+  std::string criterion = "magnitude";
+  std::string metric = "higher";
+  std::string format = "text";
+  std::string jobs = "1", timeout = "600";
+  std::string out, report, html, csv;
+  std::optional<double> max_loss, max_time, min_gain;
+  RecordingOptions model;  ///< and its extents
+  std::string activations, workload;
+  bool quiet = false;
+  bool fidelity_given = false;
+  TableOptions table;
+  plan::PlanOptions options;
+};
+
+void announce(const Arguments& arguments) {
+  for (const std::string* file :
+       {&arguments.model.file, &arguments.activations, &arguments.workload}) {
+    if (!file->empty()) {
+      io::announce_input(*file);
+    }
+  }
+  if (!arguments.out.empty()) {
+    require_writable(kOutOption, arguments.out);
+  }
+  require_writable_text("--report", arguments.report);
+  require_writable_text("--html", arguments.html);
+  require_writable_text("--csv", arguments.csv);
+}
+
+plan::PlanOptions options_of(const Arguments& arguments) {
+  plan::PlanOptions options = arguments.options;
+  options.pruning.criterion = sparsity::parse_criterion(arguments.criterion);
+  options.pruning.activations = arguments.activations;
+  options.simulation = arguments.table.parsed();
+  if (!arguments.fidelity_given) {
+    options.simulation.fidelity = run::Fidelity::kAnalytic;
+  }
+  run::require_consistent(options.simulation);
+  options.workload = arguments.workload;
+  options.import = arguments.model.import_options();
+  options.evaluation.lower_is_better = plan::is_lower_better("--metric", arguments.metric);
+  options.evaluation.jobs = static_cast<int>(run::parse_positive("--jobs", arguments.jobs, 1024));
+  constexpr std::int64_t kMostSeconds = 1'000'000;
+  options.evaluation.timeout_s =
+      static_cast<double>(run::parse_positive("--timeout", arguments.timeout, kMostSeconds));
+  options.max_loss = arguments.max_loss;
+  options.max_time_us = arguments.max_time;
+  options.min_gain = arguments.min_gain;
+  return options;
+}
+
+int run(const Arguments& arguments) {
+  require_format(arguments.format, {"text", "json"});
+  plan::PlanOptions options = options_of(arguments);
+  if (!arguments.out.empty() && !options.max_loss && !options.max_time_us && !options.min_gain) {
+    throw base::InputError(
+        "--out writes the layers of one plan: --max-loss, --max-time or --min-gain chooses it");
+  }
+  announce(arguments);
+  const config::Architecture architecture = config::load_architecture(arguments.arch);
+  plan::PlanResult result;
+  {
+    report::ProgressBar bar(arguments.quiet || options.evaluation.command.empty());
+    options.progress = [&](std::size_t done, std::size_t total) {
+      bar.update(done, total, "models evaluated");
+    };
+    result = plan::plan_model(arguments.model.file, architecture, options);
+  }
+  const std::string list = arguments.out.empty() ? "" : plan::plan_list(result);
+  if (!arguments.html.empty()) {
+    write_result(arguments.html, plan::plan_page(result, command_line()));
+  }
+  if (!arguments.csv.empty()) {
+    write_result(arguments.csv, plan::plan_csv(result));
+  }
+  if (!arguments.out.empty()) {
+    write_result(arguments.out, list);
+  }
+  write_result(arguments.report,
+               arguments.format == "json" ? plan::plan_json(result) : plan::plan_text(result));
+  return 0;
+}
+
+void add_wishes(CLI::App& command, Arguments& arguments) {
+  command
+      .add_option("--max-loss", arguments.max_loss,
+                  "choose the plan that saves most and loses at most this")
+      ->type_name("LOSS");
+  command
+      .add_option("--max-time", arguments.max_time,
+                  "choose the plan that loses least and takes at most this long")
+      ->type_name("US");
+  command
+      .add_option("--min-gain", arguments.min_gain,
+                  "choose the plan that loses least and is so many times as fast as dense weights")
+      ->type_name("X");
+  command
+      .add_option("--out", arguments.out,
+                  "the layers of that plan, for 'prune --layers @FILE' and 'run --sparsity FILE'")
+      ->type_name("FILE");
+}
+
+void add_evaluation(CLI::App& command, Arguments& arguments) {
+  plan::Evaluation& evaluation = arguments.options.evaluation;
+  command
+      .add_option("--evaluate", evaluation.command,
+                  "run for the model and for each layer pruned alone; {} or SPTCSIM_MODEL is the "
+                  "file, and a number on the last line is the metric, whose fall is the loss. No "
+                  "shell reads it: quotes and backslashes hold words together")
+      ->type_name("COMMAND");
+  command.add_option("--metric", arguments.metric, "which metric of --evaluate is better")
+      ->type_name("higher|lower")
+      ->capture_default_str();
+  command.add_option("--timeout", arguments.timeout, "of one evaluation, in seconds")
+      ->type_name("S")
+      ->capture_default_str();
+  command.add_option("--jobs", arguments.jobs, "models that are evaluated at once")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+void add_pruning(CLI::App& command, Arguments& arguments) {
+  command
+      .add_option("--activations", arguments.activations,
+                  "inputs of the layers for calibration: tensors '<layer>' [samples.., k]")
+      ->type_name("FILE");
+  command
+      .add_option("--criterion", arguments.criterion,
+                  "what stays; all but the first need --activations")
+      ->type_name("magnitude|wanda|sparsegpt")
+      ->capture_default_str();
+  prune::PruneOptions& options = arguments.options.pruning;
+  command.add_option("--layers", options.layers, "tensors that may be pruned, as of 'prune'")
+      ->type_name("REGEX|@FILE");
+  command.add_option("--exclude", options.exclude, "tensors to leave as they are")
+      ->type_name("REGEX");
+  command.add_option("--transposed", options.transposed, "tensors that are [k, rows]")
+      ->type_name("REGEX");
+}
+
+void add_results(CLI::App& command, Arguments& arguments) {
+  command.add_option("--report", arguments.report, "write the report to FILE instead of stdout")
+      ->type_name("FILE");
+  command.add_option("--format", arguments.format, "of the report")
+      ->type_name("text|json")
+      ->capture_default_str();
+  command.add_option("--csv", arguments.csv, "write a row for each layer")->type_name("FILE");
+  command.add_option("--html", arguments.html, "write one page, which needs no network")
+      ->type_name("FILE");
+  command.add_flag("--quiet", arguments.quiet, "no progress bar");
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand(
+      "plan", "which layers of a model to prune: what each loses and saves, the best sets of them");
+  command
+      ->add_option("MODEL", arguments->model.file,
+                   ".onnx; with --workload also .safetensors, its index or directory, .npz, .npy")
+      ->type_name("MODEL")
+      ->required();
+  command
+      ->add_option("--workload", arguments->workload,
+                   "products of the model: a workload whose operations are called as the tensors, "
+                   "or config.json of Hugging Face")
+      ->type_name("FILE");
+  arguments->model.add_extents_to(*command);
+  command->add_option("--arch", arguments->arch, "a name of 'arch list' or a file")
+      ->type_name("NAME|FILE")
+      ->capture_default_str();
+  add_wishes(*command, *arguments);
+  add_evaluation(*command, *arguments);
+  add_pruning(*command, *arguments);
+  arguments->table.add(
+      *command, {"engine", "fidelity", "dtype", "pattern", "clock", "energy", "power-limit", "l2",
+                 "launch", "tp", "link", "algorithm", "kernels", "library", "seed", "sms"});
+  add_results(*command, *arguments);
+  command->callback([arguments, command, &chosen] {
+    arguments->fidelity_given = command->get_option("--fidelity")->count() > 0;
+    chosen = [arguments] { return run(*arguments); };
+  });
+}
+
+}  // namespace sptc::cli

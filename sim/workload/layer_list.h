@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/workload/workload.h"
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sptc::workload {
+
+/// A weight of a model, and the operations of a workload that have it: by name, all launches, or as
+/// "name[i]", launch i of them.
+struct ListedLayer {
+  std::string tensor;
+  std::vector<std::string> operations;  ///< none: the one called as the tensor is
+  std::size_t line = 0;                 ///< of its file
+};
+
+/// A file of text, a line for each layer: its tensor, and behind tabs its operations. Lines that
+/// are blank or begin with '#' say nothing. Throws InputError; also where no layer is listed, or
+/// one twice.
+std::vector<ListedLayer> read_layer_list(const std::filesystem::path& file);
+
+/// What read_layer_list() reads; `remarks`, lines of a comment, go before. Throws InputError for
+/// names that a line cannot hold.
+std::string layer_list_text(std::span<const ListedLayer> layers, std::string_view remarks);
+
+/// Lets only the weights of `layers` be pruned. An operation of which some launches are listed is
+/// cut in two. Throws InputError, which names `file`, for a layer that is no weight of
+/// `operations`, or whose extents do not allow 2:4.
+void prune_only_listed(std::span<const ListedLayer> layers, const std::filesystem::path& file,
+                       std::vector<Operation>& operations, std::vector<VectorOperation>& vectors);
+
+}  // namespace sptc::workload

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/browser.h"
+#include "tests/support/json_schema.h"
+#include "tests/support/onnx_file.h"
+#include "tests/support/program_fixture.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace sptc::cli {
+namespace {
+
+using nlohmann::json;
+
+class PlanProgram : public support::ProgramFixture {
+ protected:
+  static constexpr std::int64_t kFloat = 1;
+
+  /// A weight [k, rows] with values, and its product with `input`.
+  static std::string product(const std::string& name, std::int64_t k, std::int64_t rows,
+                             const std::string& input, const std::string& output) {
+    std::string values(static_cast<std::size_t>(4 * k * rows), '\0');
+    for (std::size_t i = 0; i < values.size() / 4; ++i) {
+      const auto value = static_cast<float>(1 + (i * 2654435761U >> 7) % 97);
+      std::memcpy(values.data() + 4 * i, &value, 4);
+    }
+    return onnx::bytes(5, onnx::tensor(name, kFloat, {k, rows}, onnx::bytes(9, values))) +
+           onnx::node("MatMul", {input, name}, output);
+  }
+
+  /// x [8192, 512] through weights of 1024 x 512, 512 x 1024 and 500 x 512, the last of which no
+  /// 2:4 kernel takes.
+  std::string model() const {
+    const std::string graph = onnx::input("x", kFloat, {8192, 512}) +
+                              product("wide", 512, 1024, "x", "y") +
+                              product("narrow", 1024, 512, "y", "z") +
+                              product("odd", 512, 500, "z", "v") + onnx::output("v");
+    std::ofstream(path("model.onnx"), std::ios::binary) << onnx::model(graph);
+    return path("model.onnx");
+  }
+  std::string plan(const std::string& more) const {
+    return "plan " + model() + " --dtype f16 " + more;
+  }
+  json result(const std::string& more) const {
+    const support::ProgramOutcome outcome = run(plan("--format json " + more));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.exit_code == 0 ? json::parse(outcome.out) : json();
+  }
+  static support::JsonSchema schema() {
+    return support::JsonSchema(json::parse(
+        read(std::filesystem::path(SPTC_SOURCE_DIR) / "configs" / "schema" / "plan.schema.json")));
+  }
+};
+
+TEST_F(PlanProgram, ResultIsWhatItsSchemaSays) {
+  const json plan = result("--max-loss 10 --csv " + path("p.csv") + " --html " + path("p.html"));
+  EXPECT_EQ(schema().fault(plan), "");
+  ASSERT_EQ(plan.at("layers").size(), 3U);
+  EXPECT_EQ(plan.at("layers")[0].at("weights")[0].at("tensor"), "wide");
+  EXPECT_EQ(plan.at("layers")[0].at("m"), 1024);
+  EXPECT_GT(plan.at("layers")[0].at("saved_us"), 0);
+  EXPECT_EQ(plan.at("layers")[2].at("refused"),
+            "rows and k, 500 x 512, are no multiples of 8 and 16");
+  EXPECT_EQ(plan.at("front").size(), 3U);  // none, one of two alike, both
+  EXPECT_EQ(plan.at("plan").at("layers"), json({0, 1}));
+  EXPECT_NE(read(path("p.csv")).find("\r\nz,"), std::string::npos) << read(path("p.csv"));
+  EXPECT_NE(read(path("p.html")).find("sptcsim-plan/0.1"), std::string::npos);
+}
+
+TEST_F(PlanProgram, LossIsTheEnergyThatGoesWithoutInputs) {
+  const json plan = result("--max-loss 10");
+  const support::ProgramOutcome pruned = run("prune " + model() + " --format json");
+  ASSERT_EQ(pruned.exit_code, 0) << pruned.err;
+  const json layers = json::parse(pruned.out).at("layers");
+  double squares = 0;
+  for (const std::size_t i : {0U, 1U}) {
+    const double gone = 1 - layers[i].at("energy_kept").get<double>();
+    EXPECT_NEAR(plan.at("layers")[i].at("error").get<double>(), std::sqrt(gone), 1e-9);
+    squares += gone;
+  }
+  EXPECT_NEAR(plan.at("plan").at("loss").get<double>(), std::sqrt(squares), 1e-9);
+}
+
+TEST_F(PlanProgram, ItsListIsWhatPruneAndRunTake) {
+  const std::string list = path("layers.txt");
+  const json plan = result("--engine tensorrt --min-gain 1.01 --out " + list);
+  ASSERT_EQ(plan.at("plan").at("layers").size(), 1U);
+  EXPECT_EQ(run("prune " + model() + " --layers @" + list + " --out " + path("o.onnx")).exit_code,
+            0);
+  const support::ProgramOutcome outcome =
+      run("run " + path("model.onnx") + " --dtype f16 --engine tensorrt --fidelity analytic " +
+          "--format json --sparsity " + list);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json ran = json::parse(outcome.out);
+  EXPECT_EQ(ran.at("totals").at("sparse").at("latency_us"),
+            plan.at("plan").at("simulated").at("time_us"));
+  EXPECT_NEAR(plan.at("plan").at("time_us").get<double>(),
+              plan.at("plan").at("simulated").at("time_us").get<double>(), 0.5);
+}
+
+TEST_F(PlanProgram, MetricOfBytesThatDifferAddsUp) {
+  const json plan =
+      result("--max-loss 1e9 --jobs 2 --metric lower --quiet --evaluate \"sh -c 'cmp -l " +
+             path("model.onnx") + " {} | wc -l'\"");
+  EXPECT_EQ(plan.at("measure"), "metric");
+  EXPECT_EQ(plan.at("dense_metric"), 0);
+  EXPECT_GT(plan.at("plan").at("loss"), 1000);
+  EXPECT_EQ(plan.at("plan").at("loss"), plan.at("plan").at("metric"));
+  EXPECT_TRUE(plan.at("layers")[2].at("metric").is_null());
+}
+
+TEST_F(PlanProgram, SaysWhereLayersLoseMoreTogether) {
+  const std::string squared = "--metric lower --quiet --evaluate \"sh -c 'n=\\$(cmp -l " +
+                              path("model.onnx") + " {} | wc -l); echo \\$((n * n))'\" --max-loss ";
+  const json layers = result(squared + "0").at("layers");
+  const double sum = layers[0].at("loss").get<double>() + layers[1].at("loss").get<double>();
+  const json plan = result(squared + std::to_string(sum));
+  EXPECT_EQ(plan.at("plan").at("layers").size(), 2U);
+  EXPECT_GT(plan.at("plan").at("metric"), sum);
+  EXPECT_NE(plan.at("notes").back().get<std::string>().find("more together than alone"),
+            std::string::npos);
+}
+
+TEST_F(PlanProgram, BadInputIsOneSentence) {
+  const std::string out = " --out " + path("list");
+  expect_refused(plan(out), "--max-loss, --max-time or --min-gain chooses it");
+  expect_refused(plan("--max-loss 1 --min-gain 2"), "give one of them");
+  expect_refused(plan("--max-time 1" + out), "no plan takes at most 1 us: the fastest takes");
+  expect_refused(plan("--max-loss 0.01" + out), "the plan takes no layer");
+  expect_refused(plan("--max-loss -1"), "no plan loses at most -1");
+  expect_refused(plan("--metric low"), "'lower'");
+  expect_refused(plan("--evaluate \"'\""), "has no end");
+  expect_refused(plan("--evaluate 'sh -c \"echo 1; echo bad >&2; exit 4\"'"),
+                 "of the dense model ended with exit code 4: bad");
+  expect_refused(plan("--evaluate 'echo 12 apples'"), "not '12 apples'");
+  expect_refused(plan("--evaluate true"), "must print a number on its last line, not ''");
+  expect_refused(plan("--evaluate 'sleep 60' --timeout 1"), "took longer than 1 s");
+  expect_refused(plan("--evaluate no-such-program"), "cannot be started");
+  EXPECT_FALSE(std::filesystem::exists(path("list")));
+}
+
+TEST_F(PlanProgram, ListsThatAreNoneOfTheModelAreRefused) {
+  const auto listed = [&](const std::string& text) {
+    std::ofstream(path("list.txt")) << text;
+    return path("list.txt");
+  };
+  const std::string prune = "prune " + model() + " --layers @";
+  const std::string run_it = "run " + model() + " --dtype f16 --fidelity analytic --sparsity ";
+  expect_refused(prune + listed("wide\nwid\n"), "unknown tensor 'wid'");
+  expect_refused(prune + listed("# nothing\n\n"), "no layer is listed");
+  expect_refused(prune + listed("wide\nwide\n"), "list.txt:2: 'wide' stands on line 1, too");
+  expect_refused(prune + path("none.txt"), "no such file");
+  EXPECT_NE(run(run_it + listed("wide\tyy\n")).err.find("list.txt:1: unknown operation 'yy'"),
+            std::string::npos);
+  EXPECT_NE(run(run_it + listed("odd\tv\n")).err.find("operation 'v' stays dense"),
+            std::string::npos);
+  EXPECT_NE(run(run_it + listed("wide\ty[1]\n")).err.find("'y[1]' is no launch of 'y'"),
+            std::string::npos);
+}
+
+TEST_F(PlanProgram, PageShowsTheFrontInABrowser) {
+  if (!support::kHasBrowser) {
+    GTEST_SKIP() << "no Chromium";
+  }
+  result("--max-loss 10 --html " + path("p.html"));
+  const support::BrowserOutcome page = support::open_in_browser(path("p.html"), temporary.path());
+  EXPECT_NE(page.dom.find("data-ready=\"yes\""), std::string::npos) << page.messages;
+  EXPECT_NE(page.dom.find("class=\"front\""), std::string::npos);
+  EXPECT_NE(page.dom.find("refused: rows and k"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sptc::cli
