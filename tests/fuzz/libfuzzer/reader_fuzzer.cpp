@@ -60,6 +60,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 /// libsystemc asks for it; libFuzzer owns main().
-int sc_main(int /*argc*/, char** /*argv*/) {
+extern "C" int sc_main(int /*argc*/, char** /*argv*/) {
   return EXIT_FAILURE;
 }
