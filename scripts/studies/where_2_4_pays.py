@@ -73,11 +73,12 @@ def what_it_shows(study, families):
     bert_large = [row for size, row in bert.items() if size >= 8]
     large = speedups([*prefill.values(), *bert_large])
     small_decode = [decode[size]["speedup"] for size in (1, 16)]
-    study.expect(min(large) > 1.4 and max(large) < 1.9, "large GEMMs gain well short of 2x")
+    study.expect(min(large) > 1 and max(large) < 16 / 9, "large GEMMs gain, and well short of 2x")
     study.expect(max(small_decode) < 16 / 9, "decoding stays below the ceiling of its bytes")
     worst = {size: min(by_operation(row), key=lambda op: op["speedup"]) for size, row in resnet.items()}
     size, least = min(worst.items(), key=lambda item: item[1]["speedup"])
-    study.expect(least["speedup"] < 1 and all(op["name"].startswith("layer1") for op in worst.values()), "early layers of ResNet-50 lose")
+    study.expect(least["speedup"] < 1 and all(op["name"].startswith(("layer1", "fc")) for op in worst.values()),
+                 "early layers of ResNet-50 and its classifier lose")
     best_layer = max((op["speedup"], f"{op['name']} at batch {size}") for size, row in resnet.items() for op in by_operation(row))
     last = decode[max(decode)]
     study.expect(share(last) > 0.25, "attention over the cache takes most of the gain at batch 128")
@@ -91,8 +92,8 @@ def what_it_shows(study, families):
   takes over well short of 2x. Decoding at batch 1 to 16 gains {spread(small_decode)}: DRAM delivers the weights, and values with
   metadata are 9/16 of their bytes, which is a ceiling of {16 / 9:.2f} that no tensor core can lift.
 - **It does not pay where activations or latencies are.** The early layers of ResNet-50 move activations; their weights are
-  a few kilobytes. They gain next to nothing or lose: an instruction of 2:4 is twice as deep in k, and K = 64 fills few of
-  them. The worst layer of all is {least["name"]} at batch {size} with {least["speedup"]:.2f}, the best of ResNet-50 is {best_layer[1]} with
+  a few kilobytes. They gain next to nothing or lose: an instruction of 2:4 is twice as deep in k, K = 64 fills few of
+  them, and the 2:4 library takes longer to launch. The worst layer of all is {least["name"]} at batch {size} with {least["speedup"]:.2f}, the best of ResNet-50 is {best_layer[1]} with
   {best_layer[0]:.2f}. At batch 1 a launch and the latency of DRAM are most of a layer's time.
 - **What is left dense sets the network's figure.** BERT-Large gains {spread(speedups(bert_large))} on its prunable layers and
   {spread([row["speedup"] for row in bert_large])} in all from batch 8 on; decoding at batch {max(decode)} gains {spread(speedups([last]))} and in all {last["speedup"]:.2f}, because

@@ -15,8 +15,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sptc::cli {
@@ -31,31 +33,71 @@ int list_names() {
   return 0;
 }
 
-/// "300 W" of the board's energy file; "-" where it has none.
-std::string power_limit(const std::string& name, const std::vector<std::string>& with_energies) {
-  const bool is_known =
-      std::find(with_energies.begin(), with_energies.end(), name) != with_energies.end();
-  return is_known ? fmt::format("{:.0f}", config::load_energy(name).config.power.power_limit_w)
-                  : "-";
-}
+/// What `arch list` says of a board.
+struct BoardRow {
+  std::string name;
+  int sms = 0;
+  double boost_clock_mhz = 0;
+  double f16_tflops = 0, s8_tops = 0;  ///< dense, at the boost clock
+  double dram_gb_per_s = 0;
+  std::optional<double> power_limit_w;  ///< of the board's energy file
+};
 
-int list() {
-  constexpr const char* kRow = "{:<28} {:>4} {:>6} {:>9} {:>9} {:>6} {:>6} {:>8}\n";
+std::vector<BoardRow> board_rows() {
   const std::vector<std::string> with_energies = config::energy_names();
-  std::string text = fmt::format(kRow, "board", "SMs", "MHz", "f16", "s8", "GB/s", "W", "energies");
+  std::vector<BoardRow> rows;
   for (const std::string& name : config::architecture_names()) {
     const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
-    const auto tera = [&](numerics::DataType type) {
-      return fmt::format("{:.0f}", run::peak_tflops(gpu, type));
-    };
-    const std::string watts = power_limit(name, with_energies);
-    text += fmt::format(kRow, name, gpu.sms, fmt::format("{:.0f}", gpu.boost_clock_mhz),
-                        tera(numerics::DataType::kF16), tera(numerics::DataType::kS8),
-                        fmt::format("{:.0f}", gpu.memory.dram_gb_per_s), watts,
-                        watts == "-" ? "no" : "yes");
+    BoardRow row{name,
+                 gpu.sms,
+                 gpu.boost_clock_mhz,
+                 run::peak_tflops(gpu, numerics::DataType::kF16),
+                 run::peak_tflops(gpu, numerics::DataType::kS8),
+                 gpu.memory.dram_gb_per_s,
+                 {}};
+    if (std::find(with_energies.begin(), with_energies.end(), name) != with_energies.end()) {
+      row.power_limit_w = config::load_energy(name).config.power.power_limit_w;
+    }
+    rows.push_back(std::move(row));
   }
-  text += "f16, s8: dense TFLOP/s and TOP/s at the boost clock; GB/s: of DRAM; W: power limit.\n";
-  write_result({}, text);
+  return rows;
+}
+
+std::string boards_text() {
+  constexpr const char* kRow = "{:<28} {:>4} {:>6} {:>9} {:>9} {:>6} {:>6} {:>8}\n";
+  std::string text = fmt::format(kRow, "board", "SMs", "MHz", "f16", "s8", "GB/s", "W", "energies");
+  const auto whole = [](double value) { return fmt::format("{:.0f}", value); };
+  for (const BoardRow& row : board_rows()) {
+    text += fmt::format(kRow, row.name, row.sms, whole(row.boost_clock_mhz), whole(row.f16_tflops),
+                        whole(row.s8_tops), whole(row.dram_gb_per_s),
+                        row.power_limit_w ? whole(*row.power_limit_w) : "-",
+                        row.power_limit_w ? "yes" : "no");
+  }
+  return text +
+         "f16, s8: dense TFLOP/s and TOP/s at the boost clock; GB/s: of DRAM; W: power limit.\n";
+}
+
+std::string boards_json() {
+  nlohmann::ordered_json json{{"schema", "sptcsim-architecture-list/0.1"},
+                              {"version", std::string(report::program_version())},
+                              {"architectures", nlohmann::ordered_json::array()}};
+  for (const BoardRow& row : board_rows()) {
+    json["architectures"].push_back(
+        {{"name", row.name},
+         {"sms", row.sms},
+         {"boost_clock_mhz", row.boost_clock_mhz},
+         {"f16_tflops", row.f16_tflops},
+         {"s8_tops", row.s8_tops},
+         {"dram_gb_per_s", row.dram_gb_per_s},
+         {"power_limit_w",
+          row.power_limit_w ? nlohmann::ordered_json(*row.power_limit_w) : nullptr}});
+  }
+  return json.dump(2) + "\n";
+}
+
+int list(std::string_view format) {
+  require_format(format, {"text", "json"});
+  write_result({}, format == "json" ? boards_json() : boards_text());
   return 0;
 }
 
@@ -148,10 +190,18 @@ void add_arch_command(CLI::App& app, Command& chosen) {
   CLI::App* arch = app.add_subcommand("arch", "architectures and the evidence of their numbers");
   CLI::App* list_command = arch->add_subcommand(
       "list", "the known architectures: SMs, peak, bandwidth, power limit, energies");
-  auto only_names = std::make_shared<bool>(false);
-  list_command->add_flag("--names", *only_names, "names alone");
-  list_command->callback([only_names, &chosen] {
-    chosen = [only_names] { return *only_names ? list_names() : list(); };
+  struct Listing {
+    bool only_names = false;
+    std::string format = "text";
+  };
+  auto listing = std::make_shared<Listing>();
+  CLI::Option* names = list_command->add_flag("--names", listing->only_names, "names alone");
+  list_command->add_option("--format", listing->format, "of the list")
+      ->type_name("text|json")
+      ->capture_default_str()
+      ->excludes(names);
+  list_command->callback([listing, &chosen] {
+    chosen = [listing] { return listing->only_names ? list_names() : list(listing->format); };
   });
   struct Arguments {
     std::string name;

@@ -4,18 +4,12 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/comparison_options.h"
 #include "sim/cli/output.h"
-#include "sim/compare/capture/capture.h"
 #include "sim/compare/capture/capture_crosscheck.h"
-#include "sim/compare/capture/gemm_simulation.h"
 #include "sim/compare/kernel/kernel_crosscheck.h"
 #include "sim/compare/kernel/kernel_file.h"
-#include "sim/config/architecture.h"
-#include "sim/io/text_file.h"
-#include "sim/microbench/microbench.h"
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 
@@ -30,11 +24,14 @@ struct Arguments {
   ComparisonOptions common;
 };
 
+int host_threads() {
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
 int check_kernel(const Arguments& arguments) {
   const compare::kernel::KernelCase kernel = compare::kernel::read_kernel_file(arguments.kernel);
-  const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  const compare::kernel::KernelDiagnosis diagnosis =
-      compare::kernel::crosscheck_kernel(kernel.data, kernel.declared, kernel.target, threads);
+  const compare::kernel::KernelDiagnosis diagnosis = compare::kernel::crosscheck_kernel(
+      kernel.data, kernel.declared, kernel.target, host_threads());
   write_result(arguments.common.out, arguments.common.is_json()
                                          ? compare::kernel::kernel_json(kernel, diagnosis)
                                          : compare::kernel::kernel_text(kernel, diagnosis));
@@ -42,45 +39,9 @@ int check_kernel(const Arguments& arguments) {
 }
 
 int check_capture(const Arguments& arguments) {
-  const run::Fidelity fidelity = run::parse_fidelity(arguments.fidelity);
-  if (fidelity == run::Fidelity::kDatapath) {
-    throw base::InputError("--fidelity: measured times are compared with timing or analytic");
-  }
-  const mma::Profile profile = mma::parse_profile(arguments.common.profile);
-  const compare::capture::Capture capture = compare::capture::read_capture(arguments.directory);
-  const std::string architecture =
-      arguments.arch.empty() ? compare::capture::architecture_of(capture) : arguments.arch;
-  compare::capture::TimeSimulation simulation;
-  std::optional<microbench::Microbench> microbench;
-  if (architecture.empty()) {
-    simulation.reason = "no architecture of this simulator is a " + io::printable(capture.gpu) +
-                        "; --arch names one";
-  } else {
-    const config::Architecture loaded = config::load_architecture(architecture);
-    simulation.architecture = loaded.gpu.name;
-    if (!capture.gemm.empty() || !capture.power.empty()) {
-      simulation.gemms = compare::capture::simulate_gemms(loaded, capture, fidelity);
-    }
-    if (!capture.microbench.empty() || !capture.memory.empty()) {
-      microbench.emplace(loaded.gpu);
-      simulation.microbench = [&](const microbench::MicrobenchCase& which) {
-        return microbench->run(which);
-      };
-      simulation.chase_cycles = [&](std::int64_t footprint, std::int64_t stride) {
-        return microbench->memory().chase_cycles(footprint, stride);
-      };
-      simulation.line_cycles = [&] { return microbench->memory().line_cycles(); };
-      simulation.bandwidth_gb_per_s = [&](microbench::BandwidthOperation operation,
-                                          std::int64_t footprint) {
-        return microbench->memory().bandwidth_gb_per_s(operation, footprint);
-      };
-      // L1 and shared memory are one array, of which the L1 has what is left over.
-      simulation.l1_reach_bytes = 2 * loaded.gpu.sm.shared_memory.count();
-    }
-  }
-  const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  const compare::capture::CaptureCrosscheck result =
-      compare::capture::crosscheck_capture(capture, profile, simulation, threads);
+  const compare::capture::CaptureCrosscheck result = compare::capture::crosscheck_capture(
+      arguments.directory, {arguments.arch, run::parse_fidelity(arguments.fidelity),
+                            mma::parse_profile(arguments.common.profile), host_threads()});
   write_result(arguments.common.out, arguments.common.is_json()
                                          ? compare::capture::capture_json(result)
                                          : compare::capture::capture_text(result));

@@ -36,14 +36,6 @@ std::int64_t extent_of(const std::string& word) {
   return value;
 }
 
-/// 80 of "sm_80", 90 of "sm_90a".
-int sm_of(const mma::Target& target) {
-  int sm = 0;
-  const std::string_view digits = target.name.substr(target.name.find('_') + 1);
-  std::from_chars(digits.data(), digits.data() + digits.size(), sm);
-  return sm;
-}
-
 int run(const Arguments& arguments) {
   require_format(arguments.format, {"text", "json"});
   const numerics::DataType type = prune::parse_executed_type(arguments.dtype);
@@ -57,9 +49,8 @@ int run(const Arguments& arguments) {
   } else {
     throw base::InputError("legal: give a model, or M N K");
   }
-  write_result({}, arguments.format == "json"
-                       ? prune::legality_json(shapes, target.name, sm_of(target))
-                       : prune::legality_text(shapes, target.name, sm_of(target)));
+  write_result({}, arguments.format == "json" ? prune::legality_json(shapes, target)
+                                              : prune::legality_text(shapes, target));
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "sim/compare/vectors/bit_array.h"
 #include "sim/compare/vectors/diagnosis.h"
 #include "sim/compare/vectors/identify.h"
+#include "sim/compare/vectors/instruction_list.h"
 #include "sim/compare/vectors/mma_batch.h"
 #include "sim/config/board_names.h"
 #include "sim/io/text_file.h"
@@ -16,6 +17,7 @@
 #include <fmt/ranges.h>
 
 #include <memory>
+#include <span>
 #include <string>
 
 namespace sptc::cli {
@@ -33,48 +35,6 @@ struct Arguments {
   bool list = false;
   bool identify = false;
 };
-
-// --list ------------------------------------------------------------------------------------------
-
-std::string describe_rules(const mma::StepRules& rules) {
-  if (rules.is_integer()) {
-    return "exact";
-  }
-  if (rules.is_f64()) {
-    return "FMA chain";
-  }
-  return fmt::format("L {:>2} F {:>2} {}{}{}", rules.products_per_step, rules.fraction_bits,
-                     rules.rounding == mma::OutputRounding::kTowardZero ? "RZ" : "RNE",
-                     rules.cleared_output_bits > 0 ? " e8m13" : "",
-                     rules.lowered_fp8 ? " lowered" : "");
-}
-
-std::string list_of(const mma::Target& target) {
-  std::string text = fmt::format("{} ({}: {})\n", target.name, target.architecture, target.gpus);
-  for (const mma::CatalogueEntry& entry : mma::instructions(target)) {
-    const auto rules = entry.is_software
-                           ? std::nullopt
-                           : mma::find_step_rules(target.architecture, entry.instruction);
-    text += fmt::format("  {:<78} {:<36} {:<22} {}\n", entry.ptx_name(),
-                        entry.is_software ? "software routine" : entry.sass,
-                        rules ? describe_rules(*rules) : "not known",
-                        rules ? mma::name(rules->evidence) : "");
-  }
-  return text;
-}
-
-int list(const Arguments& arguments) {
-  std::string text;
-  if (!arguments.arch.empty()) {
-    text = list_of(config::target_of(arguments.arch));
-  } else {
-    for (const mma::Target& target : mma::targets()) {
-      text += list_of(target);
-    }
-  }
-  write_result(arguments.out, text);
-  return 0;
-}
 
 // Operands ----------------------------------------------------------------------------------------
 
@@ -175,12 +135,23 @@ int identify_one(const Arguments& arguments) {
   return found.matches.empty() ? 1 : 0;
 }
 
+/// The instructions of --arch, or of all targets.
+int list(const Arguments& arguments) {
+  require_format(arguments.format, {"text", "json"});
+  const std::span<const mma::Target> targets =
+      arguments.arch.empty() ? mma::targets() : std::span(&config::target_of(arguments.arch), 1);
+  write_result(arguments.out, arguments.format == "json"
+                                  ? compare::vectors::instruction_list_json(targets)
+                                  : compare::vectors::instruction_list_text(targets));
+  return 0;
+}
+
 int run(const Arguments& arguments) {
   if (!arguments.out.empty()) {
     require_writable("--out", arguments.out);
   }
-  if (!arguments.identify && arguments.format != "text") {
-    throw base::InputError("mma: --format is of --identify");
+  if (!arguments.identify && !arguments.list && arguments.format != "text") {
+    throw base::InputError("mma: --format is of --list and --identify");
   }
   if (arguments.list) {
     return list(arguments);
@@ -231,14 +202,15 @@ void add_mma_command(CLI::App& app, Command& chosen) {
                    "hardware: the models tuned against GPUs; mma-sim: MMA-Sim, word for word")
       ->type_name("hardware|mma-sim")
       ->capture_default_str();
-  command->add_option("--out", arguments->out, "D as bits, .npy (with --list, --identify: text)")
+  command
+      ->add_option("--out", arguments->out, "D as bits, .npy (with --list, --identify: the answer)")
       ->type_name("FILE");
   command->add_option("--expect", arguments->expect, "compare D with this; exit 1 on a difference")
       ->type_name("FILE");
   command->add_flag("--list", arguments->list, "instructions of --arch, or of all");
   command->add_flag("--identify", arguments->identify,
                     "which instructions make --expect of A, B and C");
-  command->add_option("--format", arguments->format, "of --identify")
+  command->add_option("--format", arguments->format, "of --list and --identify")
       ->type_name("text|json")
       ->capture_default_str();
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });

@@ -226,7 +226,8 @@ double power_mean(std::initializer_list<double> times, double exponent) {
 double main_loops_us(const KernelEstimate& times, double of_sm, double of_grid, double ratio) {
   const double data_path = power_mean({times.tensor_us, times.shared_memory_us, times.issue_us},
                                       kForm.data_path_overlap) *
-                           of_sm;
+                               of_sm +
+                           times.epilogue_us * of_sm;
   const double from_l2 = std::max(times.l2_us * of_grid, times.sm_port_us * of_sm);
   const double waits = (times.latency_us + times.serial.sm_port * times.sm_port_us +
                         times.serial.dram * times.dram_us * ratio) *
@@ -298,17 +299,19 @@ void add_stores(const GemmKernel& kernel, const KernelTarget& target, double sto
   times.dram_us = std::max(0.0, times.dram_us - times.store_us);
 }
 
-/// Cycles in which the accumulators of a CTA pass shared memory and come back as rows of D, and
-/// what the epilogue does with them.
-double epilogue_cycles(const GemmKernel& kernel, const KernelTarget& target) {
+/// Cycles in which the accumulators of a CTA pass shared memory and come back as rows of D.
+double staging_cycles(const GemmKernel& kernel, const KernelTarget& target) {
   const double element_bytes =
       kernel.executed.is_asynchronous() ? stored_bits(kernel) / 8.0 : kAccumulatorBytes;
-  const auto elements = static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n);
+  return 2 * static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n) * element_bytes /
+         static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count());
+}
+
+/// Cycles in which the epilogue of a CTA issues what it does with its accumulators.
+double epilogue_issue_cycles(const GemmKernel& kernel, const KernelTarget& target) {
   const double operations = kernel.split_k > 1 ? 0 : kernel.problem.epilogue_operations;
-  return 2 * elements * element_bytes /
-             static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count()) +
-         elements * operations /
-             (mma::kWarpLanes * target.sm.sub_partitions * target.sm.issue_per_cycle);
+  return static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n) * operations /
+         (mma::kWarpLanes * target.sm.sub_partitions * target.sm.issue_per_cycle);
 }
 
 /// The last CTAs of the busiest SM, which runs `most`, have the L2 with fewer SMs.
@@ -369,10 +372,13 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   result.latency_us = std::max(0.0, waited_for) / under_way * of_k_tile / cycles_per_us;
   const double store =
       static_cast<double>(traffic.output_tile_bytes()) / memory.sm_port_bytes_per_cycle;
-  // A CTA that is alone on its SM has nobody who multiplies meanwhile.
-  const double epilogues = kernel.ctas_per_sm == 1 ? rounds : 1;
+  // A CTA that is alone on its SM has nobody who multiplies meanwhile. CTAs that share one come to
+  // their epilogues together, which copies for the next ones go beside.
+  const double of_epilogue = epilogue_issue_cycles(kernel, target);
+  const double alone = kernel.ctas_per_sm == 1 && !kernel.persistent() ? rounds : 1;
+  result.epilogue_us = (most - std::min(most, alone)) * of_epilogue / cycles_per_us;
   result.fill_us = (memory.dram_latency_cycles() * kForm.first_fill + store +
-                    epilogues * epilogue_cycles(kernel, target)) /
+                    alone * (staging_cycles(kernel, target) + of_epilogue)) /
                    cycles_per_us;
   if (kernel.stream_k()) {
     add_partial_sums(kernel, target, result);

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 namespace sptc::prune {
@@ -54,6 +55,14 @@ constexpr LibraryRule kRules[] = {
     {"mma.sp", DataType::kE4m3, true, 89, 16, 64, 8, false, kPtx},
     {"mma.sp", DataType::kE5m2, true, 89, 16, 64, 8, false, kPtx},
 };
+
+/// 80 of "sm_80", 90 of "sm_90a".
+int sm_of(const mma::Target& target) {
+  int sm = 0;
+  const std::string_view digits = target.name.substr(target.name.find('_') + 1);
+  std::from_chars(digits.data(), digits.data() + digits.size(), sm);
+  return sm;
+}
 
 std::string extents(const ProductShape& shape) {
   return shape.n > 0 ? fmt::format("{} x {} x {}", shape.m, shape.n, shape.k)
@@ -111,16 +120,15 @@ std::vector<ProductShape> shapes_of_model(const std::filesystem::path& model, Da
   return shapes;
 }
 
-std::string legality_text(const std::vector<ProductShape>& shapes, std::string_view target,
-                          int sm) {
+std::string legality_text(const std::vector<ProductShape>& shapes, const mma::Target& target) {
   constexpr std::size_t kNameBytes = 48;
   std::string text;
   std::set<std::string_view> sources;
   for (const ProductShape& shape : shapes) {
     const std::string name = io::printable(base::shortened(shape.name, kNameBytes));
     text += fmt::format("{}{}{}, {} on {}\n", name, name.empty() ? "" : ": ", extents(shape),
-                        numerics::name(shape.type), target);
-    for (const Legality& legality : legality_of(shape, sm)) {
+                        numerics::name(shape.type), target.name);
+    for (const Legality& legality : legality_of(shape, sm_of(target))) {
       const LibraryRule& rule = *legality.rule;
       text += fmt::format("  {:<29} {:<5} {}", rule.library, rule.sparse ? "2:4" : "dense",
                           legality.accepts ? "yes" : "no: " + legality.reason);
@@ -140,12 +148,11 @@ std::string legality_text(const std::vector<ProductShape>& shapes, std::string_v
   return text;
 }
 
-std::string legality_json(const std::vector<ProductShape>& shapes, std::string_view target,
-                          int sm) {
+std::string legality_json(const std::vector<ProductShape>& shapes, const mma::Target& target) {
   Json list = Json::array();
   for (const ProductShape& shape : shapes) {
     Json libraries = Json::array();
-    for (const Legality& legality : legality_of(shape, sm)) {
+    for (const Legality& legality : legality_of(shape, sm_of(target))) {
       libraries.push_back(
           {{"library", legality.rule->library},
            {"sparse", legality.rule->sparse},
@@ -163,7 +170,7 @@ std::string legality_json(const std::vector<ProductShape>& shapes, std::string_v
                     {"dtype", numerics::name(shape.type)},
                     {"libraries", libraries}});
   }
-  const Json root{{"schema", "sptcsim-legal/0.1"}, {"target", target}, {"shapes", list}};
+  const Json root{{"schema", "sptcsim-legal/0.1"}, {"target", target.name}, {"shapes", list}};
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/mma/catalogue.h"
 #include "models/numerics/data_type.h"
 
 #include <cstdint>
@@ -48,8 +49,9 @@ std::vector<Legality> legality_of(const ProductShape& shape, int sm);
 std::vector<ProductShape> shapes_of_model(const std::filesystem::path& model,
                                           numerics::DataType type);
 
-std::string legality_text(const std::vector<ProductShape>& shapes, std::string_view target, int sm);
+/// What legality_of() says of each of `shapes` on `target`.
+std::string legality_text(const std::vector<ProductShape>& shapes, const mma::Target& target);
 /// One JSON object (schema "sptcsim-legal/0.1", configs/schema/legal.schema.json).
-std::string legality_json(const std::vector<ProductShape>& shapes, std::string_view target, int sm);
+std::string legality_json(const std::vector<ProductShape>& shapes, const mma::Target& target);
 
 }  // namespace sptc::prune

@@ -1,34 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/simulator.h"
+#include "sim/run/progress.h"
 
-#include <cstddef>
+#include <functional>
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
 #include <string>
 
 namespace sptc::python {
 
 /// Ctrl-C, seen between two launches of a closed form and ten times a second elsewhere. Takes the
 /// lock of the interpreter.
-inline void raise_signals() {
-  const nanobind::gil_scoped_acquire locked;
-  if (PyErr_CheckSignals() != 0) {
-    throw nanobind::python_error();
-  }
-}
+void raise_signals();
 
 /// Calls `progress`, which must outlive it, with the lock of the interpreter; nothing where it is
 /// None.
-inline run::Simulator::Progress progress_of(const nanobind::object& progress) {
-  if (progress.is_none()) {
-    return {};
-  }
-  return [&progress](std::size_t done, std::size_t total, const std::string& next) {
-    const nanobind::gil_scoped_acquire locked;
-    progress(done, total, next);
-  };
-}
+run::ProgressCallback progress_of(const nanobind::object& progress);
+
+/// What `work` returns in a process of its own: Ctrl-C ends it, whatever it is at. Call it with the
+/// lock of the interpreter held.
+std::string in_worker(const std::function<std::string(const run::ProgressCallback&)>& work,
+                      const nanobind::object& progress);
+/// The same of work that tells nothing on its way.
+std::string in_worker(const std::function<std::string()>& work);
 
 }  // namespace sptc::python

@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Commands of the program whose result is the JSON that they print.
+#include "sim/compare/capture/capture_crosscheck.h"
 #include "sim/compare/times/validate.h"
 #include "sim/compare/vectors/verify.h"
 #include "sim/config/architecture.h"
+#include "sim/config/board_names.h"
 #include "sim/config/energy.h"
 #include "sim/microbench/microbench_rows.h"
+#include "sim/prune/legality.h"
+#include "sim/prune/prune_options.h"
 #include "sim/python/bindings.h"
 #include "sim/python/callbacks.h"
+#include "sim/report/area_report.h"
+#include "sim/report/energy_numbers.h"
+#include "sim/report/stc_design_report.h"
 #include "sim/report/version.h"
+#include "sim/run/area_estimate.h"
 #include "sim/run/option_table.h"
+#include "sim/run/option_values.h"
 #include "sim/run/run_options.h"
-#include "sim/run/simulator.h"
-#include "sim/run/worker_pool.h"
 #include "sim/show/show_instruction.h"
 #include "sim/side_by_side/comparison.h"
 #include "sim/workload/recording.h"
 #include "sim/workload/workload_text_writer.h"
-
-#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -41,30 +46,6 @@ namespace {
 
 using NamedLists = std::map<std::string, std::vector<std::int64_t>>;
 
-using Progress = run::Simulator::Progress;
-
-/// What `work` returns in a process of its own: Ctrl-C ends it, whatever it is at.
-std::string in_worker(const std::function<std::string(const Progress&)>& work,
-                      const nb::object& callback) {
-  run::Waiting waiting;
-  waiting.poll = raise_signals;
-  if (const Progress progress = progress_of(callback)) {
-    waiting.part = [progress](std::string_view part) {
-      const auto step = nlohmann::json::from_cbor(part);
-      progress(step.at(0).get<std::size_t>(), step.at(1).get<std::size_t>(),
-               step.at(2).get<std::string>());
-    };
-  }
-  const nb::gil_scoped_release unlocked;
-  run::WorkerPool pool(1, [&](std::string_view, const run::WorkerPool::Send& send) {
-    return work([&](std::size_t done, std::size_t total, const std::string& next) {
-      const std::vector<std::uint8_t> step = nlohmann::json::to_cbor({done, total, next});
-      send(std::string(step.begin(), step.end()));
-    });
-  });
-  return run::answer_of(*run::request_of_one(pool, "", waiting));
-}
-
 run::SimulationOptions options_of(const nb::dict& given) {
   run::SimulationOptions options;
   for (const auto& [name, value] : given) {
@@ -76,16 +57,14 @@ run::SimulationOptions options_of(const nb::dict& given) {
 
 std::string show(const std::string& instruction, const std::string& arch, int row, int col,
                  int selector, const std::string& data, std::uint64_t seed) {
-  return in_worker(
-      [&](const Progress&) {
-        return show::element_json(show::show_instruction(instruction, arch,
-                                                         [&](const mma::MmaInstruction& which) {
-                                                           return show::generated_operands(
-                                                               which, data, seed);
-                                                         },
-                                                         {row, col, selector}));
-      },
-      nb::none());
+  return in_worker([&] {
+    return show::element_json(show::show_instruction(instruction, arch,
+                                                     [&](const mma::MmaInstruction& which) {
+                                                       return show::generated_operands(which, data,
+                                                                                       seed);
+                                                     },
+                                                     {row, col, selector}));
+  });
 }
 
 std::string compare(const std::string& file, const std::vector<config::Architecture>& boards,
@@ -94,7 +73,7 @@ std::string compare(const std::string& file, const std::vector<config::Architect
   const run::SimulationOptions options = options_of(given);
   const workload::DimLists lists(dims.begin(), dims.end());
   return in_worker(
-      [&](const Progress& report) {
+      [&](const run::ProgressCallback& report) {
         return side_by_side::comparison_json(side_by_side::compare(
             side_by_side::compared_workloads(file, lists), boards, options, jobs,
             [&](std::size_t begun, std::size_t total) {
@@ -116,7 +95,7 @@ std::string validate(const std::string& file, const std::string& arch, const std
       compare::times::parse_defaults(dtype, sparse ? "sparse" : "dense", data, job.options);
   job.jobs = jobs;
   return in_worker(
-      [&](const Progress& report) {
+      [&](const run::ProgressCallback& report) {
         job.progress = [&](std::size_t done, std::size_t total) { report(done, total, ""); };
         return compare::times::validation_json(compare::times::validate(job).validation);
       },
@@ -150,32 +129,47 @@ std::string verify(const std::string& directory, const std::string& profile) {
 
 std::string microbench(const config::Architecture& architecture, const std::string& instruction,
                        std::optional<int> warps, std::optional<int> ilp) {
-  return in_worker(
-      [&](const Progress&) {
-        return microbench::rows_json(
-            architecture.gpu,
-            microbench::run_cases(architecture.gpu, microbench::asked_cases(
-                                                        architecture.gpu, instruction, warps, ilp)),
-            report::program_version());
-      },
-      nb::none());
+  return in_worker([&] {
+    return microbench::rows_json(
+        architecture.gpu,
+        microbench::run_cases(architecture.gpu,
+                              microbench::asked_cases(architecture.gpu, instruction, warps, ilp)),
+        report::program_version());
+  });
 }
 
-nb::list energy(const std::string& name) {
-  nb::list rows;
-  for (const config::EnergyParameter& parameter : config::load_energy(name).parameters) {
-    nb::dict row;
-    row["pointer"] = parameter.pointer;
-    row["value"] = parameter.value;
-    row["low"] = parameter.low;
-    row["high"] = parameter.high;
-    row["node_nm"] = parameter.node_nm;
-    row["scale"] = parameter.scale;
-    row["evidence"] = parameter.evidence;
-    row["source"] = parameter.source;
-    rows.append(row);
-  }
-  return rows;
+std::string crosscheck_capture(const std::string& directory, const std::string& arch,
+                               const std::string& fidelity, const std::string& profile,
+                               int threads) {
+  const compare::capture::CaptureOptions options{arch, run::parse_fidelity(fidelity),
+                                                 mma::parse_profile(profile), threads};
+  return in_worker([&] {
+    return compare::capture::capture_json(compare::capture::crosscheck_capture(directory, options));
+  });
+}
+
+std::string legal(const std::string& model, std::int64_t m, std::int64_t n, std::int64_t k,
+                  const std::string& arch, const std::string& dtype) {
+  const nb::gil_scoped_release unlocked;
+  const numerics::DataType type = prune::parse_executed_type(dtype);
+  return prune::legality_json(model.empty() ? std::vector<prune::ProductShape>{{"", m, n, k, type}}
+                                            : prune::shapes_of_model(model, type),
+                              config::target_of(arch));
+}
+
+std::string energy(const std::string& name) {
+  return report::energy_numbers_json(run::load_energies(name));
+}
+
+std::string energy_area(const config::Architecture& architecture) {
+  return report::area_json(run::estimate_area(architecture));
+}
+
+std::string energy_design(std::int64_t m, std::int64_t n, std::int64_t k, const std::string& design,
+                          const std::string& pattern) {
+  report::StcDesignRun run{design, {m, n, k}, run::parse_pattern(pattern), {}};
+  run.result = evaluate(config::load_stc_design(design), run.shape, run.pattern);
+  return report::stc_design_json(run);
 }
 
 }  // namespace
@@ -191,7 +185,11 @@ void bind_commands(nb::module_& module) {
   module.def("load_workload", load_workload);
   module.def("verify", verify);
   module.def("microbench", microbench, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());
+  module.def("crosscheck_capture", crosscheck_capture);
+  module.def("legal", legal);
   module.def("energy", energy);
+  module.def("energy_area", energy_area);
+  module.def("energy_design", energy_design);
   module.def("energy_names", config::energy_names);
 }
 

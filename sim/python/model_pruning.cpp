@@ -4,6 +4,8 @@
 #include "sim/prune/prune_report.h"
 #include "sim/python/arrays.h"
 #include "sim/python/bindings.h"
+#include "sim/python/callbacks.h"
+#include "sim/run/worker_pool.h"
 
 #include <bit>
 #include <cstdint>
@@ -41,14 +43,14 @@ prune::PruneOptions options_of(const OptionWords& words) {
 
 std::vector<std::size_t> permutation_search(const Bits& weights, std::uint64_t seed) {
   const base::Matrix<numerics::Word> words = words_of(weights, "a");
-  const nb::gil_scoped_release unlocked;
   base::Matrix<float> values(words.rows(), words.cols());
   for (std::size_t i = 0; i < words.size(); ++i) {
     values.data()[i] = std::bit_cast<float>(words.data()[i]);
   }
   sparsity::PermutationSearch search;
   search.seed = seed;
-  return sparsity::permutation_search(values, search).order;
+  return run::rows_of<std::size_t>(
+      in_worker([&] { return run::bytes_of(sparsity::permutation_search(values, search).order); }));
 }
 
 }  // namespace

@@ -193,7 +193,7 @@ Run simulated(const GivenWorkload& workload, const LoadedArchitecture& architect
               const OptionTexts& given, bool explain, bool what_ifs, const nb::object& callback) {
   SimulationOptions options = options_of(given);
   const bool wants_what_ifs = what_ifs || explain;
-  const run::Simulator::Progress progress = progress_of(callback);
+  const run::ProgressCallback progress = progress_of(callback);
   const nb::gil_scoped_release unlocked;
   if (options.fidelity != run::Fidelity::kAnalytic) {
     return Run(simulator().simulate(

@@ -9,6 +9,7 @@
 #include "sim/config/architecture.h"
 #include "sim/python/arrays.h"
 #include "sim/python/bindings.h"
+#include "sim/python/callbacks.h"
 #include "sim/python/instruction_choice.h"
 #include "sim/run/check.h"
 
@@ -108,6 +109,51 @@ void convert(base::Matrix<Word>& words, DataType from, DataType to) {
   }
 }
 
+template <typename T>
+base::Matrix<T> some_rows(const base::Matrix<T>& matrix, std::size_t first, std::size_t count) {
+  base::Matrix<T> result(count, matrix.cols());
+  std::copy_n(matrix.row(first).data(), result.size(), result.data());
+  return result;
+}
+
+/// batched::gemm() in pieces of rows of D, so that Ctrl-C is seen between them.
+base::Matrix<Word> gemm(const run::Arithmetic& arithmetic, const batched::GemmOperands& whole,
+                        const batched::EngineOptions& options) {
+  constexpr std::size_t kMultiplications = std::size_t{1} << 33;  // about a second
+  constexpr std::size_t kLeastRows = 256;                         // B is prepared for each piece
+  const std::size_t rows = whole.a != nullptr ? whole.a->rows() : whole.compressed_a->rows();
+  const std::size_t height = std::max(kLeastRows, kMultiplications / whole.b_columns->size());
+  if (height >= rows) {
+    return batched::gemm(arithmetic.instruction, arithmetic.rules, whole, options);
+  }
+  base::Matrix<Word> d(rows, whole.b_columns->rows());
+  for (std::size_t first = 0; first < rows; first += height) {
+    const std::size_t count = std::min(height, rows - first);
+    batched::GemmOperands piece = whole;
+    base::Matrix<Word> a;
+    base::Matrix<Word> c;
+    sparsity::CompressedMatrix compressed;
+    if (whole.a != nullptr) {
+      a = some_rows(*whole.a, first, count);
+      piece.a = &a;
+    } else {
+      const sparsity::CompressedMatrix& all = *whole.compressed_a;
+      compressed = {all.type, all.pattern, all.logical_k, some_rows(all.values, first, count),
+                    some_rows(all.nibbles, first, count)};
+      piece.compressed_a = &compressed;
+    }
+    if (whole.c != nullptr) {
+      c = some_rows(*whole.c, first, count);
+      piece.c = &c;
+    }
+    const base::Matrix<Word> part =
+        batched::gemm(arithmetic.instruction, arithmetic.rules, piece, options);
+    std::copy_n(part.data(), part.size(), d.row(first).data());
+    raise_signals();
+  }
+  return d;
+}
+
 void matmul(const config::Architecture& architecture, const std::string& type_name, bool sparse,
             const Bits& a, const Bits& b, const std::optional<Bits>& c, const std::string& d_type,
             int split_k, int threads, const Output& out) {
@@ -134,6 +180,7 @@ void matmul(const config::Architecture& architecture, const std::string& type_na
   batched::GemmOperands operands;
   std::optional<sparsity::CompressedMatrix> compressed;
   if (sparse) {
+    architecture.gpu.require_selector(sparsity::hardware_pattern(type), "2:4 " + type_name);
     compressed = sparsity::compress(dense_a, type);
     operands.compressed_a = &*compressed;
   } else {
@@ -141,7 +188,7 @@ void matmul(const config::Architecture& architecture, const std::string& type_na
   }
   operands.b_columns = &b_columns;
   operands.c = addend ? &*addend : nullptr;
-  base::Matrix<Word> d = batched::gemm(arithmetic.instruction, arithmetic.rules, operands, options);
+  base::Matrix<Word> d = gemm(arithmetic, operands, options);
   convert(d, arithmetic.instruction.accumulator, result_type);
   write_words(std::span<const Word>(d.data(), d.size()), out);
 }
@@ -149,12 +196,13 @@ void matmul(const config::Architecture& architecture, const std::string& type_na
 // crosscheck --------------------------------------------------------------------------------------
 
 std::string crosscheck(const std::string& kernel, const std::string& directory, int threads) {
-  const nb::gil_scoped_release unlocked;
-  const compare::kernel::KernelCase read =
-      compare::kernel::parse_kernel_file(kernel, "kernel", directory);
-  return compare::kernel::kernel_json(
-      read, compare::kernel::crosscheck_kernel(read.data, read.declared, read.target,
-                                               thread_count(threads)));
+  return in_worker([&] {
+    const compare::kernel::KernelCase read =
+        compare::kernel::parse_kernel_file(kernel, "kernel", directory);
+    return compare::kernel::kernel_json(
+        read, compare::kernel::crosscheck_kernel(read.data, read.declared, read.target,
+                                                 thread_count(threads)));
+  });
 }
 
 }  // namespace

@@ -71,6 +71,20 @@ ClockChoice parse_clock(const std::string& text) {
   return {ClockChoice::Kind::kFixed, value};
 }
 
+sparsity::Pattern parse_pattern(const std::string& text) {
+  sparsity::Pattern pattern;
+  const char* const end = text.data() + text.size();
+  const auto kept = std::from_chars(text.data(), end, pattern.kept);
+  if (kept.ec == std::errc() && kept.ptr != end && *kept.ptr == ':') {
+    const auto group = std::from_chars(kept.ptr + 1, end, pattern.group);
+    if (group.ec == std::errc() && group.ptr == end) {
+      return pattern;
+    }
+  }
+  throw base::InputError(
+      fmt::format("--pattern must be N:M, for example 2:4, not '{}'", io::printable(text)));
+}
+
 base::GemmShape parse_tile(const std::string& text) {
   std::vector<std::int64_t> extents;
   std::string_view rest = text;

@@ -3,6 +3,7 @@
 
 #include "models/base/shape.h"
 #include "models/numerics/data_type.h"
+#include "models/sparsity/pattern.h"
 #include "sim/run/simulation_options.h"
 
 #include <cstdint>
@@ -26,6 +27,9 @@ std::uint64_t parse_seed(const std::string& text);
 
 /// "limited", "boost", or MHz from 1 to 100000; empty: the default.
 ClockChoice parse_clock(const std::string& text);
+
+/// "N:M".
+sparsity::Pattern parse_pattern(const std::string& text);
 
 /// "MxNxK".
 base::GemmShape parse_tile(const std::string& text);

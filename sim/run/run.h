@@ -5,21 +5,16 @@
 #include "sim/run/data_source.h"
 #include "sim/run/energy.h"
 #include "sim/run/kernel_runner.h"
+#include "sim/run/progress.h"
 #include "sim/run/run_options.h"
 #include "sim/run/run_result.h"
 #include "sim/workload/workload.h"
 
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <vector>
 
 namespace sptc::run {
-
-/// Called before each operation and once at the end: operations done, of how many, and the next
-/// one's name.
-using ProgressCallback =
-    std::function<void(std::size_t done, std::size_t total, const std::string& next)>;
 
 /// Runs every operation of `workload` on `architecture`, dense and sparse as it is asked for,
 /// checks values and sums up. `data` holds the operand values; null: the real values of the

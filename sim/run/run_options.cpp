@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/mma/step_rules.h"
 #include "sim/config/kernel_library.h"
+#include "sim/config/named_file.h"
 
 #include <fmt/format.h>
 
@@ -119,6 +120,17 @@ void require_conditions_of(const network::EngineSpec& engine, const SimulationOp
   }
 }
 
+/// Whether `name` is the file of an architecture with a "base", which energy files may have, too.
+bool is_derived_architecture(const std::string& name) {
+  if (!name.ends_with(".json")) {
+    return false;
+  }
+  const nlohmann::json document = config::read_named_file(name, name);
+  const auto has = [&](const char* key) { return document.contains(key); };
+  return has("base") && (has("sms") || has("sm") || has("boost_clock_mhz") || has("memory") ||
+                         has("kernels") || has("numerics"));
+}
+
 }  // namespace
 
 EnergySource energy_source(const std::string& asked, const config::Architecture& architecture,
@@ -135,6 +147,18 @@ EnergySource energy_source(const std::string& asked, const config::Architecture&
     }
   }
   return {};
+}
+
+config::LoadedEnergy energies_of(const config::Architecture& architecture) {
+  EnergyFiles files;
+  const std::string source = energy_source({}, architecture, files).name;
+  return config::load_energy(source.empty() ? architecture.gpu.name : source);
+}
+
+config::LoadedEnergy load_energies(const std::string& name_or_path) {
+  return is_derived_architecture(name_or_path)
+             ? energies_of(config::load_architecture(name_or_path))
+             : config::load_energy(name_or_path);
 }
 
 bool searches_kernels(const SimulationOptions& asked, const config::Architecture& architecture) {

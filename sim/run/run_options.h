@@ -37,6 +37,14 @@ struct EnergySource {
 EnergySource energy_source(const std::string& asked, const config::Architecture& architecture,
                            EnergyFiles& files);
 
+/// The energies of `architecture`, or of what it is derived from. Throws InputError where it has
+/// none.
+config::LoadedEnergy energies_of(const config::Architecture& architecture);
+
+/// What config::load_energy() reads, and the file of a derived architecture, whose energies_of() it
+/// then returns.
+config::LoadedEnergy load_energies(const std::string& name_or_path);
+
 /// `architecture` with the arithmetic and the library that `asked` names. Throws InputError.
 config::Architecture with_asked(config::Architecture architecture, const SimulationOptions& asked);
 

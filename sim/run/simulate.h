@@ -3,14 +3,13 @@
 
 #include "sim/config/architecture.h"
 #include "sim/run/data_source.h"
+#include "sim/run/progress.h"
 #include "sim/run/run_result.h"
 #include "sim/run/simulation_options.h"
 #include "sim/workload/workload.h"
 
-#include <cstddef>
 #include <functional>
 #include <stdexcept>
-#include <string>
 
 namespace sptc::tensor_core {
 class PassageLog;
@@ -29,9 +28,7 @@ struct Cancelled : std::runtime_error {
 /// What a caller may do beside choosing options. Everything may be left out. The hooks run in the
 /// thread of the caller, and what they throw leaves simulate().
 struct SimulationHooks {
-  /// Called before each operation and once at the end: operations done, of how many, and the name
-  /// of the next one.
-  std::function<void(std::size_t done, std::size_t total, const std::string& next)> progress;
+  ProgressCallback progress;
   /// Asked before each launch; true ends the simulation with Cancelled.
   std::function<bool()> cancelled;
   /// Operand values of the caller, instead of those that SimulationOptions::data names.

@@ -81,12 +81,6 @@ class LatestArchitecture {
   std::optional<config::Architecture> value_;
 };
 
-std::string progress_part(std::size_t done, std::size_t total, const std::string& next) {
-  std::string bytes;
-  json::to_cbor({done, total, next}, bytes);
-  return bytes;
-}
-
 /// In the worker.
 std::string answer(std::string_view request, const WorkerPool::Send& send,
                    LatestArchitecture& architectures, const Simulator::Report& report) {
@@ -102,9 +96,7 @@ std::string answer(std::string_view request, const WorkerPool::Send& send,
   }
   options.what_ifs = message.at("what_ifs").get<bool>();
   SimulationHooks hooks;
-  hooks.progress = [&](std::size_t done, std::size_t total, const std::string& next) {
-    send(progress_part(done, total, next));
-  };
+  hooks.progress = sent_progress(send);
   RunResult result = simulate(workload, architecture, options, hooks);
   result.explained = message.at("explained").get<bool>();
   return report(std::move(result), workload, architecture, options);
@@ -122,18 +114,12 @@ Simulator::Simulator(std::size_t workers, Report report)
   base::ensure(workers > 0, "a Simulator without workers");
 }
 
-std::string Simulator::simulate(const SimulationRequest& request, const Progress& progress,
+std::string Simulator::simulate(const SimulationRequest& request, const ProgressCallback& progress,
                                 const std::function<void()>& poll) {
   const std::string bytes = encoded(request);
   Waiting waiting;
+  waiting.part = received_progress(progress);
   waiting.poll = poll;
-  if (progress) {
-    waiting.part = [&](std::string_view part) {
-      const json step = json::from_cbor(part);
-      progress(step.at(0).get<std::size_t>(), step.at(1).get<std::size_t>(),
-               step.at(2).get<std::string>());
-    };
-  }
   std::unique_ptr<WorkerPool> worker = take(poll);
   std::optional<WorkerPool::Event> event;
   try {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/config/architecture.h"
+#include "sim/run/progress.h"
 #include "sim/run/run_result.h"
 #include "sim/run/simulation_options.h"
 #include "sim/run/worker_pool.h"
@@ -32,8 +33,6 @@ struct SimulationRequest {
 /// A call that throws, is interrupted or whose worker is killed leaves the Simulator usable.
 class Simulator {
  public:
-  using Progress =
-      std::function<void(std::size_t done, std::size_t total, const std::string& next)>;
   /// In the worker: what simulate() is to return of a result.
   using Report = std::function<std::string(RunResult result, const workload::Workload& workload,
                                            const config::Architecture& architecture,
@@ -51,7 +50,7 @@ class Simulator {
   /// empty) is called ten times a second, also while the call waits for a worker, and what it
   /// throws ends the simulation. Throws what simulate() throws, and InternalError where the worker
   /// was lost.
-  std::string simulate(const SimulationRequest& request, const Progress& progress,
+  std::string simulate(const SimulationRequest& request, const ProgressCallback& progress,
                        const std::function<void()>& poll);
 
  private:

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
+import numpy as np
 import sptcsim
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -145,6 +146,57 @@ class Commands(unittest.TestCase):
         numbers = sptcsim.energy("a100-sxm4-80gb")
         self.assertIn("/events/multiply_pj/f16", [number.pointer for number in numbers])
         self.assertTrue(all(number.low <= number.value <= number.high for number in numbers))
+        self.assertEqual([number.to_dict() for number in numbers],
+                         program("energy", "show", "a100-sxm4-80gb")["parameters"])
+
+    def test_area_and_designs(self):
+        ours = sptcsim.energy_area("A100")
+        self.assertEqual(ours.to_dict(), program("energy", "area", "a100-sxm4-80gb"))
+        total = ours.core_um2.total
+        self.assertTrue(total.low < total.value < total.high)
+        wide = sptcsim.load("A100").with_({"/sms": 216})
+        self.assertAlmostEqual(sptcsim.energy_area(wide).gpu_mm2.tensor_cores.value,
+                               2 * ours.gpu_mm2.tensor_cores.value)
+        ours = sptcsim.energy_design(512, 1024, 256, pattern="2:8")
+        self.assertEqual(ours.to_dict(), program("energy", "design", 512, 1024, 256, "--pattern", "2:8"))
+        self.assertAlmostEqual(sum(level.energy_pj for level in ours.levels), ours.energy_pj)
+        for arguments, message in (({"design": "stc"}, "nearest valid: 'sparseloop-tc'"),
+                                   ({"pattern": "2of4"}, "must be N:M, for example 2:4, not '2of4'"),
+                                   ({"pattern": "4:2"}, "not 4:2")):
+            with self.assertRaisesRegex(sptcsim.InputError, message):
+                sptcsim.energy_design(16, 16, 16, **arguments)
+        with self.assertRaisesRegex(sptcsim.InputError, "k must be an integer from 1 to "):
+            sptcsim.energy_design(16, 16, 0)
+
+    def test_legal(self):
+        ours = sptcsim.legal(4096, 1, 11008, dtype="e4m3", arch="sm_90")
+        self.assertEqual(ours.to_dict(), program("legal", 4096, 1, 11008, "--dtype", "e4m3", "--arch", "sm_90"))
+        self.assertEqual(ours.shapes[0].libraries[0].nearest.m, 4096)
+        with tempfile.TemporaryDirectory() as directory:
+            model = pathlib.Path(directory, "fc.npy")
+            np.save(model, np.ones((40, 72), np.float32))
+            ours = sptcsim.legal(model)
+            self.assertEqual(ours.to_dict(), program("legal", model))
+            self.assertEqual([(shape.m, shape.n, shape.k) for shape in ours.shapes], [(40, 0, 72)])
+        for what, message in (((), "legal takes a model, or m, n and k, not 0 arguments"),
+                              ((1, 2), "legal takes a model, or m, n and k, not 2 arguments"),
+                              ((16, 0, 16), "n must be an integer from 1 to "),
+                              (("nowhere.npy",), "nowhere.npy: ")):
+            with self.assertRaisesRegex(sptcsim.InputError, message):
+                sptcsim.legal(*what)
+
+    def test_crosscheck_of_a_capture(self):
+        for name in ("a100", "h800"):
+            capture = ROOT / "tests/hardware/captures" / name
+            self.assertEqual(sptcsim.crosscheck_capture(capture).to_dict(), program("crosscheck", capture))
+        with self.assertRaisesRegex(sptcsim.InputError, "nowhere"):
+            sptcsim.crosscheck_capture("nowhere")
+        with self.assertRaisesRegex(sptcsim.InputError, "measured times are compared with timing or analytic"):
+            sptcsim.crosscheck_capture(capture, fidelity="datapath")
+
+    def test_instructions(self):
+        (target,) = program("mma", "--list", "--arch", "A100")["targets"]
+        self.assertEqual([row.to_dict() for row in sptcsim.instructions("A100")], target["instructions"])
 
 
 if __name__ == "__main__":

@@ -125,6 +125,12 @@ class Models(unittest.TestCase):
             sptcsim.convert_model(self.model(a=self.weights(64, 128).astype("f2")), self.folder / "o.safetensors", "cutlass")
         self.assertFalse((self.folder / "o.safetensors").exists())
 
+    def test_arguments_of_the_wrong_kind_are_refused(self):
+        with self.assertRaisesRegex(sptcsim.InputError, "permute must be a word or a list of words, not int"):
+            sptcsim.prune_model(self.model(a=self.weights(64, 128)), permute=3)
+        with self.assertRaisesRegex(sptcsim.InputError, r"a: the shape \[0, 16\] has no element"):
+            sptcsim.permutation_search(np.ones((0, 16)))
+
     def test_permuted_channels_leave_the_function_alone(self):
         """With 2:4 weights that an order of channels has hidden, nothing need be lost: the function stays exactly."""
         hidden = self.random.permutation(64)

@@ -240,6 +240,8 @@ class Run(unittest.TestCase):
         for dims, part in (({"bach": 1}, "nearest valid: 'batch'"), ({"batch": 0}, "batch must be an integer from 1")):
             with self.assertRaisesRegex(sptcsim.InputError, part):
                 sptcsim.run(net, dims=dims, **ANALYTIC)
+        with self.assertRaisesRegex(sptcsim.InputError, "dims must be a dict of extents by their names, not list"):
+            sptcsim.run(net, dims=["batch"], **ANALYTIC)
 
     def test_a_dict_is_a_workload(self):
         result = sptcsim.run(self.WORKLOAD, **ANALYTIC)
@@ -250,6 +252,18 @@ class Run(unittest.TestCase):
     def test_its_faults_are_named_by_their_place(self):
         with self.assertRaisesRegex(sptcsim.InputError, "^workload: .*'op'.*nearest valid: 'ops'"):
             sptcsim.run({"schema": "gemm-workload/0.1", "op": []})
+        circle = {}
+        circle["ops"] = circle
+        op = {"name": "x", "m": 64, "n": 64, "k": 64}
+        for workload in (circle, {"schema": "gemm-workload/0.1", "name": "x", "ops": [{**op, "m": float("nan")}]},
+                         {"schema": "gemm-workload/0.1", "name": "x", "ops": [{**op, "m": 64j}]}):
+            with self.assertRaisesRegex(sptcsim.InputError, "^workload: "):
+                sptcsim.run(workload)
+
+    def test_its_extents_may_be_those_of_numpy(self):
+        op = {"name": "x", "m": np.int64(64), "n": np.uint8(64), "k": 64}
+        result = sptcsim.run({"schema": "gemm-workload/0.1", "name": "x", "ops": [op]}, **ANALYTIC)
+        self.assertEqual(result.operations[0].m, 64)
 
     def test_a_notebook_gets_a_table(self):
         page = sptcsim.run(self.WORKLOAD, **ANALYTIC)._repr_html_()

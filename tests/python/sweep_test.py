@@ -51,6 +51,10 @@ class Sweep(unittest.TestCase):
                 sptcsim.sweep({**SPEC, **change})
         with self.assertRaisesRegex(sptcsim.InputError, "jobs must be an integer from 1 to 1024, not 0"):
             sptcsim.sweep(SPEC, jobs=0)
+        with self.assertRaisesRegex(sptcsim.InputError, "results must be the path of a file, not int"):
+            sptcsim.sweep(SPEC, results=3)
+        with self.assertRaisesRegex(sptcsim.InputError, "progress must be a function or None, not int"):
+            sptcsim.sweep(SPEC, progress=3)
 
 
 if __name__ == "__main__":

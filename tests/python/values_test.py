@@ -2,13 +2,20 @@
 """mma, matmul, identify, step_rules and crosscheck return what the C++ functions return, bit for bit."""
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 
 import numpy as np
 import sptcsim
+
+try:
+    import ml_dtypes
+except ImportError:
+    ml_dtypes = None
 
 GOLDEN = pathlib.Path(__file__).parent.parent / "golden" / "numerics"
 DENSE = "m16n8k16.f32.f16.f16.f32"
@@ -153,6 +160,15 @@ class Matmul(unittest.TestCase):
         for result in results:
             np.testing.assert_array_equal(result, expected)
 
+    def test_pieces_between_which_ctrl_c_is_seen_change_no_bit(self):
+        random = np.random.default_rng(3)
+        a, b = random.integers(-4, 5, (257, 4096), np.int8), random.integers(-4, 5, (4096, 8192), np.int8)
+        expected = (a.astype(np.float32) @ b.astype(np.float32)).astype(np.int32)  # exact: below 2^24
+        np.testing.assert_array_equal(sptcsim.matmul(a, b, c=np.ones((257, 8192), np.int32)), expected + 1)
+        pruned = sptcsim.prune(a)
+        np.testing.assert_array_equal(sptcsim.matmul(pruned, b, sparse=True),
+                                      (pruned.astype(np.float32) @ b.astype(np.float32)).astype(np.int32))
+
     def test_a_matrix_that_breaks_the_pattern_is_refused_by_its_place(self):
         with self.assertRaisesRegex(sptcsim.InputError, "row 0, group 0"):
             sptcsim.matmul(np.ones((16, 32), np.float16), np.ones((32, 8), np.float16), sparse=True)
@@ -177,9 +193,42 @@ class Matmul(unittest.TestCase):
                 (lambda: sptcsim.step_rules(None), "an instruction must be a word, not NoneType"),
                 (lambda: sptcsim.instructions(None), "an architecture is a name or an Architecture here, not NoneType"),
                 (lambda: sptcsim.identify(a, b, None, None), "D must be an array of NumPy"),
+                (lambda: sptcsim.mma(DENSE, a, b, grouping=1), "grouping must be a word, not int"),
+                (lambda: sptcsim.mma(DENSE, a, b, profile=None), "profile must be a word, not NoneType"),
+                (lambda: sptcsim.mma(DENSE, a, b, None, np.zeros((16, 2), np.uint16)), "is dense and takes no metadata"),
+                (lambda: sptcsim.step_rules(DENSE, profile=1), "profile must be a word, not int"),
+                (lambda: sptcsim.identify(a, b, None, np.zeros((16, 8), np.float32), profile=1), "profile must be a word"),
+                (lambda: sptcsim.matmul(a, b, sparse=np.ones(2)), "sparse must be False, True or \"2:4\" for f16"),
+                (lambda: sptcsim.matmul(sptcsim.prune(a), b, sparse=True, arch="V100"), "cannot run 2:4 f16: its selector"),
+                (lambda: sptcsim.matmul(np.ma.masked_array(a), b), "A: a masked array must be filled first"),
+                (lambda: sptcsim.crosscheck({"architecture": "A100", "a": a, "b": b, "d": a @ b, "types": {1j}}),
+                 "^kernel: set is nothing that JSON has$"),
                 (lambda: sptcsim.crosscheck(3), "a kernel is a dict, not int")):
             with self.assertRaisesRegex(sptcsim.InputError, sentence):
                 call()
+
+
+class Interrupted(unittest.TestCase):
+    """Ctrl-C ends a call that takes long, and the interpreter goes on."""
+
+    def interrupt(self, call):
+        timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            call()
+            timer.join()  # a machine that is faster than thought
+            time.sleep(1)
+        timer.join()
+
+    def test_matmul_and_searches(self):
+        ones = np.ones((8192, 8192), np.float16)
+        self.interrupt(lambda: sptcsim.matmul(ones, ones))
+        a, b = operands(1024, 4096, 1024)
+        self.interrupt(lambda: sptcsim.permutation_search(a))
+        self.interrupt(lambda: sptcsim.crosscheck({"architecture": "A100", "types": {"a": "f16"}, "a": a, "b": b,
+                                                   "d": np.ones((1024, 1024), np.float32)}))
+        np.testing.assert_array_equal(sptcsim.matmul(a[:16, :16], b[:16, :8]),
+                                      sptcsim.mma(DENSE, a[:16, :16], b[:16, :8]))
 
 
 class Crosscheck(unittest.TestCase):
@@ -187,6 +236,29 @@ class Crosscheck(unittest.TestCase):
         a, b = operands(32, 64, 16)
         kernel = {"architecture": "A100", "types": {"a": "f16"}, "a": a, "b": b, "d": sptcsim.matmul(a, b)}
         self.assertTrue(sptcsim.crosscheck(kernel).bit_exact)
+
+    def test_arrays_say_their_types(self):
+        a, b = operands(32, 64, 16)
+        self.assertTrue(sptcsim.crosscheck({"a": a, "b": b, "d": sptcsim.matmul(a, b, d_dtype="f16")}).bit_exact)
+        a, b = (sptcsim.prune(a) * 8).astype(np.int8), (b * 8).astype(np.int8)
+        self.assertTrue(sptcsim.crosscheck({"sparse": True, "a": a, "b": b, "d": sptcsim.matmul(a, b)}).bit_exact)
+
+    @unittest.skipIf(ml_dtypes is None, "ml_dtypes is not installed")
+    def test_so_do_those_of_ml_dtypes(self):
+        a, b = operands(32, 64, 16, ml_dtypes.bfloat16)
+        self.assertTrue(sptcsim.crosscheck({"a": a, "b": b, "d": sptcsim.matmul(a, b, d_dtype="bf16")}).bit_exact)
+
+    def test_metadata_comes_in_every_layout(self):
+        a, b = operands(64, 128, 16)
+        compressed = sptcsim.compress(sptcsim.prune(a))
+        kernel = {"sparse": True, "a": compressed.values, "b": b, "d": sptcsim.matmul(sptcsim.prune(a), b, sparse=True)}
+        for metadata in (compressed.metadata(), compressed.metadata("cutlass"), compressed.metadata("nibbles"),
+                         compressed.metadata("marlin"), compressed.metadata("ptx", instruction_k=32, selector=1)):
+            self.assertTrue(sptcsim.crosscheck({**kernel, "metadata": metadata}).bit_exact, metadata)
+        words = compressed.metadata("cutlass").words
+        self.assertTrue(sptcsim.crosscheck({**kernel, "metadata": {"array": words, "layout": "cutlass"}}).bit_exact)
+        wrong = sptcsim.crosscheck({**kernel, "metadata": words})
+        self.assertEqual([fit.cause for fit in wrong.fitting], ["metadata-layout"])
 
     def test_a_kernel_that_took_b_for_its_transpose_is_found_out(self):
         a, b = operands(32, 32, 32)

@@ -4,12 +4,15 @@
 #include "models/base/error.h"
 #include "sim/compare/capture/set_explanation.h"
 #include "sim/compare/vectors/vector_set.h"
+#include "sim/config/architecture.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
+#include "sim/microbench/microbench.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace sptc::compare::capture {
@@ -87,6 +90,34 @@ class BitsCheck {
   CaptureCrosscheck& result_;
 };
 
+/// What the simulator says of `capture`: with `bench`, which must outlive it, also of single
+/// instructions and of memory.
+TimeSimulation time_simulation(const config::Architecture& architecture, const Capture& capture,
+                               run::Fidelity fidelity, microbench::Microbench* bench) {
+  TimeSimulation simulation;
+  simulation.architecture = architecture.gpu.name;
+  if (!capture.gemm.empty() || !capture.power.empty()) {
+    simulation.gemms = simulate_gemms(architecture, capture, fidelity);
+  }
+  if (bench == nullptr) {
+    return simulation;
+  }
+  simulation.microbench = [bench](const microbench::MicrobenchCase& which) {
+    return bench->run(which);
+  };
+  simulation.chase_cycles = [bench](std::int64_t footprint, std::int64_t stride) {
+    return bench->memory().chase_cycles(footprint, stride);
+  };
+  simulation.line_cycles = [bench] { return bench->memory().line_cycles(); };
+  simulation.bandwidth_gb_per_s = [bench](microbench::BandwidthOperation operation,
+                                          std::int64_t footprint) {
+    return bench->memory().bandwidth_gb_per_s(operation, footprint);
+  };
+  // L1 and shared memory are one array, of which the L1 has what is left over.
+  simulation.l1_reach_bytes = 2 * architecture.gpu.sm.shared_memory.count();
+  return simulation;
+}
+
 }  // namespace
 
 std::size_t CaptureCrosscheck::mismatches() const {
@@ -123,6 +154,29 @@ CaptureCrosscheck crosscheck_capture(const Capture& capture, mma::Profile profil
   }
   result.times = compare_times(capture, simulation);
   return result;
+}
+
+CaptureCrosscheck crosscheck_capture(const fs::path& directory, const CaptureOptions& options) {
+  if (options.fidelity == run::Fidelity::kDatapath) {
+    throw base::InputError("--fidelity: measured times are compared with timing or analytic");
+  }
+  const Capture capture = read_capture(directory);
+  const std::string name = options.arch.empty() ? architecture_of(capture) : options.arch;
+  if (name.empty()) {
+    TimeSimulation none;
+    none.reason = "no architecture of this simulator is a " + io::printable(capture.gpu) +
+                  "; --arch names one";
+    return crosscheck_capture(capture, options.profile, none, options.threads);
+  }
+  const config::Architecture architecture = config::load_architecture(name);
+  std::optional<microbench::Microbench> bench;
+  if (!capture.microbench.empty() || !capture.memory.empty()) {
+    bench.emplace(architecture.gpu);
+  }
+  return crosscheck_capture(
+      capture, options.profile,
+      time_simulation(architecture, capture, options.fidelity, bench ? &*bench : nullptr),
+      options.threads);
 }
 
 }  // namespace sptc::compare::capture

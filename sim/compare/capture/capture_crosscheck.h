@@ -6,8 +6,10 @@
 #include "sim/compare/capture/capture_times.h"
 #include "sim/compare/kernel/kernel_crosscheck.h"
 #include "sim/compare/vectors/verify.h"
+#include "sim/run/simulation_options.h"
 
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,6 +56,19 @@ struct CaptureCrosscheck {
 /// `threads` of the host for kernels. Throws InputError for a set or kernel that cannot be read.
 CaptureCrosscheck crosscheck_capture(const Capture& capture, mma::Profile profile,
                                      const TimeSimulation& simulation, int threads);
+
+/// How a capture is compared.
+struct CaptureOptions {
+  std::string arch;  ///< whose times are simulated; empty: architecture_of() the capture
+  run::Fidelity fidelity = run::Fidelity::kAnalytic;  ///< of its GEMMs; not datapath
+  mma::Profile profile = mma::Profile::kHardware;
+  int threads = 1;  ///< of the host
+};
+
+/// The same of the capture in `directory`, beside times of the architecture that it is of. Where
+/// there is none, the bits alone are compared. Throws InputError.
+CaptureCrosscheck crosscheck_capture(const std::filesystem::path& directory,
+                                     const CaptureOptions& options);
 
 std::string capture_text(const CaptureCrosscheck& result);
 std::string capture_json(const CaptureCrosscheck& result);

@@ -17,6 +17,7 @@
 #include <array>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -189,6 +190,18 @@ class KernelReader {
     }
   }
 
+  /// "type", or what the elements in the file are called where `allowed` has that; else `usual`.
+  DataType result_type(const io::JsonObject& entry, const std::vector<DataType>& allowed,
+                       DataType usual) const {
+    if (entry.has("type")) {
+      return type_at(entry, "type", allowed);
+    }
+    const std::string stored = base::lower_case(tensor(entry).dtype);
+    const auto found = std::ranges::find(
+        allowed, stored, [](DataType type) { return std::string(numerics::name(type)); });
+    return found == allowed.end() ? usual : *found;
+  }
+
   /// A matrix as words of `type`; "order" "column": the file holds the transpose.
   StoredMatrix matrix(const io::JsonObject& entry, DataType type) const {
     const io::Tensor stored = tensor(entry);
@@ -230,13 +243,13 @@ class KernelReader {
     const bool integer = instruction().accumulator == kS32;
     const std::vector<DataType> result_types =
         integer ? std::vector{kS32} : std::vector{kF32, kF16, kBf16};
-    data.d_type = d.has("type") ? type_at(d, "type", result_types) : instruction().accumulator;
+    data.d_type = result_type(d, result_types, instruction().accumulator);
     data.d = matrix(d, data.d_type);
     data.c_type = instruction().c_type();
     if (object_.has("c")) {
       const io::JsonObject c = object_.object("c");
       c.allow_only(std::array<std::string_view, 4>{"file", "tensor", "order", "type"});
-      data.c_type = c.has("type") ? type_at(c, "type", result_types) : instruction().c_type();
+      data.c_type = result_type(c, result_types, instruction().c_type());
       data.c = matrix(c, data.c_type);
     }
     data.m = data.a.rows;

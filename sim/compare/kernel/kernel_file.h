@@ -26,9 +26,11 @@ struct KernelCase {
 ///    "b": {"file": "b.npy", "order": "column"}, "d": {"file": "d.npy", "type": "f16"},
 ///    "k_order": {"split_k": 2, "reduction": "parallel", "c": "epilogue"}}
 ///
-/// Elements are taken as raw bits of the type they stand for. Instead of `instruction`: `types`
-/// {a, b, accumulator} and `sparse`, for the deepest instruction of the architecture. A dense A
-/// under a sparse instruction must be legal, unless its `prune` is "magnitude". Throws InputError.
+/// Elements are taken as raw bits of the type they stand for. Without a "type", D and C have that
+/// of the file where it names f32, f16 or bf16, else the accumulator's. Instead of `instruction`:
+/// `types` {a, b, accumulator} and `sparse`, for the deepest instruction of the architecture. A
+/// dense A under a sparse instruction must be legal, unless its `prune` is "magnitude". Throws
+/// InputError.
 KernelCase read_kernel_file(const std::filesystem::path& path);
 
 /// The same from text; files are looked for in `directory`.

@@ -122,6 +122,10 @@ base::Matrix<std::uint8_t> metadata_nibbles(const MetadataInput& input,
 BitArray element_indices(const MetadataInput& input, const MmaInstruction& instruction,
                          const std::vector<std::size_t>& a_shape, const std::string& what) {
   base::ensure(a_shape.size() == 3, "element_indices: A has three axes");
+  if (!instruction.sparse) {
+    throw base::InputError(what + ": " + instruction.ptx_name() +
+                           " is dense and takes no metadata");
+  }
   if (input.layout == MetadataLayout::kIndices) {
     return input.array;
   }

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """sptcsim simulates dense and 2:4 sparse tensor cores: what bits come out, when, and at what cost.
 
-Bits: mma, matmul, identify, step_rules, instructions, crosscheck.
-2:4 weights: prune, compress, decompress, permutation_search, Metadata, Compressed; of models in files: prune_model, convert_model.
+Bits: mma, matmul, identify, step_rules, instructions, crosscheck, crosscheck_capture.
+2:4 weights: prune, compress, decompress, permutation_search, Metadata, Compressed, legal; of models in files: prune_model,
+convert_model.
 GPUs: load, architectures, Architecture.
-Time and energy: gemm, run, sweep, compare, options, figures, energy, energies.
+Time and energy: gemm, run, sweep, compare, options, figures, energy, energies, energy_area, energy_design.
 Workloads and measurements: load_workload, validate.
 One instruction: show, microbench; test vectors: verify.
 PyTorch models: the module sptcsim.torch (record, simulated), which imports torch.
@@ -19,7 +20,8 @@ if _os.path.isdir(_configs):  # an installed package; a build tree reads those o
     _core.set_shipped_config_directory(_configs)
 
 from ._architecture import Architecture, architectures, load
-from ._commands import compare, energies, energy, load_workload, microbench, show, validate, verify
+from ._commands import (compare, crosscheck_capture, energies, energy, energy_area, energy_design, legal, load_workload,
+                        microbench, show, validate, verify)
 from ._core import InputError, InternalError, __version__
 from ._model_pruning import convert_model, permutation_search, prune_model
 from ._record import Record
@@ -38,6 +40,6 @@ def __getattr__(name):
 
 __all__ = ["Architecture", "Compressed", "GemmResult", "InputError", "InternalError", "Metadata", "Record", "Result",
            "SweepResult", "__version__", "architectures", "compare", "compress", "convert_model", "crosscheck",
-           "decompress", "energies", "energy", "figures", "gemm", "identify", "instructions", "load", "load_workload",
-           "matmul", "microbench", "mma", "options", "permutation_search", "prune", "prune_model", "run", "show",
-           "step_rules", "sweep", "validate", "verify"]
+           "crosscheck_capture", "decompress", "energies", "energy", "energy_area", "energy_design", "figures", "gemm",
+           "identify", "instructions", "legal", "load", "load_workload", "matmul", "microbench", "mma", "options",
+           "permutation_search", "prune", "prune_model", "run", "show", "step_rules", "sweep", "validate", "verify"]

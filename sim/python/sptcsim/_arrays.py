@@ -51,6 +51,8 @@ def as_numpy(array, what):
     if type(array) is not np.ndarray:
         if type(array).__module__.split(".")[0] == "torch":
             array = _from_torch(array, what)
+        elif isinstance(array, np.ma.MaskedArray):
+            raise InputError(f"{what}: a masked array must be filled first")
         elif isinstance(array, np.ndarray):
             array = np.asarray(array)
         elif hasattr(array, "__dlpack__"):
@@ -65,9 +67,14 @@ def as_numpy(array, what):
     return array
 
 
+def known_type(array):
+    """The operand type that the elements of a NumPy array say: "f16" of float16, "tf32" of float32. None: they say none."""
+    return _OPERAND.get(array.dtype)
+
+
 def operand_type(array, what):
-    """The operand type of a NumPy array: "f16" of float16, "tf32" of float32."""
-    name = _OPERAND.get(array.dtype)
+    """The same. InputError where they say none."""
+    name = known_type(array)
     if name is None:
         raise InputError(f"{what}: elements of {array.dtype} are no operands of a tensor core; give dtype= for raw bits, "
                          f"or one of {', '.join(sorted(str(dtype) for dtype in _OPERAND))}")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments of the caller, refused in one sentence."""
+import json
+
 from ._core import InputError
 
 
@@ -17,6 +19,28 @@ def word(name, value):
     if not isinstance(value, str):
         raise InputError(f"{name} must be a word, not {type(value).__name__}")
     return value
+
+
+def mapping(name, value, what):
+    """`value`, a dict of `what`; an empty one of None."""
+    if value is None or hasattr(value, "items"):
+        return value or {}
+    raise InputError(f"{name} must be a dict of {what}, not {type(value).__name__}")
+
+
+def _plain(value):
+    """What JSON takes for a number of NumPy."""
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is nothing that JSON has")
+
+
+def json_text(name, value):
+    """The JSON of `value`, a dict or Record."""
+    try:
+        return json.dumps(value.to_dict() if hasattr(value, "to_dict") else value, default=_plain, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"{name}: {error}") from None
 
 
 def switch(name, value):

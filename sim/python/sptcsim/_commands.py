@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands of the program do beside simulating: compare, validate, show, verify, microbench, import, energy."""
+"""What the commands of the program do beside simulating: compare, validate, import, show, verify, legal, energy, ..."""
 import json
 import os
 import tempfile
@@ -8,7 +8,7 @@ from . import _checks, _core
 from ._architecture import chosen
 from ._core import InputError
 from ._record import Record
-from ._simulation import _extent, _given
+from ._simulation import _dims, _extent, _given
 
 _MOST_JOBS = 1024
 _MOST_MMA_EXTENT = 256
@@ -34,7 +34,8 @@ def _names(what, value):
 
 def _lists(what, given):
     """{"batch": 8, "seq": [128, 384]} with a list for every name."""
-    return {name: [_extent(name, value) for value in _names(what, values)] for name, values in (given or {}).items()}
+    given = _checks.mapping(what, given, "extents by their names")
+    return {name: [_extent(name, value) for value in _names(what, values)] for name, values in given.items()}
 
 
 def compare(workload, archs=("A100", "H100"), *, dims=None, sparse=None, jobs=1, progress=None, **options):
@@ -51,15 +52,13 @@ def compare(workload, archs=("A100", "H100"), *, dims=None, sparse=None, jobs=1,
     boards = [chosen(arch)._core for arch in _names("archs", archs)]
     if not boards:
         raise InputError("archs names no architecture")
-    if dims is not None and not hasattr(dims, "items"):
-        raise InputError(f"dims must be a dict of extents by their names, not {type(dims).__name__}")
     arguments = boards, _lists("dims", dims), _given(sparse, options), _jobs(jobs), _checks.function("progress", progress)
     if not isinstance(workload, (dict, Record)):
         return _record(_core.compare(_path("a workload", workload), *arguments))
     with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
         path = os.path.join(directory, "workload.json")
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(workload.to_dict() if isinstance(workload, Record) else workload, file)
+            file.write(_checks.json_text("workload", workload))
         return _record(_core.compare(path, *arguments))
 
 
@@ -90,8 +89,7 @@ def load_workload(file, *, dims=None, inputs=None, convention="weight-first", tf
     Returns a Record: workload (the JSON object that run() takes) and account (what was taken and what was not).
     Raises InputError.
     """
-    dims = {name: _extent(name, value) for name, value in (dims or {}).items()}
-    text, account = _core.load_workload(_path("a workload", file), dims, _lists("inputs", inputs),
+    text, account = _core.load_workload(_path("a workload", file), _dims(dims), _lists("inputs", inputs),
                                         _checks.word("convention", convention), _checks.switch("tf32", tf32),
                                         _checks.switch("strict", strict))
     return Record({"workload": json.loads(text), "account": account})
@@ -110,6 +108,36 @@ def show(instruction, *, arch="A100", row=0, col=0, selector=0, data="random", s
                               _checks.integer("col", col, 0, _MOST_MMA_EXTENT),
                               _checks.integer("selector", selector, 0, 3), _checks.word("data", data),
                               _checks.integer("seed", seed, 0, 2**64 - 1)))
+
+
+def legal(*what, arch="A100", dtype="f16"):
+    """Which shapes libraries take for 2:4 weights, and the nearest that they do.
+
+    legal(m, n, k): one product with weights of m x k. legal(path): the layers of a model in a file, whose n is not known.
+    arch: a board, or a target of matrix instructions ("sm_90"). dtype: the type that is executed: "f16", "bf16", "tf32",
+        "e4m3", "e5m2", "s8" or "s4".
+    Returns a Record: target, shapes, each with libraries: library, accepts, reason, nearest, ... Raises InputError.
+    """
+    if len(what) == 3:
+        model, extents = "", [_extent(name, value) for name, value in zip("mnk", what)]
+    elif len(what) == 1:
+        model, extents = _path("a model", what[0]), [0, 0, 0]
+    else:
+        raise InputError(f"legal takes a model, or m, n and k, not {len(what)} arguments")
+    return _record(_core.legal(model, *extents, _path("arch", arch), _checks.word("dtype", dtype)))
+
+
+def crosscheck_capture(directory, *, arch=None, fidelity="analytic", profile="hardware", threads=None):
+    """Compares a capture of a GPU with the simulator: words bit for bit, and times beside simulated ones.
+
+    directory: a capture (tests/hardware/CAPTURE.md). arch: whose times are simulated; None goes by the name of the GPU.
+    fidelity: of the GEMMs, "analytic" or "timing". profile: "hardware" or "mma-sim": whose rounding rules count.
+    threads: of the host; None: all processors.
+    Returns a Record with the keys of 'sptcsim crosscheck DIR --format json'. Raises InputError.
+    """
+    threads = (os.cpu_count() or 1) if threads is None else _checks.integer("threads", threads, 1, 4096)
+    return _record(_core.crosscheck_capture(_path("a capture", directory), "" if arch is None else _path("arch", arch),
+                                            _checks.word("fidelity", fidelity), _checks.word("profile", profile), threads))
 
 
 def verify(directory, *, profile="hardware"):
@@ -141,7 +169,27 @@ def energies():
 def energy(name):
     """Every number of an energy file: records with pointer, value, low, high, node_nm, scale, evidence, source.
 
-    name: one of energies(), or a file. `low` and `high` say where the truth may lie; `scale` carries `value` from the
-    process `node_nm` to that of the board. Raises InputError.
+    name: one of energies(), a file, or the file of an architecture that is derived from a board. `low` and `high` say
+    where the truth may lie; `scale` carries `value` from the process `node_nm` to that of the board. Raises InputError.
     """
-    return [Record(row) for row in _core.energy(_path("an energy file", name))]
+    return _record(_core.energy(_path("an energy file", name))).parameters
+
+
+def energy_area(arch="A100"):
+    """The coarse silicon of a tensor core and of a GPU: arrays and arithmetic, no wiring.
+
+    arch: as gemm() takes it; a design takes the energies of the board that it is derived from.
+    Returns a Record: core_um2 (by part), sparse_overhead_percent, gpu_mm2, each with value, low and high, which have all
+    numbers of the energy file at that end of their ranges. Raises InputError.
+    """
+    return _record(_core.energy_area(chosen(arch)._core))
+
+
+def energy_design(m, n, k, *, design="sparseloop-stc", pattern="2:4"):
+    """Cycles, accesses and energy of D[m, n] = A[m, k] B[k, n] on a design of Sparseloop's kind.
+
+    design: "sparseloop-stc", "sparseloop-tc" or a file. pattern: kept:group of A; "1:1" is dense.
+    Returns a Record: cycles, bound_by, utilization, energy_pj, levels, ... Raises InputError.
+    """
+    return _record(_core.energy_design(*(_extent(name, value) for name, value in zip("mnk", (m, n, k))),
+                                       _path("design", design), _checks.word("pattern", pattern)))

@@ -36,7 +36,9 @@ def prune_model(model, out=None, *, masks=None, activations=None, criterion="mag
     permute: "report", "auto" or a rule "producer[,..]=consumer[,..]", or a list of them.
     Returns a Record with the names of `sptcsim prune --format json`. Raises InputError; then nothing is written.
     """
-    rules = [permute] if isinstance(permute, str) else list(permute)
+    if not isinstance(permute, (str, list, tuple)):
+        raise InputError(f"permute must be a word or a list of words, not {type(permute).__name__}")
+    rules = [permute] if isinstance(permute, str) else permute
     return wrap(json.loads(_core.prune_model(
         _path("model", model), _path("out", out), _path("masks", masks), _path("activations", activations),
         _word("criterion", criterion), _word("pattern", pattern), _word("dtype", dtype), _word("layout", layout),
@@ -60,6 +62,8 @@ def permutation_search(a, seed=0):
     a: floating-point array, converted to float32. Returns an array of integers: a[:, order] is the matrix to prune.
     """
     values = np.ascontiguousarray(_arrays.as_numpy(a, "a"), dtype=np.float32)
+    if values.size == 0:
+        raise InputError(f"a: the shape {list(values.shape)} has no element; every extent must be at least 1")
     if not np.isfinite(values).all():
         raise InputError("a: weights must be finite")
     return np.array(_core.permutation_search(values.view(np.uint32), _checks.integer("seed", seed, 0, 2**63 - 1)),

@@ -227,15 +227,17 @@ def gemm(m, n, k, *, dtype=None, sparse=None, arch="A100", batch=1, explain=Fals
     return GemmResult(*_simulated(workload, arch, sparse, explain, what_ifs, progress, options))
 
 
+def _dims(dims):
+    dims = _checks.mapping("dims", dims, "extents by their names")
+    return {name: _extent(name, value) for name, value in dims.items()}
+
+
 def _workload(workload, dims):
-    dims = {name: _extent(name, value) for name, value in (dims or {}).items()}
+    dims = _dims(dims)
     if isinstance(workload, (str, os.PathLike)):
         return _core.read_workload(os.fspath(workload), dims)
     if isinstance(workload, (dict, Record)):
-        try:
-            return _core.parse_workload(json.dumps(workload.to_dict() if isinstance(workload, Record) else workload), dims)
-        except TypeError as error:
-            raise InputError(f"workload: {error}") from None
+        return _core.parse_workload(_checks.json_text("workload", workload), dims)
     raise InputError(f"a workload is the path of a file or the object of its JSON, not {type(workload).__name__}")
 
 

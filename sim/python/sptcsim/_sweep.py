@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many runs: design-space exploration."""
 import contextlib
-import json
 import os
 import sqlite3
 import tempfile
 
-from . import _core
+from . import _checks, _core
 from ._core import InputError
 from ._record import Record
 
@@ -56,16 +55,16 @@ def sweep(spec, *, results=None, jobs=None, progress=None):
     Raises InputError.
     """
     if isinstance(spec, dict):
-        try:
-            text, file = json.dumps(spec), os.path.join(os.getcwd(), "sweep")
-        except TypeError as error:
-            raise InputError(f"sweep: {error}") from None
+        text, file = _checks.json_text("sweep", spec), os.path.join(os.getcwd(), "sweep")
     elif isinstance(spec, (str, os.PathLike)):
         text, file = None, os.fspath(spec)
     else:
         raise InputError(f"a sweep is the path of a file or the object of its JSON, not {type(spec).__name__}")
-    if jobs is not None and (not isinstance(jobs, int) or isinstance(jobs, bool) or not 1 <= jobs <= 1024):
-        raise InputError(f"jobs must be an integer from 1 to 1024, not {jobs!r}")
+    if jobs is not None:
+        jobs = _checks.integer("jobs", jobs, 1, 1024)
+    if results is not None and not isinstance(results, (str, os.PathLike)):
+        raise InputError(f"results must be the path of a file, not {type(results).__name__}")
+    progress = _checks.function("progress", progress)
     with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
         path = os.path.join(directory, "sweep.sqlite") if results is None else os.fspath(results)
         _core.sweep(text, file, path, jobs or 0, progress)

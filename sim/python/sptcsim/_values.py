@@ -10,23 +10,25 @@ import numpy as np
 from . import _arrays, _checks, _core
 from ._architecture import loaded, target_word
 from ._core import InputError
-from ._record import Record
+from ._record import Record, wrap
 from ._sparsity import Metadata, layout_name
 
 
 @functools.lru_cache(maxsize=4096)
 def _instruction(name):
-    return _core.instruction(name)
+    return json.loads(_core.instruction(name))
 
 
 def instructions(arch):
     """The matrix instructions of a target.
 
     arch: "sm_80", "ampere", "A100", or a name of architectures().
-    Returns a list of records: name, m, n, k, a_type, b_type, c_type, d_type, sparse, block_scaled, max_n, sass, and
-    rules (as step_rules(); None where the arithmetic is not known). Raises InputError.
+    Returns a list of records: name, m, n, k, a_type, b_type, c_type, d_type, sparse, block_scaled, max_n, sass,
+    software (a routine of several instructions) and rules (as step_rules(); None where the arithmetic is not known).
+    Raises InputError.
     """
-    return [Record(row) for row in _core.instructions(target_word(arch))]
+    (target,) = json.loads(_core.instructions(target_word(arch)))["targets"]
+    return wrap(target["instructions"])
 
 
 def step_rules(instruction, arch="A100", grouping="H1", profile="hardware"):
@@ -38,7 +40,8 @@ def step_rules(instruction, arch="A100", grouping="H1", profile="hardware"):
     Returns a record: products_per_step, fraction_bits, rounding, exponent_floor, output, cleared_output_bits,
     lowered_fp8, zero_rule, evidence, source. Raises InputError.
     """
-    return Record(_core.step_rules(target_word(arch), _checks.word("an instruction", instruction), grouping, profile))
+    return Record(json.loads(_core.step_rules(target_word(arch), _checks.word("an instruction", instruction),
+                                              _checks.word("grouping", grouping), _checks.word("profile", profile))))
 
 
 def _operands(first, named):
@@ -93,8 +96,8 @@ def mma(instruction, a, b, c=None, metadata=None, *, arch="A100", layout="canoni
                 ("the scales of A", a_scales, "u8"), ("the scales of B", b_scales, "u8")))
     metadata, layout, selector = _metadata_bits(metadata, layout, selector, single)
     d, out = _arrays.result((a.shape[0], a.shape[1], b.shape[2]), kind["d_type"])
-    _core.mma(target_word(arch), instruction, grouping, profile, a, b, c, metadata, layout, selector, a_scales,
-              b_scales, out)
+    _core.mma(target_word(arch), instruction, _checks.word("grouping", grouping), _checks.word("profile", profile), a, b, c,
+              metadata, layout, selector, a_scales, b_scales, out)
     return d[0] if single else d
 
 
@@ -117,7 +120,7 @@ def identify(a, b, c, d, metadata=None, *, layout="canonical", selector=0, profi
         named.append((what, array.view(f"u{array.itemsize}"), size))
     (a, b, c, d), single = _operands(named[0][1], named)
     metadata, layout, selector = _metadata_bits(metadata, layout, selector, single)
-    return Record(json.loads(_core.identify(a, b, c, d, metadata, layout, selector, profile)))
+    return Record(json.loads(_core.identify(a, b, c, d, metadata, layout, selector, _checks.word("profile", profile))))
 
 
 _ACCUMULATOR = {"f64": "f64", "s8": "s32", "u8": "s32", "s4": "s32", "u4": "s32", "b1": "s32"}
@@ -125,10 +128,10 @@ _ACCUMULATOR = {"f64": "f64", "s8": "s32", "u8": "s32", "s4": "s32", "u4": "s32"
 
 def _is_sparse(sparse, name):
     """Whether `sparse` (False, None, True, "2:4") asks for the pattern of the hardware."""
-    if sparse in (False, None, "dense"):
+    if sparse is False or sparse is None or isinstance(sparse, str) and sparse == "dense":
         return False
     pattern = _core.pattern(name)["name"]
-    if sparse is not True and sparse != pattern:
+    if sparse is not True and not (isinstance(sparse, str) and sparse == pattern):
         raise InputError(f"sparse must be False, True or \"{pattern}\" for {name}, not {sparse!r}")
     return True
 
@@ -169,14 +172,40 @@ def matmul(a, b, c=None, *, arch="A100", sparse=False, dtype=None, d_dtype=None,
     return d
 
 
+def _kernel_entry(key, entry, directory):
+    """The JSON of an operand of a kernel, its array in a file of `directory`."""
+    if isinstance(entry, Metadata):
+        if entry.layout in ("nibbles", "marlin"):
+            entry = entry.convert("canonical")
+        selector = {"selector": entry.selector} if entry.layout == "lanes" else {}
+        entry = {"array": entry.words, "layout": entry.layout, **selector}
+    entry = dict(entry) if isinstance(entry, dict) else {"array": entry}
+    if "layout" in entry:
+        entry["layout"] = layout_name(entry["layout"])
+    if "array" not in entry:
+        return entry, None
+    array = _arrays.as_numpy(entry.pop("array"), key.upper() if len(key) == 1 else key)
+    name = _arrays.known_type(array)
+    if key in ("c", "d") and name == "bf16":  # NumPy's files have no such type
+        entry.setdefault("type", name)
+    if array.dtype.kind == "V":  # a type of ml_dtypes
+        array = array.view(f"u{array.itemsize}")
+    entry["file"] = key + ".npy"
+    np.save(os.path.join(directory, entry["file"]), np.ascontiguousarray(array))
+    return entry, name
+
+
 def crosscheck(kernel, threads=None):
     """Why a kernel's D differs: computes it as declared, compares every word, and looks for what explains the rest.
 
     kernel: the object of a kernel file (schema sptcsim-kernel/0.1), in which "a", "b", "c", "d" and "metadata" are
     arrays, or objects with the array under "array" beside "order", "type", "layout", "selector", "prune":
 
-        {"architecture": "A100", "types": {"a": "f16"}, "a": a, "b": {"array": b, "order": "column"}, "d": d}
+        {"architecture": "A100", "a": a, "b": {"array": b, "order": "column"}, "d": d, "k_order": {"split_k": 2}}
 
+    "instruction", or "types" of a, b and the accumulator, may be left out where the arrays say the types. "sparse": True
+    runs the sparse instructions: A is a matrix that obeys the pattern, or its kept elements beside "metadata", which may
+    be Metadata. D and C are f32 (integers: s32), f16 or bf16.
     Returns a record with the keys of `sptcsim crosscheck --kernel --format json`. Raises InputError.
     """
     if not isinstance(kernel, dict):
@@ -184,22 +213,13 @@ def crosscheck(kernel, threads=None):
     if threads is not None:
         threads = _checks.integer("threads", threads, 1, 4096)
     document = {"schema": "sptcsim-kernel/0.1", **kernel}
+    types = {}
     with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
         for key in ("a", "b", "c", "d", "metadata"):
-            entry = document.get(key)
-            if entry is None:
+            if document.get(key) is None:
                 document.pop(key, None)
-                continue
-            entry = dict(entry) if isinstance(entry, dict) else {"array": entry}
-            if "array" in entry:
-                array = _arrays.as_numpy(entry.pop("array"), key.upper() if len(key) == 1 else key)
-                if array.dtype.kind == "V":  # a type of ml_dtypes
-                    array = array.view(f"u{array.itemsize}")
-                entry["file"] = key + ".npy"
-                np.save(os.path.join(directory, entry["file"]), np.ascontiguousarray(array))
-            document[key] = entry
-        try:
-            text = json.dumps(document)
-        except TypeError as error:
-            raise InputError(f"kernel: {error}") from None
-        return Record(json.loads(_core.crosscheck(text, directory, threads or 0)))
+            else:
+                document[key], types[key] = _kernel_entry(key, document[key], directory)
+        if "types" not in document and "instruction" not in document and types.get("a") and types.get("b"):
+            document["types"] = {"a": types["a"], "b": types["b"]}
+        return Record(json.loads(_core.crosscheck(_checks.json_text("kernel", document), directory, threads or 0)))

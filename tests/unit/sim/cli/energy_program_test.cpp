@@ -32,6 +32,10 @@ TEST_F(EnergyProgram, ADerivedDesignHasTheEnergiesOfItsGpuAndAnAreaOfItsOwn) {
     "selector_inputs": {"value": 8, "evidence": "assumed", "source": "a test"}}}})";
   expect_output("energy area " + wide, "selector (2:8)");
   expect_output("energy show " + wide, "a100-sxm4-80gb: 7 nm");
+  // An energy file may have a base, too.
+  expect_output(
+      "energy show " + std::string(SPTC_SOURCE_DIR) + "/configs/energy/a100-pcie-40gb.json",
+      "a100-pcie-40gb: 7 nm");
 }
 
 TEST_F(EnergyProgram, EveryShippedBoardKeepsItsPowerLimit) {

@@ -122,7 +122,7 @@ TEST_F(MmaProgram, ListsTheInstructionsOfATarget) {
   EXPECT_NE(outcome.out.find("HMMA.SP.16832.F32"), std::string::npos);
   EXPECT_EQ(outcome.out.find("wgmma"), std::string::npos);
   EXPECT_NE(run("mma --list").out.find("wgmma"), std::string::npos);
-  expect_refused("mma --list --format json", "--format is of --identify");
+  expect_refused("mma --format json", "--format is of --list and --identify");
 }
 
 TEST_F(MmaProgram, ReplacesNoDeviceByAFile) {

@@ -80,6 +80,21 @@ TEST_F(SchemaProgram, OfInstructionsAndTheirArithmetic) {
   const std::string set = kGolden + "AdaLovelace/mma.m16n8k32.f32.e4m3.e5m2.f32.";
   expect_follows("identify", "mma --identify --a " + set + "A.npy --b " + set + "B.npy --c " + set +
                                  "C.npy --expect " + set + "D.npy --format json");
+  expect_follows("instructions", "mma --list --format json");
+  expect_follows("instructions", "mma --list --arch A100 --format json");
+}
+
+TEST_F(SchemaProgram, OfEnergiesAndAreas) {
+  for (const char* const board : {"a100-sxm4-80gb", "t4", "a100-sxm4-80gb-mig-2g.20gb"}) {
+    expect_follows("energy-numbers", std::string("energy show ") + board + " --format json");
+  }
+  for (const char* const board : {"a100-sxm4-80gb", "v100-sxm2-16gb"}) {
+    expect_follows("area", std::string("energy area ") + board + " --format json");
+  }
+  for (const char* const arguments : {"512 1024 256", "512 1024 256 --pattern 2:8",
+                                      "1 1 1 --design sparseloop-tc --pattern 1:1"}) {
+    expect_follows("stc-design", std::string("energy design ") + arguments + " --format json");
+  }
 }
 
 TEST_F(SchemaProgram, OfCapturesAndArchitectures) {
@@ -87,6 +102,7 @@ TEST_F(SchemaProgram, OfCapturesAndArchitectures) {
     expect_follows("crosscheck", "crosscheck " + kSource + "/tests/hardware/captures/" + capture +
                                      " --format json");
   }
+  expect_follows("architecture-list", "arch list --format json");
   expect_follows("architecture-report", "arch show a100-sxm4-80gb --format json");
   expect_follows("architecture-report", "arch show a100-sxm4-80gb-mig-2g.20gb --format json");
 }

@@ -2,6 +2,7 @@
 #include "sim/run/worker_pool.h"
 
 #include "models/base/error.h"
+#include "sim/run/progress.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>
@@ -94,6 +95,22 @@ TEST_F(WorkerPoolTest, SendsPartsBeforeTheAnswer) {
   std::string parts;
   EXPECT_EQ(ask("parts", {[&](std::string_view part) { parts += part; }}), "parts!");
   EXPECT_EQ(parts, "onetwo");
+}
+
+TEST(WorkerProgress, ArrivesStepByStepWithNamesOfAnyBytes) {
+  WorkerPool pool(1, [](std::string_view, const WorkerPool::Send& send) {
+    const ProgressCallback progress = sent_progress(send);
+    progress(0, 2, "\xff layer");
+    progress(2, 2, "");
+    return std::string();
+  });
+  std::string steps;
+  const ProgressCallback heard = [&](std::size_t done, std::size_t total, const std::string& next) {
+    steps += std::to_string(done) + "/" + std::to_string(total) + next + ";";
+  };
+  answer_of(request_of_one(pool, "", {received_progress(heard), {}, {}}).value());
+  EXPECT_EQ(steps, "0/2\xff layer;2/2;");
+  EXPECT_FALSE(received_progress({}));
 }
 
 TEST_F(WorkerPoolTest, PassesOnWhatTheHandlerThrowsAndGoesOn) {

@@ -92,6 +92,19 @@ TEST_F(KernelFile, TakesColumnsAndSafetensors) {
   support::expect_input_error([&] { read(file); }, {"/a", "several tensors"});
 }
 
+TEST_F(KernelFile, TakesTheTypeOfDThatItsFileSays) {
+  EXPECT_EQ(read(valid()).data.d_type, DataType::kF32);
+  io::write_npy(path("half.npy"), base::Matrix<numerics::Word>(32, 24), DataType::kF16);
+  vectors::write_bit_array(path("words.npy"), vectors::make_bit_array({32, 24}, 4));
+  json file = valid();
+  file["d"]["file"] = "half.npy";
+  EXPECT_EQ(read(file).data.d_type, DataType::kF16);
+  file["d"]["file"] = "words.npy";  // bits: those of the accumulator
+  EXPECT_EQ(read(file).data.d_type, DataType::kF32);
+  file["d"]["type"] = "f16";
+  support::expect_input_error([&] { read(file); }, {"/d", "bits of f16"});
+}
+
 TEST_F(KernelFile, TakesADenseAThatIsPrunedOnTheWay) {
   json file = valid();
   file.erase("metadata");

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/config/energy.h"
+
+#include <string>
+
+namespace sptc::report {
+
+/// Every number of an energy file with its range, evidence and source: what `energy show` prints.
+std::string energy_numbers_text(const config::LoadedEnergy& energy);
+/// One JSON object (schema "sptcsim-energy-numbers/0.1").
+std::string energy_numbers_json(const config::LoadedEnergy& energy);
+
+}  // namespace sptc::report
