@@ -36,8 +36,8 @@ if command -v ccache >/dev/null; then
   launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 fi
 targets=(test_golden_numerics test_stages_properties test_kernels test_timing_sm test_timing_datapath test_timing_energy sptcsim)
-suites=(test_base test_config test_energy test_io test_memory test_numerics test_roofline test_sampling
-  test_sim_network test_sim_report test_sim_sweep test_sm_occupancy test_sparsity test_validate test_vectors test_workload)
+suites=(test_base test_config test_energy test_io test_memory test_numerics test_roofline
+  test_sim_network test_sim_report test_sim_sweep test_sparsity test_validate test_vectors test_workload)
 build_targets() { cmake --build "$build" --parallel "$jobs" --target "$@" >"$work/build.log" 2>&1; }
 
 # One column per check. Tests that build SystemC modules need a process each, so ctest runs them.
@@ -211,15 +211,9 @@ fault_of test_base 'random numbers of half the range' models/base/random.h \
 fault_of test_roofline 'bytes of D forgotten' models/roofline/fitted_roofline.cpp \
   'm * k * bytes.a + n * k * bytes.b + m * n * bytes.d' \
   'm * k * bytes.a + n * k * bytes.b'
-fault_of test_sm_occupancy 'shared memory full to the last byte' sim/sm/occupancy.cpp \
-  'if (size.count() >= used.count())' \
-  'if (size.count() > used.count())'
 fault_of test_memory 'requests in the wrong order of ports' sim/memory/memory_port.cpp \
   'return a.port < b.port;' \
   'return a.port > b.port;'
-fault_of test_sampling 'an odd number of SMs in a sample' sim/sampling/sampling_plan.cpp \
-  'return count - count % 2;' \
-  'return count;'
 fault_of test_vectors 'contested bits from the wrong end' sim/compare/vectors/vector_set.cpp \
   '>> (bit % 8)) & 1) != 0' \
   '>> (7 - bit % 8)) & 1) != 0'
