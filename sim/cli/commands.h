@@ -28,7 +28,7 @@ void add_verify_command(CLI::App& app, Command& chosen);
 void add_microbench_command(CLI::App& app, Command& chosen);
 /// sptcsim crosscheck DIR, sptcsim crosscheck --kernel FILE
 void add_crosscheck_command(CLI::App& app, Command& chosen);
-/// sptcsim sweep SPEC, and sweep plan|merge|report|emit
+/// sptcsim sweep SPEC, and sweep plan|status|merge|report|emit
 void add_sweep_command(CLI::App& app, Command& chosen);
 /// sptcsim validate CSV
 void add_validate_command(CLI::App& app, Command& chosen);

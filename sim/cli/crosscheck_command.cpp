@@ -7,11 +7,15 @@
 #include "sim/compare/capture/capture_crosscheck.h"
 #include "sim/compare/kernel/kernel_crosscheck.h"
 #include "sim/compare/kernel/kernel_file.h"
+#include "sim/compare/kernel/mismatch_map.h"
+#include "sim/run/option_values.h"
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace sptc::cli {
 namespace {
@@ -19,6 +23,7 @@ namespace {
 struct Arguments {
   std::string directory;
   std::string kernel;
+  std::string d, launch, entry, map;
   std::string arch;
   std::string fidelity = "analytic";
   ComparisonOptions common;
@@ -29,9 +34,24 @@ int host_threads() {
 }
 
 int check_kernel(const Arguments& arguments) {
-  const compare::kernel::KernelCase kernel = compare::kernel::read_kernel_file(arguments.kernel);
+  compare::kernel::KernelChoice choice{arguments.launch, arguments.d};
+  if (!arguments.entry.empty()) {
+    constexpr int kMostEntries = 1 << 24;
+    choice.entry =
+        static_cast<int>(run::parse_integer("--entry", arguments.entry, 0, kMostEntries));
+  }
+  std::optional<compare::kernel::MapFormat> map_format;
+  if (!arguments.map.empty()) {
+    map_format = compare::kernel::map_format(arguments.map);
+    require_writable("--map", arguments.map);
+  }
+  const compare::kernel::KernelCase kernel =
+      compare::kernel::read_kernel_file(arguments.kernel, choice);
   const compare::kernel::KernelDiagnosis diagnosis = compare::kernel::crosscheck_kernel(
       kernel.data, kernel.declared, kernel.target, host_threads());
+  if (map_format) {
+    write_result(arguments.map, compare::kernel::map_image(kernel, diagnosis, *map_format));
+  }
   write_result(arguments.common.out, arguments.common.is_json()
                                          ? compare::kernel::kernel_json(kernel, diagnosis)
                                          : compare::kernel::kernel_text(kernel, diagnosis));
@@ -54,6 +74,14 @@ int run(const Arguments& arguments) {
     throw base::InputError("crosscheck: either a capture directory or --kernel FILE is needed");
   }
   if (arguments.kernel.empty()) {
+    for (const auto& [option, value] : {std::pair{"--d", &arguments.d},
+                                        {"--launch", &arguments.launch},
+                                        {"--entry", &arguments.entry},
+                                        {"--map", &arguments.map}}) {
+      if (!value->empty()) {
+        throw base::InputError(std::string("crosscheck: ") + option + " is of --kernel");
+      }
+    }
     return check_capture(arguments);
   }
   const Arguments defaults;
@@ -76,7 +104,21 @@ void add_crosscheck_command(CLI::App& app, Command& chosen) {
       ->type_name("DIR");
   command
       ->add_option("--kernel", arguments->kernel,
-                   "one GEMM of your kernel: operands, D, and what it is said to be; diagnosed")
+                   "one GEMM of your kernel: operands, D, and what it is said to be (.json), or "
+                   "the .npz of --save-operands; diagnosed")
+      ->type_name("FILE");
+  command
+      ->add_option("--d", arguments->d, "of --kernel: D of your kernel (.npy, .npz, .safetensors)")
+      ->type_name("FILE");
+  command
+      ->add_option("--launch", arguments->launch, "of --kernel: which launch of a .npz of several")
+      ->type_name("NAME");
+  command
+      ->add_option("--entry", arguments->entry, "of --kernel: which GEMM of a batch (default: 0)")
+      ->type_name("N");
+  command
+      ->add_option("--map", arguments->map,
+                   "of --kernel: write an image of where D differs (.svg, .png)")
       ->type_name("FILE");
   command
       ->add_option("--arch", arguments->arch,

@@ -153,6 +153,12 @@ int simulate_and_report(const SimulationArguments& given,
   }
   require_writable_text("--out", given.out);
   require_writable_text("--html", given.html);
+  for (const auto& [option, path] :
+       {std::pair{"--save-operands", &options.save_operands}, {"--save-d", &options.save_d}}) {
+    if (!path->empty()) {
+      require_writable(option, *path);
+    }
+  }
   const std::unique_ptr<tensor_core::Waveform> waveform = waveform_of(given, options.fidelity);
   std::optional<tensor_core::PassageLog> passages = passages_of(given);
   const workload::Workload workload = load();

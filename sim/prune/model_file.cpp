@@ -5,8 +5,8 @@
 #include "models/base/text.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/memory_guard.h"
+#include "sim/io/npz.h"
 #include "sim/io/text_file.h"
-#include "sim/prune/npz.h"
 
 #include <fmt/format.h>
 
@@ -193,7 +193,7 @@ std::unique_ptr<ModelFile> ModelFile::open(const std::filesystem::path& path) {
     return model;
   }
   if (name.ends_with(".npz")) {
-    return std::make_unique<ArrayModel>(Format::kNpz, path, read_npz(path));
+    return std::make_unique<ArrayModel>(Format::kNpz, path, io::read_npz(path));
   }
   if (name.ends_with(".npy")) {
     return std::make_unique<ArrayModel>(Format::kNpy, path, io::TensorFile::open(path).tensors());

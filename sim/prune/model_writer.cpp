@@ -2,9 +2,9 @@
 #include "sim/prune/model_writer.h"
 
 #include "models/base/error.h"
+#include "sim/io/npz.h"
 #include "sim/io/output_file.h"
 #include "sim/io/text_file.h"
-#include "sim/prune/npz.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -125,8 +125,8 @@ class ArrayWriter : public ModelWriter {
   explicit ArrayWriter(std::filesystem::path path) : path_(std::move(path)) {}
   void add(const io::Tensor& tensor) override { arrays_.push_back(tensor); }
   void finish() override {
-    io::write_file(
-        path_, path_.extension() == ".npy" ? io::npy_bytes(arrays_.front()) : npz_bytes(arrays_));
+    io::write_file(path_, path_.extension() == ".npy" ? io::npy_bytes(arrays_.front())
+                                                      : io::npz_bytes(arrays_));
   }
 
  private:

@@ -4,9 +4,14 @@
 #include "sim/report/version.h"
 #include "sim/sweep/checked_plan.h"
 #include "sim/sweep/coordinator.h"
+#include "sim/sweep/emit.h"
 #include "sim/sweep/local_executor.h"
+#include "sim/sweep/plan_summary.h"
+#include "sim/sweep/run_mark.h"
 #include "sim/sweep/simulation_point_runner.h"
+#include "sim/sweep/sweep_report.h"
 #include "sim/sweep/sweep_spec.h"
+#include "sim/sweep/sweep_status.h"
 #include "sim/sweep/sweep_store.h"
 
 #include <algorithm>
@@ -16,9 +21,14 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 #include <optional>
 #include <string>
 #include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace nb = nanobind;
 
@@ -62,25 +72,41 @@ class Watch {
   std::exception_ptr failure_;
 };
 
-/// Runs the points that `results` lacks. `spec`: text, its paths relative to that of `file`;
-/// nothing: `file` is read.
-void sweep(const std::optional<std::string>& spec, const std::string& file,
+/// `text`: of a spec, its paths relative to that of `file`; nothing: `file` is read. `budget`: of a
+/// search for the Pareto front; 0: none.
+sweep::SweepPlan plan_of(const std::optional<std::string>& text, const std::string& file,
+                         std::uint64_t budget) {
+  sweep::SweepSpec spec =
+      text ? sweep::parse_sweep_spec(*text, file) : sweep::read_sweep_spec(file);
+  if (budget > 0) {
+    spec = sweep::as_search(std::move(spec), budget);
+  }
+  return sweep::checked_plan(std::move(spec), std::string(report::program_version()));
+}
+
+std::size_t processes(int jobs) {
+  return jobs > 0 ? static_cast<std::size_t>(jobs)
+                  : std::max(1U, std::thread::hardware_concurrency());
+}
+
+/// Runs the points that `results` lacks.
+void sweep(const std::optional<std::string>& spec, const std::string& file, std::uint64_t budget,
            const std::string& results, int jobs, const nb::object& progress) {
   Watch watch(progress);
   {
     const nb::gil_scoped_release unlocked;
-    const sweep::SweepPlan plan = sweep::checked_plan(
-        spec ? sweep::parse_sweep_spec(*spec, file) : sweep::read_sweep_spec(file),
-        std::string(report::program_version()));
+    const sweep::SweepPlan plan = plan_of(spec, file, budget);
     sweep::SimulationPointRunner runner;
     const sweep::PointLimits limits{plan.spec().timeout_s, plan.spec().memory_mb};
     sweep::SweepStore store(results, plan, {});
-    const auto processors = std::max(1U, std::thread::hardware_concurrency());
-    sweep::LocalExecutor executor(plan, runner, limits,
-                                  jobs > 0 ? static_cast<std::size_t>(jobs) : processors);
+    sweep::LocalExecutor executor(plan, runner, limits, processes(jobs));
+    sweep::RunMarker mark(results, {});
     const sweep::SweepProgress last =
         sweep::run_sweep(plan, runner, limits, {}, store, executor, watch.stop(),
-                         [&](const sweep::SweepProgress& now) { watch.report(now); });
+                         [&](const sweep::SweepProgress& now) {
+                           mark.update(now);
+                           watch.report(now);
+                         });
     watch.report(last);
     if (!last.interrupted) {
       store.finish();
@@ -89,10 +115,63 @@ void sweep(const std::optional<std::string>& spec, const std::string& file,
   watch.raise();
 }
 
+std::string sweep_plan(const std::optional<std::string>& spec, const std::string& file,
+                       std::uint64_t budget, std::uint64_t index, std::uint64_t count, int jobs,
+                       std::size_t first) {
+  const nb::gil_scoped_release unlocked;
+  const sweep::SweepPlan plan = plan_of(spec, file, budget);
+  sweep::SimulationPointRunner runner;
+  return sweep::plan_json(plan, sweep::summarize_plan(plan, runner, {index, count}, first),
+                          processes(jobs));
+}
+
+std::vector<std::filesystem::path> paths(const std::vector<std::string>& files) {
+  return {files.begin(), files.end()};
+}
+
+std::string sweep_status(const std::vector<std::string>& files) {
+  const nb::gil_scoped_release unlocked;
+  return sweep::status_json(sweep::sweep_status(paths(files)));
+}
+
+std::size_t sweep_merge(const std::vector<std::string>& parts, const std::string& out,
+                        bool mixed_builds) {
+  const nb::gil_scoped_release unlocked;
+  return sweep::merge_sweeps(paths(parts), out, mixed_builds);
+}
+
+std::string sweep_report(const std::string& results, const std::string& format) {
+  const nb::gil_scoped_release unlocked;
+  return sweep::sweep_report(results, sweep::parse_sweep_report_format(format));
+}
+
+std::string sweep_emit(const std::string& spec, bool slurm, const std::string& program,
+                       const std::string& results, std::uint64_t shards, std::uint64_t jobs,
+                       const std::vector<std::string>& setup,
+                       const std::tuple<std::string, std::string, std::string, std::string>& words,
+                       bool whole_node, std::uint64_t at_once,
+                       const std::vector<std::string>& directives) {
+  const nb::gil_scoped_release unlocked;
+  const sweep::SweepPlan plan = plan_of(std::nullopt, spec, 0);
+  sweep::require_whole(plan, {1, shards});
+  const sweep::EmitOptions options{program, spec, results, plan.spec().name, shards, jobs, setup};
+  const auto& [time, memory, partition, account] = words;
+  return slurm ? sweep::slurm_script(
+                     options, {time, memory, partition, account, whole_node, at_once, directives})
+               : sweep::gnu_parallel_script(options);
+}
+
 }  // namespace
 
 void bind_sweep(nb::module_& module) {
-  module.def("sweep", sweep, nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+  module.def("sweep", sweep, nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg().none());
+  module.def("sweep_plan", sweep_plan, nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg(), nb::arg());
+  module.def("sweep_status", sweep_status);
+  module.def("sweep_merge", sweep_merge);
+  module.def("sweep_report", sweep_report);
+  module.def("sweep_emit", sweep_emit);
 }
 
 }  // namespace sptc::python

@@ -3,10 +3,12 @@
 #include "models/batched/f64_gemm.h"
 #include "models/batched/gemm.h"
 #include "sim/compare/kernel/kernel_crosscheck.h"
+#include "sim/compare/kernel/mismatch_map.h"
 #include "sim/compare/vectors/identify.h"
 #include "sim/compare/vectors/metadata_input.h"
 #include "sim/compare/vectors/mma_batch.h"
 #include "sim/config/architecture.h"
+#include "sim/io/text_file.h"
 #include "sim/python/arrays.h"
 #include "sim/python/bindings.h"
 #include "sim/python/callbacks.h"
@@ -195,14 +197,36 @@ void matmul(const config::Architecture& architecture, const std::string& type_na
 
 // crosscheck --------------------------------------------------------------------------------------
 
-std::string crosscheck(const std::string& kernel, const std::string& directory, int threads) {
+/// The report on a kernel; its map goes to the file `map`, where that is not empty.
+std::string report_of(const compare::kernel::KernelCase& kernel, int threads,
+                      const std::string& map) {
+  std::optional<compare::kernel::MapFormat> format;
+  if (!map.empty()) {
+    format = compare::kernel::map_format(map);
+  }
+  const compare::kernel::KernelDiagnosis diagnosis = compare::kernel::crosscheck_kernel(
+      kernel.data, kernel.declared, kernel.target, thread_count(threads));
+  if (format) {
+    io::write_file(map, compare::kernel::map_image(kernel, diagnosis, *format));
+  }
+  return compare::kernel::kernel_json(kernel, diagnosis);
+}
+
+std::string crosscheck(const std::string& kernel, const std::string& directory, int threads,
+                       const std::string& map) {
   return in_worker([&] {
-    const compare::kernel::KernelCase read =
-        compare::kernel::parse_kernel_file(kernel, "kernel", directory);
-    return compare::kernel::kernel_json(
-        read, compare::kernel::crosscheck_kernel(read.data, read.declared, read.target,
-                                                 thread_count(threads)));
+    return report_of(compare::kernel::parse_kernel_file(kernel, "kernel", directory), threads, map);
   });
+}
+
+std::string crosscheck_file(const std::string& file, const std::string& launch,
+                            const std::string& d, int entry, int threads, const std::string& map) {
+  compare::kernel::KernelChoice choice{launch, d};
+  if (entry >= 0) {
+    choice.entry = entry;
+  }
+  return in_worker(
+      [&] { return report_of(compare::kernel::read_kernel_file(file, choice), threads, map); });
 }
 
 }  // namespace
@@ -216,6 +240,7 @@ void bind_values(nb::module_& module) {
   module.def("matmul", matmul, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
   module.def("crosscheck", crosscheck);
+  module.def("crosscheck_file", crosscheck_file);
 }
 
 }  // namespace sptc::python

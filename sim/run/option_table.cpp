@@ -230,6 +230,22 @@ constexpr std::array kTable{
         [](Options& options, const Text& text) {
           options.extrapolate = !parse_switch("--no-extrapolate", text);
         }},
+    SimulationOption{
+        "save-operands", "FILE",
+        "write what each launch reads to FILE (.npz): A, compressed A, metadata and B, and for "
+        "'crosscheck --kernel' what a kernel of it is",
+        "files", "",
+        [](Options& options, const Text& text) {
+          options.save_operands = parse_archive("--save-operands", text);
+        }},
+    SimulationOption{
+        "save-d", "FILE",
+        "write the D of each launch to FILE (.npz), in the type of its accumulators or in that of "
+        "--d-dtype",
+        "files", "",
+        [](Options& options, const Text& text) {
+          options.save_d = parse_archive("--save-d", text);
+        }},
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ struct SimulationOption {
   std::string_view name;  ///< "power-limit"
   std::string_view type;  ///< "W", "dense|sparse|both"; empty: a switch, "true" or "false"
   std::string_view help;
-  std::string_view affects;  ///< what changes with it: "values", "time", "energy", "check"
+  std::string_view affects;  ///< what changes with it: "values", "time", "energy", "check", "files"
   std::string_view usual;    ///< its value where nobody sets it; empty: `help` says what happens
   void (*set)(SimulationOptions& options, const std::string& text);  ///< throws InputError
 };

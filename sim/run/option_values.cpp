@@ -123,6 +123,14 @@ numerics::DataType parse_weight_dtype(const std::string& text) {
   throw base::InputError("--weight-dtype: " + workload::unknown_weight_type(text));
 }
 
+std::string parse_archive(std::string_view what, const std::string& text) {
+  if (!text.ends_with(".npz")) {
+    throw base::InputError(
+        fmt::format("{} must be the name of a .npz file, not '{}'", what, io::printable(text)));
+  }
+  return text;
+}
+
 double parse_watts(std::string_view what, const std::string& text) {
   double watts = 0;
   if (!parse_all(text, watts) || !(watts > 0) || watts > kMaxWatts) {

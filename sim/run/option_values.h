@@ -53,6 +53,9 @@ std::pair<int, int> parse_element(std::string_view what, const std::string& text
 /// "all" or "auto": whether the weights that gain are chosen.
 bool parse_sparsity_choice(std::string_view text);
 
+/// The name of a .npz file.
+std::string parse_archive(std::string_view what, const std::string& text);
+
 /// "true" or "false".
 bool parse_switch(std::string_view what, std::string_view text);
 

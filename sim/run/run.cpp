@@ -15,6 +15,7 @@
 #include "sim/run/kernel_runner.h"
 #include "sim/run/network.h"
 #include "sim/run/run_notes.h"
+#include "sim/run/value_files.h"
 
 #include <fmt/format.h>
 
@@ -100,8 +101,18 @@ bool is_hardware(const RunOptions& options, numerics::DataType type) {
           options.pattern->pattern.group == hardware.group);
 }
 
+bool saves_values(const RunOptions& options) {
+  return !options.save_operands.empty() || !options.save_d.empty();
+}
+
 void require_values(const std::vector<workload::Operation>& operations, const RunOptions& options) {
   for (const workload::Operation& op : operations) {
+    if (saves_values(options) && runs_sparse(op, options.variants) &&
+        !is_hardware(options, op.dtype)) {
+      throw base::InputError(
+          fmt::format("--save-operands and --save-d know the patterns of the hardware, not {}",
+                      options.pattern->name()));
+    }
     if (options.fidelity == Fidelity::kDatapath && op.prunable && !is_hardware(options, op.dtype)) {
       throw base::InputError("the simulated data path carries the patterns of the hardware, not " +
                              options.pattern->name() +
@@ -114,7 +125,7 @@ void require_values(const std::vector<workload::Operation>& operations, const Ru
 /// One variant whose bits travel through the data path.
 VariantResult run_with_values(const workload::Operation& op, bool sparse, const gpu::GpuSpec& gpu,
                               const RunOptions& options, const DataSource& data,
-                              KernelRunner& kernels) {
+                              KernelRunner& kernels, ValueFiles* saved) {
   std::vector<kernels::GemmOperands> operands;
   for (std::int64_t entry = 0; entry < op.batch; ++entry) {
     operands.push_back(make_operands(op, sparse, data, entry));
@@ -129,6 +140,9 @@ VariantResult run_with_values(const workload::Operation& op, bool sparse, const 
                      static_cast<std::int64_t>(entry), options.seed, check);
     }
     run.result.check = std::move(check);
+  }
+  if (saved != nullptr) {
+    saved->add({op, sparse, run.result.kernel, operands, &run.d});
   }
   return std::move(run.result);
 }
@@ -149,14 +163,17 @@ CheckResult check_values(const workload::Operation& op, bool sparse, const gpu::
 
 VariantResult run_variant(const workload::Operation& op, bool sparse, const gpu::GpuSpec& gpu,
                           const RunOptions& options, const DataSource& data,
-                          SwitchingSource& switching, KernelRunner& kernels) {
+                          SwitchingSource& switching, KernelRunner& kernels, ValueFiles* saved) {
   if (options.fidelity == Fidelity::kDatapath) {
-    return run_with_values(op, sparse, gpu, options, data, kernels);
+    return run_with_values(op, sparse, gpu, options, data, kernels, saved);
   }
   VariantResult result =
       kernels.time(op, sparse, first_clock(op, sparse, switching, options, gpu, kernels));
   if (options.check_mode() != CheckMode::kNone && !op.storage.block_scaled()) {
     result.check = check_values(op, sparse, gpu, options, data);
+  }
+  if (saved != nullptr) {
+    saved->add(op, sparse, result.kernel, data);
   }
   return result;
 }
@@ -282,7 +299,8 @@ using Progress = std::function<void(std::size_t done)>;
 std::vector<OperationResult> run_each(const std::vector<workload::Operation>& operations,
                                       const gpu::GpuSpec& gpu, const RunOptions& options,
                                       const DataSource& values, SwitchingSource& switching,
-                                      const Progress& report_progress, KernelRunner& kernels) {
+                                      const Progress& report_progress, KernelRunner& kernels,
+                                      ValueFiles* saved) {
   if (options.fidelity == Fidelity::kDatapath) {
     std::for_each(operations.begin(), operations.end(), require_operand_memory);
   }
@@ -292,10 +310,10 @@ std::vector<OperationResult> run_each(const std::vector<workload::Operation>& op
     report_progress(i);
     OperationResult row = header(op, options);
     if (runs_dense(op, options.variants)) {
-      row.dense = run_variant(op, false, gpu, options, values, switching, kernels);
+      row.dense = run_variant(op, false, gpu, options, values, switching, kernels, saved);
     }
     if (runs_sparse(op, options.variants)) {
-      row.sparse = run_variant(op, true, gpu, options, values, switching, kernels);
+      row.sparse = run_variant(op, true, gpu, options, values, switching, kernels, saved);
     }
     results.push_back(std::move(row));
   }
@@ -395,6 +413,15 @@ RunResult run_workload(const workload::Workload& workload, const config::Archite
   };
   const bool network_runs =
       workload.network && data == nullptr && options.fidelity == Fidelity::kDatapath;
+  std::optional<ValueFiles> saved;
+  if (saves_values(options)) {
+    if (network_runs) {
+      throw base::InputError(
+          "--save-operands and --save-d: the layers of this network feed each other in datapath; "
+          "--data random gives each operands of its own");
+    }
+    saved.emplace(options, architecture.gpu);
+  }
   if (network_runs) {
     for (const workload::Operation& op : operations) {
       result.operations.push_back(header(op, options));
@@ -402,8 +429,11 @@ RunResult run_workload(const workload::Workload& workload, const config::Archite
     result.accuracy = run_network(*workload.network, operations, architecture.gpu, options, kernels,
                                   report_progress, result.operations);
   } else {
-    result.operations =
-        run_each(operations, architecture.gpu, options, values, toggles, report_progress, kernels);
+    result.operations = run_each(operations, architecture.gpu, options, values, toggles,
+                                 report_progress, kernels, saved ? &*saved : nullptr);
+  }
+  if (saved) {
+    saved->commit();
   }
   report_progress(operations.size());
   if (options.network_engine) {

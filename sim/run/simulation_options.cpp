@@ -89,6 +89,14 @@ numerics::DataType parse_d_dtype(std::string_view what, std::string_view word) {
   return *numerics::parse_data_type(word);
 }
 
+void require_nothing_saved(const SimulationOptions& options, std::string_view what) {
+  if (!options.save_operands.empty() || !options.save_d.empty()) {
+    throw base::InputError(fmt::format("{} is of a single simulation, not of {}",
+                                       options.save_d.empty() ? "--save-operands" : "--save-d",
+                                       what));
+  }
+}
+
 void require_consistent(const SimulationOptions& options) {
   if (options.fidelity == Fidelity::kDatapath &&
       options.simulated_sms() == sampling::SimulatedSms::kSampled) {

@@ -96,6 +96,8 @@ struct SimulationOptions {
   /// way.
   int tensor_parallel = 1;
   double link_gb_per_s = 0;
+  /// Files of what each launch read and computed (sim/run/value_files.h); empty: none.
+  std::string save_operands, save_d;
 
   sampling::SimulatedSms simulated_sms() const {
     return sms.value_or(fidelity == Fidelity::kDatapath ? sampling::SimulatedSms::kAll
@@ -130,6 +132,9 @@ inline constexpr int kMostLaunches = 1'000'000;
 /// The type of D in memory that is called `word`: f32, f16, bf16, e4m3, s8 or s32. Throws
 /// InputError, which begins with `what`.
 numerics::DataType parse_d_dtype(std::string_view what, std::string_view word);
+
+/// Throws InputError where `options` save values, of which `what` has no place to keep them.
+void require_nothing_saved(const SimulationOptions& options, std::string_view what);
 
 /// Throws InputError where two options contradict each other.
 void require_consistent(const SimulationOptions& options);

@@ -134,6 +134,7 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
                         const run::SimulationOptions& asked, int jobs,
                         const std::function<void(std::size_t, std::size_t)>& progress) {
   base::ensure(!workloads.empty() && !boards.empty() && jobs > 0, "compare: nothing to compare");
+  run::require_nothing_saved(asked, "a comparison");
   run::SimulationOptions options = asked;
   const auto searches = [&](const config::Architecture& board) {
     return run::searches_kernels(asked, board);

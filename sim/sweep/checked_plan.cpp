@@ -18,6 +18,7 @@ void check_option(const io::JsonPlace& place, const std::string& option, const s
   try {
     run::SimulationOptions alone;
     run::set_option(alone, option, value);
+    run::require_nothing_saved(alone, "a sweep");
   } catch (const base::InputError& error) {
     place.fail(error.what());
   }

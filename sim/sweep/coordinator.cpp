@@ -2,6 +2,8 @@
 #include "sim/sweep/coordinator.h"
 
 #include "models/base/error.h"
+#include "sim/sweep/objectives.h"
+#include "sim/sweep/pareto_search.h"
 
 #include <fmt/format.h>
 
@@ -12,6 +14,8 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace sptc::sweep {
@@ -33,16 +37,15 @@ struct PendingPoint {
   bool in_order;  ///< SystemC does not simulate it: stored when all before it are
 };
 
+/// Calls what it gets with one position after the other.
+using Positions = std::function<void(const std::function<bool(std::uint64_t)>&)>;
+
 class Coordinator {
  public:
   Coordinator(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,
-              const SweepShard& shard, SweepStore& store, Executor& executor)
+              const Positions& positions, SweepStore& store, Executor& executor)
       : store_(store), executor_(executor), in_flight_(executor.workers()) {
-    std::uint64_t number = 0;
-    plan.for_each([&](std::uint64_t position) {
-      if (number++ % shard.count != shard.index - 1) {
-        return true;
-      }
+    positions([&](std::uint64_t position) {
       ++progress_.total;
       if (store.has(position)) {
         ++progress_.reused;
@@ -236,6 +239,90 @@ class Coordinator {
   SteadyClock::time_point start_;
 };
 
+/// What the points cost: their objectives, less being better.
+std::vector<Costs> costs_of(SweepStore& store, std::span<const std::uint64_t> positions,
+                            std::span<const std::string> objectives) {
+  std::vector<Costs> costs(positions.size());
+  if (objectives.empty()) {
+    return costs;
+  }
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const std::vector<std::optional<double>> totals = store.totals(positions[i], objectives);
+    const bool whole = std::all_of(totals.begin(), totals.end(),
+                                   [](const auto& total) { return total.has_value(); });
+    for (std::size_t j = 0; whole && j < totals.size(); ++j) {
+      costs[i].push_back(more_is_better(objectives[j]) ? -*totals[j] : *totals[j]);
+    }
+  }
+  return costs;
+}
+
+/// The objectives among the totals that the points have.
+std::vector<std::string> objectives_of(SweepStore& store,
+                                       std::span<const std::uint64_t> positions) {
+  std::vector<std::string> names = store.total_names();
+  std::vector<bool> has(names.size());
+  for (const std::uint64_t position : positions) {
+    const std::vector<std::optional<double>> totals = store.totals(position, names);
+    for (std::size_t i = 0; i < totals.size(); ++i) {
+      has[i] = has[i] || totals[i].has_value();
+    }
+  }
+  std::vector<std::string> present;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (has[i]) {
+      present.push_back(std::move(names[i]));
+    }
+  }
+  return objectives_among(present);
+}
+
+/// Simulates what a search asks for until its budget is spent. What the store has already is told
+/// to the search as if it were new, so that a repeated search goes on where the last one ended.
+SweepProgress run_search(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,
+                         SweepStore& store, Executor& executor, const std::atomic<bool>& stop,
+                         const std::function<void(const SweepProgress&)>& report) {
+  ParetoSearch search(plan);
+  const std::uint64_t budget = *plan.spec().sample_points;
+  SweepProgress all;
+  all.total = budget;
+  std::vector<std::string> objectives;
+  while (true) {
+    const std::vector<std::uint64_t> batch = search.next(budget - all.reused - all.done);
+    if (batch.empty()) {
+      all.total = all.reused + all.done;  // no more points than that
+      return all;
+    }
+    const auto positions = [&](const std::function<bool(std::uint64_t)>& visit) {
+      std::all_of(batch.begin(), batch.end(), visit);
+    };
+    const auto with = [&](const SweepProgress& now) {
+      SweepProgress sum = all;
+      sum.reused += now.reused;
+      sum.done += now.done;
+      sum.failures += now.failures;
+      sum.seconds += now.seconds;
+      sum.seconds_left = sum.seconds / static_cast<double>(std::max<std::size_t>(1, sum.done)) *
+                         static_cast<double>(sum.total - sum.reused - sum.done);
+      sum.interrupted = now.interrupted;
+      return sum;
+    };
+    Coordinator coordinator(plan, runner, limits, positions, store, executor);
+    all = with(coordinator.run(stop, [&](const SweepProgress& now) {
+      if (report) {
+        report(with(now));
+      }
+    }));
+    if (all.interrupted) {
+      return all;
+    }
+    if (objectives.empty()) {
+      objectives = objectives_of(store, batch);
+    }
+    search.tell(costs_of(store, batch, objectives));
+  }
+}
+
 }  // namespace
 
 report::Progress SweepProgress::shown() const {
@@ -247,12 +334,29 @@ report::Progress SweepProgress::shown() const {
           {}};
 }
 
+void require_whole(const SweepPlan& plan, const SweepShard& shard) {
+  if (plan.spec().is_search() && shard.count > 1) {
+    throw base::InputError(
+        "--shard: a search chooses its points by the results of others, so it is not divided; "
+        "--jobs and --mpi give it more processors");
+  }
+}
+
 SweepProgress run_sweep(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,
                         const SweepShard& shard, SweepStore& store, Executor& executor,
                         const std::atomic<bool>& stop,
                         const std::function<void(const SweepProgress&)>& report) {
-  Coordinator coordinator(plan, runner, limits, shard, store, executor);
-  return coordinator.run(stop, report);
+  if (plan.spec().is_search()) {
+    require_whole(plan, shard);
+    return run_search(plan, runner, limits, store, executor, stop, report);
+  }
+  const auto positions = [&](const std::function<bool(std::uint64_t)>& visit) {
+    std::uint64_t number = 0;
+    plan.for_each([&](std::uint64_t position) {
+      return number++ % shard.count != shard.index - 1 || visit(position);
+    });
+  };
+  return Coordinator(plan, runner, limits, positions, store, executor).run(stop, report);
 }
 
 }  // namespace sptc::sweep

@@ -28,11 +28,15 @@ struct SweepProgress {
   report::Progress shown() const;
 };
 
+/// Throws InputError where the points of a plan cannot be divided and `shard` is a part of them.
+void require_whole(const SweepPlan& plan, const SweepShard& shard);
+
 /// Hands the points of the shard that the store lacks to the workers, longest first, and stores
 /// what they report: every point that SystemC simulated in a transaction of its own, the
-/// others in order of their positions, several at a time. Ends early when `stop` becomes true.
-/// `report` is called a few times per second. Throws InputError where the store cannot be written
-/// or no worker is left.
+/// others in order of their positions, several at a time. Of a plan that is a search (ParetoSearch)
+/// the points come in batches, each chosen by the results of those before it. Ends early when
+/// `stop` becomes true. `report` is called a few times per second. Throws InputError where the
+/// store cannot be written or no worker is left.
 SweepProgress run_sweep(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,
                         const SweepShard& shard, SweepStore& store, Executor& executor,
                         const std::atomic<bool>& stop,

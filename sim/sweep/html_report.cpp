@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "sim/report/html_page.h"
+#include "sim/sweep/variance_share.h"
 
 #include <boost/archive/iterators/base64_from_binary.hpp>
 #include <boost/archive/iterators/transform_width.hpp>
@@ -105,6 +106,11 @@ json sensitivity_json(const Sensitivity& one) {
           {"typical", one.typical_ratio}, {"largest", one.largest_ratio}, {"best", one.best_value}};
 }
 
+json share_json(const VarianceShare& one) {
+  return {{"axis", one.axis->name}, {"figure", one.figure->name}, {"rows", one.rows},
+          {"share", one.share},     {"ratio", one.ratio},         {"best", one.best_value}};
+}
+
 }  // namespace
 
 std::string html_report(const SweepTable& table) {
@@ -120,6 +126,8 @@ std::string html_report(const SweepTable& table) {
             {"assumed", assumed == entries.texts.end() ? "" : assumed->second},
             {"objectives", json::array()},
             {"columns", json::array()},
+            {"sample", is_sample(table)},
+            {"shares", json::array()},
             {"sensitivities", json::array()}};
   for (const SweepColumn* objective : default_objectives(table)) {
     data["objectives"].push_back(objective->name);
@@ -127,8 +135,13 @@ std::string html_report(const SweepTable& table) {
   for (const SweepColumn& column : table.columns) {
     data["columns"].push_back(column_json(column));
   }
-  for (const Sensitivity& one : sensitivities(table)) {
-    data["sensitivities"].push_back(sensitivity_json(one));
+  for (const VarianceShare& one : variance_shares(table)) {
+    data["shares"].push_back(share_json(one));
+  }
+  if (!is_sample(table)) {
+    for (const Sensitivity& one : sensitivities(table)) {
+      data["sensitivities"].push_back(sensitivity_json(one));
+    }
   }
   return report::html_page(sweep_page(), data.dump(-1, ' ', false, json::error_handler_t::replace));
 }

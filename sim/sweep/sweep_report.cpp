@@ -7,9 +7,11 @@
 #include "sim/sweep/html_report.h"
 #include "sim/sweep/sweep_store.h"
 #include "sim/sweep/sweep_table.h"
+#include "sim/sweep/variance_share.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -94,6 +96,36 @@ std::string sensitivity_section(const SweepTable& table) {
     text += ".\n";
   }
   return text;
+}
+
+std::string share_section(const SweepTable& table) {
+  const std::vector<VarianceShare> all = variance_shares(table);
+  if (all.empty()) {
+    return {};
+  }
+  std::string text =
+      "\n## Sensitivity\n\nThe points are a sample. The share is the part of the variance of the "
+      "figure's logarithm that the axis explains alone (first-order Sobol index, from the rows, "
+      "per workload). What the shares of a figure leave of 1 is due to axes together and to "
+      "chance.\n\n" +
+      markdown_header({"axis", "figure", "share", "worst to best mean", "best at", "rows"});
+  for (const VarianceShare& one : all) {
+    text += markdown_row({one.axis->name, one.figure->name, fmt::format("{:.3f}", one.share),
+                          fmt::format("{:.4g}", one.ratio),
+                          one.best_value.empty() ? "no effect beyond chance" : one.best_value,
+                          std::to_string(one.rows)});
+  }
+  return text;
+}
+
+/// That the points were chosen, where they were.
+std::string search_note(const SweepTable& table) {
+  const auto spec = nlohmann::json::parse(table.entries.text("spec"), nullptr, false);
+  const auto sample = spec.find("sample");
+  const bool search = sample != spec.end() && sample->is_object() &&
+                      sample->value("kind", nlohmann::json()) == "pareto";
+  return search ? "\nA search for the Pareto front chose the points: they are no random sample.\n"
+                : "";
 }
 
 /// How many points cannot be on the front, for they lack an objective; "" where none does.
@@ -197,7 +229,9 @@ std::string markdown(const SweepTable& table) {
   if (table.missing > 0) {
     text += fmt::format("\nNot whole: {} points of the sweep are missing.\n", table.missing);
   }
-  text += sensitivity_section(table) + front_section(table) + failure_section(table);
+  text += search_note(table);
+  text += (is_sample(table) ? share_section(table) : sensitivity_section(table)) +
+          front_section(table) + failure_section(table);
   if (const auto assumed = entries.texts.find("assumed"); assumed != entries.texts.end()) {
     text += "\n## Assumed parameters\n\n" + markdown_cell(assumed->second) + "\n";
   }

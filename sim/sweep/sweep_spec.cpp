@@ -29,6 +29,9 @@ using nlohmann::json;
 constexpr std::uint64_t kMaxFileBytes = 16 << 20;
 constexpr std::string_view kSchema = "sptcsim-sweep/0.1";
 
+// In the order of SampleKind.
+constexpr std::array<std::string_view, 3> kSampleKinds = {"random", "latin-hypercube", "pareto"};
+
 // Columns that the results have anyway, and words of the language of conditions.
 constexpr std::array<std::string_view, 16> kReservedNames = {
     "position", "hash", "status", "reason", "result", "notes", "speedup",  "rowid",
@@ -362,12 +365,23 @@ class SpecReader {
     }
   }
 
+  static SampleKind sample_kind(const io::JsonObject& sample) {
+    const std::string kind = sample.text_or("kind", std::string(kSampleKinds.front()));
+    const auto* const found = std::find(kSampleKinds.begin(), kSampleKinds.end(), kind);
+    if (found == kSampleKinds.end()) {
+      (sample.place() / "kind").fail("unknown kind " + base::unknown_name(kind, kSampleKinds));
+    }
+    return static_cast<SampleKind>(found - kSampleKinds.begin());
+  }
+
   void read_rest() {
     if (root_.has("sample")) {
-      constexpr std::array<std::string_view, 2> kKeys = {"points", "seed"};
+      constexpr std::array<std::string_view, 3> kKeys = {"kind", "points", "seed"};
       const io::JsonObject sample = root_.object("sample");
       sample.allow_only(kKeys);
-      spec_.sample_points = static_cast<std::uint64_t>(sample.integer("points", 1, 100'000'000));
+      spec_.sample_kind = sample_kind(sample);
+      spec_.sample_points =
+          static_cast<std::uint64_t>(sample.integer("points", 1, kMaxSamplePoints));
       spec_.sample_seed = static_cast<std::uint64_t>(sample.integer_or("seed", 0, 0, INT64_MAX));
     }
     const std::string store = root_.text_or("store", "operations");
@@ -409,6 +423,15 @@ SweepSpec parse_sweep_spec(std::string_view text, const std::filesystem::path& f
 
 SweepSpec read_sweep_spec(const std::filesystem::path& file) {
   return parse_sweep_spec(io::read_text_file(file, kMaxFileBytes), file);
+}
+
+SweepSpec as_search(SweepSpec spec, std::uint64_t budget) {
+  spec.sample_kind = SampleKind::kPareto;
+  spec.sample_points = budget;
+  spec.document["sample"] = {{"kind", kSampleKinds[static_cast<std::size_t>(SampleKind::kPareto)]},
+                             {"points", budget},
+                             {"seed", spec.sample_seed}};
+  return spec;
 }
 
 }  // namespace sptc::sweep

@@ -53,6 +53,16 @@ struct SweepWorkload {
   workload::Workload workload;
 };
 
+/// Which points of the product are simulated where a spec has a sample.
+enum class SampleKind {
+  kRandom,
+  kLatinHypercube,  ///< each dimension in as many strata as there are points, each met once
+  kPareto,          ///< chosen one batch after the other: a search for the Pareto front
+};
+
+/// Of the points of a sample.
+inline constexpr std::int64_t kMaxSamplePoints = 100'000'000;
+
 /// A sweep as configs/sweeps/README.md describes it, checked as far as it can be without running.
 struct SweepSpec {  // NOLINT(bugprone-exception-escape): as above
   std::string name;
@@ -67,7 +77,10 @@ struct SweepSpec {  // NOLINT(bugprone-exception-escape): as above
   std::vector<std::string> conditions;
   std::vector<io::JsonPlace> condition_places;
   std::optional<std::uint64_t> sample_points;
+  SampleKind sample_kind = SampleKind::kRandom;
   std::uint64_t sample_seed = 0;
+  /// Whether the points depend on the results of others.
+  bool is_search() const { return sample_points && sample_kind == SampleKind::kPareto; }
   bool store_operations = true;  ///< keep the result of every operation, not only the totals
   std::optional<double> timeout_s;
   std::optional<std::uint64_t> memory_mb;
@@ -78,5 +91,9 @@ SweepSpec read_sweep_spec(const std::filesystem::path& file);
 
 /// The same from text; `file` is for messages and relative paths.
 SweepSpec parse_sweep_spec(std::string_view text, const std::filesystem::path& file);
+
+/// The same sweep as a search for the Pareto front that simulates `budget` points, with the seed of
+/// the spec's sample.
+SweepSpec as_search(SweepSpec spec, std::uint64_t budget);
 
 }  // namespace sptc::sweep

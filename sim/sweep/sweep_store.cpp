@@ -24,6 +24,7 @@
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace sptc::sweep {
 namespace {
@@ -74,6 +75,15 @@ void bind_json(Statement& statement, int parameter, const json& value) {
   } else {
     statement.bind_null(parameter);
   }
+}
+
+std::uint64_t points_of(const SweepPlan& plan) {
+  std::uint64_t points = 0;
+  plan.for_each([&](std::uint64_t) {
+    ++points;
+    return true;
+  });
+  return points;
 }
 
 /// Of a file that is not kept open, so that it can be written to.
@@ -184,17 +194,12 @@ SweepStore::SweepStore(std::filesystem::path file, const SweepPlan& plan, const 
 void SweepStore::create() {
   begin_writing();
   database_->execute("BEGIN IMMEDIATE");
-  std::size_t points = 0;
-  plan_.for_each([&](std::uint64_t) {
-    ++points;
-    return true;
-  });
   write_entries(*database_, {{"schema", std::string(kResultsSchema)},
                              {"name", plan_.spec().name},
                              {"version", std::string(report::program_version())},
                              {"build", program_digest()},
                              {"digest", plan_.digest()},
-                             {"points", std::to_string(points)},
+                             {"points", std::to_string(points_of(plan_))},
                              {"spec", json_text(plan_.spec().document)},
                              {"axes", json_text(json(axis_names(plan_.spec())))},
                              {"assumed", assumed_parameters(plan_.spec())}});
@@ -244,6 +249,9 @@ void SweepStore::verify(const Options& options) {
         shown));
   }
   in_order_ = row_order(*database_) != RowOrder::kAny;
+  if (plan_.spec().is_search()) {
+    extend(recorded);
+  }
   if (columns_of(*database_, "points").empty()) {
     return;  // ended before its first row
   }
@@ -265,6 +273,61 @@ void SweepStore::verify(const Options& options) {
     failures_ += rows.row().text(kStatus) == "failed";
   }
   open_tables();
+}
+
+void SweepStore::extend(const SweepEntries& recorded) {
+  const std::uint64_t points = points_of(plan_);
+  if (recorded.points.value_or(0) >= points) {
+    return;
+  }
+  begin_writing();
+  database_->execute("BEGIN IMMEDIATE");
+  Statement update = database_->prepare("UPDATE sweep SET value = ? WHERE key = ?");
+  const std::string spec = json_text(plan_.spec().document);
+  const std::string count = std::to_string(points);
+  for (const auto& [key, value] : {std::pair("spec", &spec), std::pair("points", &count)}) {
+    update.bind(1, std::string_view(*value));
+    update.bind(2, std::string_view(key));
+    update.step();
+    update.reset();
+  }
+  out_of_order();
+  database_->execute("COMMIT");
+}
+
+std::vector<std::string> SweepStore::total_names() {
+  const TableLayout layout = points_layout(axis_names(plan_.spec()));
+  std::vector<std::string> names;
+  for (const std::string& name : columns_of(*database_, layout.table)) {
+    if (!layout.is_fixed(name)) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+std::vector<std::optional<double>> SweepStore::totals(std::uint64_t position,
+                                                      std::span<const std::string> names) {
+  std::vector<std::optional<double>> result(names.size());
+  if (names.empty()) {
+    return result;
+  }
+  std::vector<std::string> quoted;
+  for (const std::string& name : names) {
+    quoted.push_back(sql_name(name));
+  }
+  Statement row = database_->prepare(fmt::format(
+      "SELECT {} FROM points WHERE position = ? AND status = 'done'", fmt::join(quoted, ", ")));
+  row.bind(1, static_cast<std::int64_t>(position));
+  if (row.step()) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto type = row.type(static_cast<int>(i));
+      if (type == Statement::Type::kInteger || type == Statement::Type::kReal) {
+        result[i] = row.real(static_cast<int>(i));
+      }
+    }
+  }
+  return result;
 }
 
 void SweepStore::begin_writing() {

@@ -5,11 +5,13 @@
 #include "sim/sweep/plan.h"
 #include "sim/sweep/point_runner.h"
 #include "sim/sweep/result_table.h"
+#include "sim/sweep/results_file.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -65,6 +67,12 @@ class SweepStore {
   std::size_t failures() const { return failures_; }
   bool wrote() const { return wrote_; }
 
+  /// Names of the totals that rows have, in order.
+  std::vector<std::string> total_names();
+  /// Those totals of a point that is there: nothing where it has none, or a word.
+  std::vector<std::optional<double>> totals(std::uint64_t position,
+                                            std::span<const std::string> names);
+
   /// Adds rows in one transaction: all or none.
   void add(std::span<const PointOutcome> outcomes);
 
@@ -76,6 +84,8 @@ class SweepStore {
   void create_anew();
   bool has_rows();
   void verify(const Options& options);
+  /// A search goes on with a larger budget: the file says so from now on.
+  void extend(const SweepEntries& recorded);
   void begin_writing();
   void open_tables();
   /// The tables of rows, with columns for the figures of `outcomes`.

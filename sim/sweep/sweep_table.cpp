@@ -3,11 +3,11 @@
 
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
+#include "sim/sweep/objectives.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -180,10 +180,7 @@ Sensitivity sensitivity(const SweepTable& table, const SweepColumn& axis,
 }  // namespace
 
 bool SweepColumn::more_is_better() const {
-  constexpr std::array<std::string_view, 4> kWords = {"speedup", "flops", "accuracy",
-                                                      "performance"};
-  return std::any_of(kWords.begin(), kWords.end(),
-                     [&](std::string_view word) { return name.find(word) != std::string::npos; });
+  return sweep::more_is_better(name);
 }
 
 const SweepColumn* SweepTable::find(std::string_view name) const {
@@ -248,33 +245,17 @@ SweepTable read_sweep_table(const std::filesystem::path& results) {
 }
 
 std::vector<const SweepColumn*> default_objectives(const SweepTable& table) {
-  for (const std::string variant : {"sparse_", "dense_"}) {
-    const SweepColumn* time = table.find_total(variant + "time_us");
-    if (time == nullptr) {
-      continue;
+  std::vector<std::string> totals;
+  for (const SweepColumn& column : table.columns) {
+    if (column.role == SweepColumn::Role::kTotal) {
+      totals.push_back(column.name);
     }
-    std::vector<const SweepColumn*> objectives{time};
-    const auto add_first = [&](std::string_view word) {
-      for (const SweepColumn& column : table.columns) {
-        const bool same_variant = column.name.starts_with(variant) || column.name == word ||
-                                  column.name.starts_with("total_");
-        if (column.role == SweepColumn::Role::kTotal && same_variant &&
-            column.name.find(word) != std::string::npos) {
-          objectives.push_back(&column);
-          return true;
-        }
-      }
-      return false;
-    };
-    // The whole, not its first part in the alphabet.
-    const bool energy = add_first("energy_uj_total") || add_first("energy");
-    const bool area = add_first("area_mm2") || add_first("area");
-    if (!energy && !area) {
-      add_first("accuracy");
-    }
-    return objectives;
   }
-  return {};
+  std::vector<const SweepColumn*> objectives;
+  for (const std::string& name : objectives_among(totals)) {
+    objectives.push_back(table.find_total(name));
+  }
+  return objectives;
 }
 
 std::vector<std::size_t> pareto_front(const SweepTable& table,
@@ -288,11 +269,7 @@ std::vector<std::size_t> pareto_front(const SweepTable& table,
       rows.push_back(row);
     }
   }
-  // After this order nothing beats a row that came before it.
-  const auto before = [&](std::size_t a, std::size_t b) {
-    if (workload_of(table, a) != workload_of(table, b)) {
-      return workload_of(table, a) < workload_of(table, b);
-    }
+  const auto before_objectives = [&](std::size_t a, std::size_t b) {
     for (const SweepColumn* objective : objectives) {
       const double sign = objective->more_is_better() ? -1 : 1;
       const double left = sign * objective->numbers[a];
@@ -301,16 +278,37 @@ std::vector<std::size_t> pareto_front(const SweepTable& table,
         return left < right;
       }
     }
-    return a < b;
+    return false;
+  };
+  // After this order nothing beats a row that came before it.
+  const auto before = [&](std::size_t a, std::size_t b) {
+    if (workload_of(table, a) != workload_of(table, b)) {
+      return workload_of(table, a) < workload_of(table, b);
+    }
+    return before_objectives(a, b) || (!before_objectives(b, a) && a < b);
   };
   std::sort(rows.begin(), rows.end(), before);
-  std::vector<std::size_t> front;
-  for (const std::size_t row : rows) {
-    const bool beaten = std::any_of(front.begin(), front.end(), [&](std::size_t other) {
-      return workload_of(table, other) == workload_of(table, row) && beats(objectives, other, row);
+  // Of rows with equal objectives, which follow one another, one stands for all; most rows are
+  // beaten by one that came shortly before.
+  std::vector<std::size_t> front, distinct;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t row = rows[i];
+    const bool same_workload = i > 0 && workload_of(table, rows[i - 1]) == workload_of(table, row);
+    if (!same_workload) {
+      distinct.clear();
+    }
+    if (same_workload && !before_objectives(rows[i - 1], row)) {
+      if (!front.empty() && front.back() == rows[i - 1]) {
+        front.push_back(row);
+      }
+      continue;
+    }
+    const bool beaten = std::any_of(distinct.rbegin(), distinct.rend(), [&](std::size_t other) {
+      return beats(objectives, other, row);
     });
     if (!beaten) {
       front.push_back(row);
+      distinct.push_back(row);
     }
   }
   return front;

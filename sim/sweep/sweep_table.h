@@ -45,8 +45,7 @@ struct SweepTable {
 
 SweepTable read_sweep_table(const std::filesystem::path& results);
 
-/// The columns of a trade-off: time, then energy and area where the results have them, else
-/// accuracy; of the sparse variant where it was simulated, else of the dense one.
+/// The columns of objectives_among() the totals.
 std::vector<const SweepColumn*> default_objectives(const SweepTable& table);
 
 /// Rows that no other row of the same workload beats: none is at least as good in all of

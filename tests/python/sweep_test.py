@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """sweep() runs the points of a sweep as the program does."""
+import json
 import os
 import sqlite3
 import subprocess
@@ -43,6 +44,43 @@ class Sweep(unittest.TestCase):
             raise KeyError("stop")
         with self.assertRaisesRegex(KeyError, "stop"):
             sptcsim.sweep(SPEC, progress=fail)
+
+    def test_a_search_runs_no_more_points_than_its_budget(self):
+        self.assertEqual(len(sptcsim.sweep(SPEC, search="pareto", budget=3).points), 3)
+        for arguments, sentence in (({"search": "pareto"}, "go together"), ({"budget": 3}, "go together"),
+                                    ({"search": "best", "budget": 3}, "must be 'pareto', not 'best'"),
+                                    ({"search": "pareto", "budget": 0}, "budget must be an integer from 1")):
+            with self.assertRaisesRegex(sptcsim.InputError, sentence):
+                sptcsim.sweep(SPEC, **arguments)
+
+    def test_plan_status_merge_report_and_script_are_those_of_the_program(self):
+        def program(*arguments):
+            return subprocess.run([os.environ["SPTCSIM"], "sweep", *arguments], capture_output=True, text=True).stdout
+        with tempfile.TemporaryDirectory() as directory:
+            spec, results = os.path.join(directory, "s.json"), os.path.join(directory, "r.sqlite")
+            with open(spec, "w") as file:
+                json.dump(SPEC, file)
+            plan, theirs = sptcsim.sweep_plan(spec, jobs=2), json.loads(program("plan", spec, "--jobs", "2", "--format", "json"))
+            times = ("time", "closed_form")
+            self.assertEqual(*({key: value for key, value in one.items() if key not in times}
+                               for one in (plan.to_dict(), theirs)))
+            self.assertEqual((plan.points, len(plan.first), plan.time.measured > 0), (4, 4, True))
+            for shard in (1, 2):
+                program(spec, "--db", f"{results}.{shard}", "--shard", f"{shard}/2")
+                self.assertEqual(sptcsim.sweep_status(results).done, 2 * shard)
+            status = sptcsim.sweep_status(results)
+            self.assertEqual(status.to_dict(), json.loads(program("status", results, "--format", "json")))
+            self.assertEqual((status.state, status.points, status.missing, len(status.parts)), ("done", 4, 0, 2))
+            self.assertEqual(sptcsim.sweep_merge([f"{results}.1", f"{results}.2"], results), 4)
+            with self.assertRaisesRegex(sptcsim.InputError, "exists"):
+                sptcsim.sweep_merge([f"{results}.1"], results)
+            self.assertEqual(sptcsim.sweep_report(results), program("report", results))
+            script = sptcsim.sweep_emit(spec, "slurm", 2, results=results, program=os.path.realpath(os.environ["SPTCSIM"]),
+                                        time="1:30:00", at_once=1)
+            self.assertEqual(script, program("emit", "slurm", spec, "--shards", "2", "--db", results, "--time", "1:30:00",
+                                             "--at-once", "1"))
+            with self.assertRaisesRegex(sptcsim.InputError, "--time must be as Slurm has it"):
+                sptcsim.sweep_emit(spec, "slurm", 2, program="sptcsim", time="soon")
 
     def test_faults_of_a_spec_are_named_by_their_place(self):
         for change, sentence in (({"axis": []}, "unknown key 'axis'.*nearest valid: 'axes'"),

@@ -17,6 +17,7 @@ try:
 except ImportError:
     ml_dtypes = None
 
+TRACES = pathlib.Path(__file__).parent.parent.parent / "traces"
 GOLDEN = pathlib.Path(__file__).parent.parent / "golden" / "numerics"
 DENSE = "m16n8k16.f32.f16.f16.f32"
 
@@ -203,7 +204,7 @@ class Matmul(unittest.TestCase):
                 (lambda: sptcsim.matmul(np.ma.masked_array(a), b), "A: a masked array must be filled first"),
                 (lambda: sptcsim.crosscheck({"architecture": "A100", "a": a, "b": b, "d": a @ b, "types": {1j}}),
                  "^kernel: set is nothing that JSON has$"),
-                (lambda: sptcsim.crosscheck(3), "a kernel is a dict, not int")):
+                (lambda: sptcsim.crosscheck(3), "a kernel is a dict or the path of a file, not int")):
             with self.assertRaisesRegex(sptcsim.InputError, sentence):
                 call()
 
@@ -266,6 +267,41 @@ class Crosscheck(unittest.TestCase):
         result = sptcsim.crosscheck(kernel)
         self.assertFalse(result.bit_exact)
         self.assertEqual([fit.cause for fit in result.fitting], ["operand-layout"])
+
+    def test_what_a_simulation_saves_is_a_kernel_that_is_right(self):
+        with tempfile.TemporaryDirectory() as directory:
+            operands, results, image = (os.path.join(directory, name) for name in ("o.npz", "d.npz", "map.svg"))
+            for fidelity in ("analytic", "timing"):
+                sptcsim.gemm(64, 32, 128, fidelity=fidelity, save_operands=operands, save_d=results)
+                for launch in ("gemm", "gemm.sparse"):
+                    self.assertTrue(sptcsim.crosscheck(operands, d=results, launch=launch).bit_exact)
+            saved = np.load(operands)
+            self.assertEqual(saved["gemm.sparse.metadata"].shape, (64, 8))
+            self.assertEqual(saved["gemm.sparse.a"].dtype, np.float16)
+            d = np.load(results)["gemm.sparse.d"]
+            self.assertTrue(np.array_equal(
+                d, sptcsim.matmul(saved["gemm.sparse.pruned_a"], saved["gemm.b"], sparse="2:4")))
+            d[32:, 16:] = 0
+            result = sptcsim.crosscheck(operands, d=d, launch="gemm.sparse", map=image)
+            self.assertEqual([fit.cause for fit in result.fitting], ["zero-region"])
+            place = result.places[0]
+            self.assertEqual((list(place.rows[0]), list(place.columns[0])), ([32, 63], [16, 31]))
+            self.assertEqual((place.tile.row, place.tile.column), (1, 1))
+            with open(image, encoding="utf-8") as file:
+                self.assertIn("rows 32 to 63 x columns 16 to 31", file.read())
+
+    def test_an_epilogue_that_was_left_out_is_named(self):
+        a, b = operands(32, 64, 16)
+        bias = np.arange(32, dtype=np.float32)
+        kernel = {"architecture": "A100", "types": {"a": "f16"}, "a": a, "b": b, "d": sptcsim.matmul(a, b),
+                  "epilogue": {"bias": {"array": bias, "along": "m"}}}
+        self.assertEqual(sptcsim.crosscheck(kernel).fitting[0].text, "the bias is not added")
+
+    def test_words_about_files_need_a_file(self):
+        with self.assertRaisesRegex(sptcsim.InputError, "launch= is of a kernel file"):
+            sptcsim.crosscheck({}, launch="gemm")
+        with self.assertRaisesRegex(sptcsim.InputError, "save-d is of a single simulation, not of a comparison"):
+            sptcsim.compare(TRACES / "bert_base.json", ["A100"], fidelity="analytic", save_d="d.npz")
 
 
 if __name__ == "__main__":

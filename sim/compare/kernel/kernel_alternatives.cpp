@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -35,15 +36,21 @@ class Collector {
   std::vector<Alternative> collect() {
     add_metadata();
     add_layouts();
+    add_pitches("A", data_.a, from_.reading.a_column_major, &Reading::a_pitch);
+    add_pitches("B", data_.b, from_.reading.b_column_major, &Reading::b_pitch);
     add_pruning();
+    add_operand_types();
     if (from_.rules.is_integer()) {
       add_instructions();
       return std::move(result_);
     }
     add_k_orders();
+    std::ranges::move(epilogue_alternatives(data_, from_), std::back_inserter(result_));
     add_instructions();
     add_rounding();
-    add_host();
+    if (from_.epilogue == Epilogue{} && data_.bias.empty()) {
+      add_host();
+    }
     return std::move(result_);
   }
 
@@ -64,6 +71,7 @@ class Collector {
         std::pair{Scramble::kSwappedNibbles, "the nibbles of every metadata byte are swapped"},
         std::pair{Scramble::kSwappedBytes, "the bytes of every metadata half-word are swapped"},
         std::pair{Scramble::kSwappedHalves, "the halves of every metadata word are swapped"},
+        std::pair{Scramble::kSwappedWords, "the words of metadata are swapped in pairs"},
         std::pair{Scramble::kIgnored,
                   "metadata is ignored: the first elements of every group are taken"}};
     for (const auto& [scramble, text] : kScrambles) {
@@ -79,6 +87,7 @@ class Collector {
     constexpr std::array kLayouts{
         std::pair{vectors::MetadataLayout::kCanonical, "canonical (row-major)"},
         std::pair{vectors::MetadataLayout::kReordered, "CUTLASS reordered"},
+        std::pair{vectors::MetadataLayout::kMarlin, "Sparse-Marlin reordered"},
         std::pair{vectors::MetadataLayout::kLanes, "mma.sp register words"}};
     for (const auto& [layout, text] : kLayouts) {
       for (int selector = 0; selector < (layout == vectors::MetadataLayout::kLanes ? 4 : 1);
@@ -121,17 +130,42 @@ class Collector {
     add("operand-layout", "D is stored transposed (M and N exchanged)", model);
   }
 
+  /// Leading dimensions that are another extent, or padded where the memory is not.
+  void add_pitches(const char* what, const StoredMatrix& matrix, bool column_major,
+                   std::size_t Reading::*pitch) {
+    const std::size_t own = column_major ? matrix.rows : matrix.cols;
+    std::set<std::size_t> pitches{data_.m, data_.n, data_.k, own + 8};
+    for (const std::size_t multiple : {8U, 16U, 32U, 64U, 128U}) {
+      pitches.insert((own + multiple - 1) / multiple * multiple);
+    }
+    pitches.erase(own);
+    for (const std::size_t other : pitches) {
+      KernelModel model = from_;
+      model.reading.*pitch = other;
+      add("leading-dimension",
+          fmt::format("the leading dimension of {} is taken for {} instead of {}", what, other,
+                      own),
+          model);
+    }
+  }
+
   void add_pruning() {
     if (data_.is_compressed() || !from_.instruction.sparse) {
       return;
     }
     constexpr std::array kPrunings{
         std::pair{Pruning::kMagnitude, "A is pruned by magnitude"},
+        std::pair{Pruning::kZeroSigns,
+                  "-0.0 is taken for a non-zero: it takes a place of its group, and a later "
+                  "element is lost"},
         std::pair{Pruning::kSmallest, "pruning keeps the smallest elements instead of the largest"},
         std::pair{Pruning::kHalved, "pruning keeps half as many elements of each group"},
         std::pair{Pruning::kAlongM, "A is pruned in groups along M instead of K"},
         std::pair{Pruning::kNone, "A is not pruned: a dense instruction takes all of it"}};
     for (const auto& [pruning, text] : kPrunings) {
+      if (pruning == Pruning::kZeroSigns && !has_negative_zero()) {
+        continue;
+      }
       KernelModel model = from_;
       model.reading.pruning = pruning;
       if (pruning == Pruning::kAlongM || pruning == Pruning::kNone) {
@@ -140,9 +174,17 @@ class Collector {
         }
       }
       if (!(model.reading == from_.reading)) {
-        add("pruning", text, model);
+        add(pruning == Pruning::kZeroSigns ? "negative-zero" : "pruning", text, model);
       }
     }
+  }
+
+  bool has_negative_zero() const {
+    const numerics::DataType type = from_.instruction.a_type;
+    return numerics::info(type).is_float() &&
+           std::ranges::any_of(data_.a.words, [&](numerics::Word word) {
+             return word != 0 && numerics::to_double(word, type) == 0;
+           });
   }
 
   /// The dense instruction of the same types and stored depth on the target.
@@ -156,6 +198,38 @@ class Collector {
       model.rules = *rules;
     }
     return rules.has_value();
+  }
+
+  /// The bits of A, B or both taken for another type of their width.
+  void add_operand_types() {
+    using enum numerics::DataType;
+    constexpr std::array kPairs{std::pair{kS8, kU8}, std::pair{kS4, kU4}, std::pair{kE4m3, kE5m2},
+                                std::pair{kF16, kBf16}};
+    const auto other_of = [&](numerics::DataType type) {
+      for (const auto& [one, other] : kPairs) {
+        if (type == one || type == other) {
+          return type == one ? other : one;
+        }
+      }
+      return type;
+    };
+    const mma::MmaInstruction& from = from_.instruction;
+    const numerics::DataType a = other_of(from.a_type), b = other_of(from.b_type);
+    const auto add_types = [&](numerics::DataType a_type, numerics::DataType b_type,
+                               const std::string& text) {
+      KernelModel model = from_;
+      model.instruction.a_type = a_type;
+      model.instruction.b_type = b_type;
+      const auto rules = mma::find_step_rules(target_.architecture, model.instruction);
+      if (rules && (a_type != from.a_type || b_type != from.b_type)) {
+        model.rules = *rules;
+        add("operand-type", text, model);
+      }
+    };
+    add_types(a, from.b_type, fmt::format("A is taken for {}", numerics::name(a)));
+    add_types(from.a_type, b, fmt::format("B is taken for {}", numerics::name(b)));
+    add_types(a, b,
+              fmt::format("A is taken for {} and B for {}", numerics::name(a), numerics::name(b)));
   }
 
   // Order along K --------------------------------------------------------------------------------
@@ -268,7 +342,12 @@ class Collector {
 
   void add_slices(int slices, int granule, bool interleaved) {
     each_reduction(slices, [&](Reduction reduction, bool epilogue) {
-      KOrder order{slices, granule, interleaved, from_.order.decreasing, epilogue, reduction};
+      KOrder order = from_.order;
+      order.slices = slices;
+      order.granule = granule;
+      order.interleaved = interleaved;
+      order.c_in_epilogue = epilogue;
+      order.reduction = reduction;
       const std::string what =
           interleaved ? fmt::format("sliced-K: {} accumulators take turns of {} k", slices, granule)
           : slices > kMaxSlices ? fmt::format("accumulators are promoted every {} k", granule)

@@ -20,4 +20,7 @@ struct Alternative {
 std::vector<Alternative> alternatives(const KernelData& data, const KernelModel& from,
                                       const mma::Target& target);
 
+/// Those of them that change the epilogue: C, bias, activation, scales, and how D's type is made.
+std::vector<Alternative> epilogue_alternatives(const KernelData& data, const KernelModel& from);
+
 }  // namespace sptc::compare::kernel

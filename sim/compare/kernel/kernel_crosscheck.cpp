@@ -93,12 +93,21 @@ class Diagnosing {
       return std::move(result_);
     }
     find_differences(computed, operands.d);
+    if (explains_by_signs_of_zeros()) {
+      return std::move(result_);
+    }
     const std::optional<LocalFault> local = find_local_fault(data_, declared_, operands, computed);
     if (local && !local->could_be_rounding) {
       result_.fitting.push_back({std::string(local->cause), local->text, 0});
       return std::move(result_);
     }
-    try_alternatives();
+    std::vector<Scored> singles = try_singles();
+    if (result_.fitting.empty()) {
+      locate({data_, declared_, operands, computed, result_.wrong, threads_});
+    }
+    if (result_.fitting.empty()) {
+      try_combinations(std::move(singles));
+    }
     if (local) {
       result_.fitting.push_back({std::string(local->cause), local->text, 0});
     }
@@ -128,6 +137,8 @@ class Diagnosing {
         }
       }
     }
+    result_.wrong = wrong_elements(computed, observed);
+    result_.location = find_places(result_.wrong);
     sample_ = {sample_of(data_.m, rows, kSmall), sample_of(data_.n, columns, kSmall)};
     large_sample_ = {sample_of(data_.m, rows, kLarge), sample_of(data_.n, columns, kLarge)};
   }
@@ -177,17 +188,38 @@ class Diagnosing {
     }
   }
 
-  void try_alternatives() {
-    const auto declared = compare(declared_, sample_, 1);
-    base::ensure(declared.has_value(), "the declared model reads the whole but not a sample");
+  /// Elements that a compressor lost for a -0.0 are single nibbles, too.
+  bool explains_by_signs_of_zeros() {
+    std::vector<Scored> scored;
+    for (const Alternative& alternative : alternatives(data_, declared_, target_)) {
+      if (alternative.model.reading.pruning == Pruning::kZeroSigns &&
+          consider(alternative, scored)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void locate(const WrongKernel& kernel) {
+    FaultLocation location = locate_faults(kernel, target_);
+    if (location.is_complete()) {
+      result_.fitting.push_back({location.causes(), text_of(location, data_), 0});
+    }
+    result_.location = std::move(location);
+  }
+
+  std::vector<Scored> try_singles() {
     std::vector<Scored> singles;
     for (const Alternative& alternative : alternatives(data_, declared_, target_)) {
       consider(alternative, singles);
     }
-    if (!result_.fitting.empty()) {
-      return;
-    }
     std::ranges::stable_sort(singles, {}, &Scored::mean_log2_ulps);
+    return singles;
+  }
+
+  void try_combinations(std::vector<Scored> singles) {
+    const auto declared = compare(declared_, sample_, 1);
+    base::ensure(declared.has_value(), "the declared model reads the whole but not a sample");
     std::vector<Scored> all = singles;
     for (std::size_t i = 0; i < std::min(kBeam, singles.size()); ++i) {
       if (singles[i].mean_log2_ulps + kCloser < declared->mean_log2_ulps) {

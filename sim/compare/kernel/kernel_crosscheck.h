@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/compare/kernel/fault_location.h"
 #include "sim/compare/kernel/kernel_file.h"
 #include "sim/compare/kernel/kernel_model.h"
 #include "sim/compare/kernel/word_comparison.h"
@@ -44,6 +45,8 @@ struct KernelDiagnosis {
   WordComparison comparison;
   std::optional<InvalidMetadata> invalid_metadata;  ///< nothing: all of it is valid
   std::optional<FirstMismatch> first;
+  WrongElements wrong;                 ///< empty: all of D is equal
+  FaultLocation location;              ///< where D differs, and what explains single places
   std::vector<Explanation> fitting;    ///< bit for bit, likeliest first; this data tells no more
   std::optional<Explanation> nearest;  ///< where none fits: the one that leaves fewest mismatches
   std::size_t tried = 0;               ///< alternatives, alone and in pairs
@@ -51,9 +54,10 @@ struct KernelDiagnosis {
   bool bit_exact() const { return comparison.mismatches == 0; }
 };
 
-/// Computes D as `declared` says, compares every word, and where words differ looks for the change
-/// of the model (alone, then in pairs), or the fault of one place, that explains all of them.
-/// `threads` of the host. Throws InputError where the operands cannot be read as declared.
+/// Computes D as `declared` says, compares every word, and where words differ looks for what
+/// explains all of them: a flipped bit, a change of the model (alone, then in pairs), or faults of
+/// places of D (parts of K that they lack, rows and tiles that stand elsewhere, metadata of other
+/// rows). `threads` of the host. Throws InputError where the operands cannot be read as declared.
 KernelDiagnosis crosscheck_kernel(const KernelData& data, const KernelModel& declared,
                                   const mma::Target& target, int threads);
 

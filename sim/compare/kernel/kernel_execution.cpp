@@ -106,6 +106,68 @@ void accumulate(base::Matrix<Word>& sum, const base::Matrix<Word>& addend, DataT
   }
 }
 
+/// Whether nothing but C follows the sum, and a rounding to nearest even.
+bool is_plain(const Epilogue& epilogue) {
+  Epilogue plain;
+  plain.c_times = std::min(epilogue.c_times, 1);
+  plain.bias_of_columns = epilogue.bias_of_columns;
+  plain.bias_times = epilogue.bias_times;  // without a bias it says nothing
+  return epilogue == plain;
+}
+
+/// Whether finished() makes D of the sums.
+bool finishes(const KernelModel& model, const KernelOperands& operands) {
+  return !is_plain(model.epilogue) || !operands.bias.empty();
+}
+
+/// The last conversion of `value`.
+Word narrowed(double value, DataType type, Narrowing narrowing) {
+  const Word nearest = numerics::from_double(value, type);
+  const double got = numerics::to_double(nearest, type);
+  switch (narrowing) {
+    case Narrowing::kNearestEven:
+      break;
+    case Narrowing::kTowardZero:
+      return std::isfinite(value) && std::fabs(got) > std::fabs(value) ? nearest - 1 : nearest;
+    case Narrowing::kSaturating:
+      return std::isfinite(value) && !std::isfinite(got) ? nearest - 1 : nearest;
+    case Narrowing::kFlushing: {
+      const auto& format = *numerics::info(type).format;
+      const bool is_subnormal =
+          std::isfinite(got) &&
+          numerics::unpack(nearest, format).significand < (1U << format.mantissa_bits);
+      return is_subnormal ? nearest & (Word{1} << (format.storage_bits() - 1)) : nearest;
+    }
+  }
+  return nearest;
+}
+
+/// The epilogue of one element in f32.
+float finished(const Epilogue& epilogue, float sum, const float* c, const float* bias) {
+  if (epilogue.through) {
+    sum = static_cast<float>(
+        numerics::to_double(numerics::from_double(sum, *epilogue.through), *epilogue.through));
+  }
+  const float alpha = epilogue.alpha * epilogue.scale_a * epilogue.scale_b;
+  float y = c != nullptr ? std::fma(alpha, sum, epilogue.beta * *c) : alpha * sum;
+  for (int again = 1; c != nullptr && again < epilogue.c_times; ++again) {
+    y += epilogue.beta * *c;
+  }
+  const auto activate = [&] {
+    y = epilogue.activation == Activation::kRelu && !(y > 0) && !std::isnan(y) ? 0.0F : y;
+  };
+  if (epilogue.bias_after_activation) {
+    activate();
+  }
+  for (int times = 0; bias != nullptr && times < epilogue.bias_times; ++times) {
+    y += *bias;
+  }
+  if (!epilogue.bias_after_activation) {
+    activate();
+  }
+  return epilogue.scale_d * y;
+}
+
 class TensorCoreKernel {
  public:
   TensorCoreKernel(const KernelData& data, const KernelModel& model, const KernelOperands& operands,
@@ -115,7 +177,8 @@ class TensorCoreKernel {
   /// The accumulators, in the accumulator's type, before the last conversion.
   base::Matrix<Word> run() {
     const DataType type = model_.rules.output;
-    const bool has_c = !operands_.c.empty();
+    const bool has_c = !operands_.c.empty() && model_.epilogue.c_times > 0;
+    const bool finishes_c = model_.order.c_in_epilogue && finishes(model_, operands_);
     base::Matrix<Word> c;
     if (has_c) {
       // An instruction whose C has another type than D widens it itself, exactly.
@@ -132,8 +195,14 @@ class TensorCoreKernel {
       const bool starts_from_c = has_c && !model_.order.c_in_epilogue && partial.empty();
       partial.push_back(run_slice(slice, starts_from_c ? &c : nullptr));
     }
+    if (const auto again = static_cast<std::size_t>(model_.order.repeated_slice);
+        model_.order.repeated_slice >= 0 && again < partial.size()) {
+      const base::Matrix<Word> copy = partial[again];
+      partial.insert(partial.begin() + model_.order.repeated_slice + 1, copy);
+    }
     const bool serial = reduction == Reduction::kSerial || reduction == Reduction::kSerialReversed;
-    const base::Matrix<Word>* const epilogue_c = has_c && model_.order.c_in_epilogue ? &c : nullptr;
+    const base::Matrix<Word>* const epilogue_c =
+        has_c && model_.order.c_in_epilogue && !finishes_c ? &c : nullptr;
     return serial ? serial_sum(partial, epilogue_c) : parallel_sum(partial, epilogue_c);
   }
 
@@ -169,7 +238,9 @@ class TensorCoreKernel {
     if (c != nullptr) {
       accumulate(sum, *c, type, type);
     }
-    sum = converted(converted(std::move(sum), type, data_.d_type), data_.d_type, type);
+    if (partial.size() > 1) {
+      sum = converted(converted(std::move(sum), type, data_.d_type), data_.d_type, type);
+    }
     for (std::size_t i = 1; i < partial.size(); ++i) {
       accumulate(sum, partial[i], type, data_.d_type);
     }
@@ -266,13 +337,47 @@ std::string_view name(Reduction reduction) {
   return kNames[static_cast<std::size_t>(reduction)];
 }
 
+double epilogue_value(const Epilogue& epilogue, double sum, double c, double bias) {
+  const double alpha = double{epilogue.alpha} * epilogue.scale_a * epilogue.scale_b;
+  double y = alpha * sum + epilogue.beta * c * epilogue.c_times;
+  const auto activate = [&] {
+    y = epilogue.activation == Activation::kRelu && !(y > 0) && !std::isnan(y) ? 0 : y;
+  };
+  if (epilogue.bias_after_activation) {
+    activate();
+  }
+  y += bias * epilogue.bias_times;
+  if (!epilogue.bias_after_activation) {
+    activate();
+  }
+  return epilogue.scale_d * y;
+}
+
 base::Matrix<Word> execute(const KernelData& data, const KernelModel& model,
                            const KernelOperands& operands, int threads) {
   if (model.arithmetic != KernelArithmetic::kTensorCore) {
     return run_on_host(data, model, operands);
   }
-  return converted(TensorCoreKernel(data, model, operands, threads).run(), model.rules.output,
-                   data.d_type);
+  base::Matrix<Word> sums = TensorCoreKernel(data, model, operands, threads).run();
+  const DataType type = model.rules.output;
+  if (!finishes(model, operands)) {
+    return converted(std::move(sums), type, data.d_type);
+  }
+  const bool has_c = !operands.c.empty() && model.epilogue.c_times > 0;
+  Epilogue epilogue = model.epilogue;
+  if (has_c && !model.order.c_in_epilogue) {
+    --epilogue.c_times;  // the accumulators started from it
+  }
+  const bool adds_c = has_c && epilogue.c_times > 0;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const auto c =
+        adds_c ? static_cast<float>(numerics::to_double(operands.c.data()[i], data.c_type)) : 0.0F;
+    const float y =
+        finished(epilogue, static_cast<float>(numerics::to_double(sums.data()[i], type)),
+                 adds_c ? &c : nullptr, operands.bias.empty() ? nullptr : &operands.bias.data()[i]);
+    sums.data()[i] = narrowed(y, data.d_type, epilogue.narrowing);
+  }
+  return sums;
 }
 
 }  // namespace sptc::compare::kernel

@@ -4,9 +4,10 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/sparsity/pattern.h"
+#include "sim/compare/kernel/kernel_tensors.h"
 #include "sim/config/board_names.h"
 #include "sim/io/json_reader.h"
-#include "sim/io/tensor_file.h"
+#include "sim/io/npz.h"
 #include "sim/io/tensor_layout.h"
 #include "sim/io/text_file.h"
 
@@ -15,6 +16,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -32,21 +35,6 @@ constexpr std::string_view kSchema = "sptcsim-kernel/0.1";
 constexpr std::uint64_t kMaxJsonBytes = 1 << 20;
 constexpr int kMaxSlices = 1024;
 constexpr std::int64_t kMaxGranule = 1 << 20;
-
-/// The index of the text at `key` among `names`; 0 where the key is absent.
-template <std::size_t kCount>
-std::size_t choice(const io::JsonObject& object, std::string_view key,
-                   const std::array<std::string_view, kCount>& names) {
-  if (!object.has(key)) {
-    return 0;
-  }
-  const std::string word = object.text(key);
-  const auto found = std::find(names.begin(), names.end(), word);
-  if (found == names.end()) {
-    (object.place() / key).fail("must be one of " + base::unknown_name(io::printable(word), names));
-  }
-  return static_cast<std::size_t>(found - names.begin());
-}
 
 /// What `find` makes of the text at `key`; its error names the place.
 template <typename Find>
@@ -74,28 +62,16 @@ DataType type_at(const io::JsonObject& object, std::string_view key,
   return allowed[static_cast<std::size_t>(found - names.begin())];
 }
 
-/// Whether an element called `stored` in a tensor file can hold the bits of `type`.
-bool holds(std::string_view stored, DataType type) {
-  const io::ElementType* const row = io::find_element_type(stored);
-  const int bytes = std::max(1, numerics::storage_bits(type) / 8);
-  if (row == nullptr || row->bytes != bytes) {
-    return false;
-  }
-  const bool is_float = stored.starts_with("F") || stored.starts_with("BF");
-  return !is_float || (stored == "F16" && type == DataType::kF16) ||
-         (stored == "BF16" && type == DataType::kBf16) ||
-         (stored == "F32" && (type == DataType::kF32 || type == DataType::kTf32));
-}
-
 class KernelReader {
  public:
-  KernelReader(const io::JsonObject& object, std::filesystem::path directory)
-      : object_(object), directory_(std::move(directory)) {}
+  /// `own`: tensors that need no file.
+  KernelReader(const io::JsonObject& object, KernelTensors tensors)
+      : object_(object), tensors_(std::move(tensors)) {}
 
   KernelCase read() {
-    object_.allow_only(std::array<std::string_view, 12>{"schema", "name", "architecture",
-                                                        "instruction", "types", "sparse", "a",
-                                                        "metadata", "b", "c", "d", "k_order"});
+    object_.allow_only(std::array<std::string_view, 14>{
+        "schema", "name", "architecture", "instruction", "types", "sparse", "a", "metadata", "b",
+        "c", "d", "k_order", "epilogue", "entry"});
     if (const std::string schema = object_.text("schema"); schema != kSchema) {
       (object_.place() / "schema")
           .fail(fmt::format("must be \"{}\", not '{}'", kSchema, io::printable(schema)));
@@ -105,8 +81,12 @@ class KernelReader {
     result_.target = object_.has("architecture")
                          ? at_key(object_, "architecture", config::target_of)
                          : mma::find_target("sm_80");
+    tensors_.choose_entry(object_);
     read_instruction();
     read_matrices();
+    if (object_.has("epilogue")) {
+      read_epilogue(object_.object("epilogue"));
+    }
     if (object_.has("k_order")) {
       read_k_order(object_.object("k_order"));
     }
@@ -174,59 +154,16 @@ class KernelReader {
 
   // Tensors --------------------------------------------------------------------------------------
 
-  io::Tensor tensor(const io::JsonObject& entry) const {
-    const std::filesystem::path path = directory_ / entry.text("file");
-    const io::TensorFile file = io::TensorFile::open(path);
-    if (!entry.has("tensor")) {
-      if (file.tensors().size() != 1) {
-        entry.place().fail("the file holds several tensors: \"tensor\" names one of them");
-      }
-      return file.tensors().front();
-    }
-    try {
-      return file.tensor(entry.text("tensor"));
-    } catch (const base::InputError& error) {
-      (entry.place() / "tensor").fail(error.what());
-    }
-  }
-
   /// "type", or what the elements in the file are called where `allowed` has that; else `usual`.
   DataType result_type(const io::JsonObject& entry, const std::vector<DataType>& allowed,
-                       DataType usual) const {
+                       DataType usual, bool is_d) const {
     if (entry.has("type")) {
       return type_at(entry, "type", allowed);
     }
-    const std::string stored = base::lower_case(tensor(entry).dtype);
+    const std::string stored = base::lower_case(tensors_.tensor(entry, is_d).dtype);
     const auto found = std::ranges::find(
         allowed, stored, [](DataType type) { return std::string(numerics::name(type)); });
     return found == allowed.end() ? usual : *found;
-  }
-
-  /// A matrix as words of `type`; "order" "column": the file holds the transpose.
-  StoredMatrix matrix(const io::JsonObject& entry, DataType type) const {
-    const io::Tensor stored = tensor(entry);
-    const auto shown = [&] { return io::printable(entry.text("file")); };
-    if (stored.shape.size() != 2 || stored.shape[0] == 0 || stored.shape[1] == 0) {
-      entry.place().fail(fmt::format("{}: must have two axes that are not empty, not [{}]", shown(),
-                                     fmt::join(stored.shape, ", ")));
-    }
-    if (!holds(stored.dtype, type)) {
-      entry.place().fail(fmt::format("{}: elements are {}, which cannot be the bits of {}", shown(),
-                                     stored.dtype, numerics::name(type)));
-    }
-    StoredMatrix result;
-    result.column_major =
-        choice(entry, "order", std::array<std::string_view, 2>{"row", "column"}) == 1;
-    result.rows = static_cast<std::size_t>(stored.shape[result.column_major ? 1 : 0]);
-    result.cols = static_cast<std::size_t>(stored.shape[result.column_major ? 0 : 1]);
-    const std::size_t count = result.rows * result.cols;
-    const std::size_t bytes = stored.bytes.size() / count;
-    result.words.resize(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      // The low bytes come first on a little-endian machine.
-      std::memcpy(&result.words[i], stored.bytes.data() + i * bytes, bytes);
-    }
-    return result;
   }
 
   void read_matrices() {
@@ -234,23 +171,23 @@ class KernelReader {
     KernelData& data = result_.data;
     const io::JsonObject a = object_.object("a");
     a.allow_only(std::array<std::string_view, 4>{"file", "tensor", "order", "prune"});
-    data.a = matrix(a, instruction().a_type);
+    data.a = tensors_.matrix(a, instruction().a_type);
     const io::JsonObject b = object_.object("b");
     b.allow_only(std::array<std::string_view, 3>{"file", "tensor", "order"});
-    data.b = matrix(b, instruction().b_type);
+    data.b = tensors_.matrix(b, instruction().b_type);
     const io::JsonObject d = object_.object("d");
     d.allow_only(std::array<std::string_view, 4>{"file", "tensor", "order", "type"});
     const bool integer = instruction().accumulator == kS32;
     const std::vector<DataType> result_types =
         integer ? std::vector{kS32} : std::vector{kF32, kF16, kBf16};
-    data.d_type = result_type(d, result_types, instruction().accumulator);
-    data.d = matrix(d, data.d_type);
+    data.d_type = result_type(d, result_types, instruction().accumulator, true);
+    data.d = tensors_.matrix(d, data.d_type, true);
     data.c_type = instruction().c_type();
     if (object_.has("c")) {
       const io::JsonObject c = object_.object("c");
       c.allow_only(std::array<std::string_view, 4>{"file", "tensor", "order", "type"});
-      data.c_type = result_type(c, result_types, instruction().c_type());
-      data.c = matrix(c, data.c_type);
+      data.c_type = result_type(c, result_types, instruction().c_type(), false);
+      data.c = tensors_.matrix(c, data.c_type);
     }
     data.m = data.a.rows;
     data.n = data.b.cols;
@@ -268,7 +205,7 @@ class KernelReader {
     if (!instruction().sparse) {
       entry.place().fail("a dense instruction takes no metadata");
     }
-    const io::Tensor stored = tensor(entry);
+    const io::Tensor stored = tensors_.metadata(entry);
     const io::ElementType* const type = io::find_element_type(stored.dtype);
     base::ensure(type != nullptr, "tensor of an element type without a row");
     if (stored.dtype.starts_with("F") || stored.dtype.starts_with("BF")) {
@@ -355,6 +292,61 @@ class KernelReader {
     }
   }
 
+  static float number(const io::JsonObject& entry, std::string_view key) {
+    if (!entry.has(key)) {
+      return 1;
+    }
+    const nlohmann::json& value = entry.require(key);
+    if (!value.is_number() || !std::isfinite(value.get<float>())) {
+      (entry.place() / key)
+          .fail(fmt::format("must be a number of f32, not {}", io::describe(value)));
+    }
+    return value.get<float>();
+  }
+
+  void read_epilogue(const io::JsonObject& entry) {
+    entry.allow_only(std::array<std::string_view, 7>{"alpha", "beta", "bias", "activation",
+                                                     "scale_a", "scale_b", "scale_d"});
+    if (instruction().accumulator == DataType::kS32) {
+      entry.place().fail("D of integers is their sum: there is no epilogue");
+    }
+    Epilogue& epilogue = result_.declared.epilogue;
+    epilogue.alpha = number(entry, "alpha");
+    epilogue.beta = number(entry, "beta");
+    epilogue.scale_a = number(entry, "scale_a");
+    epilogue.scale_b = number(entry, "scale_b");
+    epilogue.scale_d = number(entry, "scale_d");
+    epilogue.activation = static_cast<Activation>(
+        choice(entry, "activation", std::array<std::string_view, 2>{"none", "relu"}));
+    if (entry.has("bias")) {
+      read_bias(entry.object("bias"));
+    }
+    // An accumulator that starts from C would be scaled with it.
+    result_.declared.order.c_in_epilogue =
+        epilogue.alpha != 1 || epilogue.beta != 1 || epilogue.scale_a != 1 || epilogue.scale_b != 1;
+  }
+
+  void read_bias(const io::JsonObject& entry) {
+    entry.allow_only(std::array<std::string_view, 4>{"file", "tensor", "type", "along"});
+    const io::Tensor stored = tensors_.tensor(entry);
+    using enum DataType;
+    const DataType type = entry.has("type") ? type_at(entry, "type", {kF32, kF16, kBf16}) : kF32;
+    KernelData& data = result_.data;
+    const bool of_columns = choice(entry, "along", std::array<std::string_view, 2>{"m", "n"}) == 1;
+    const std::size_t count = of_columns ? data.n : data.m;
+    if (!holds(stored.dtype, type) || static_cast<std::size_t>(stored.elements()) != count) {
+      entry.place().fail(fmt::format("must hold {} elements of {}, not {} of {}", count,
+                                     numerics::name(type), stored.elements(), stored.dtype));
+    }
+    const std::size_t bytes = stored.bytes.size() / count;
+    for (std::size_t i = 0; i < count; ++i) {
+      Word word = 0;
+      std::memcpy(&word, stored.bytes.data() + i * bytes, bytes);
+      data.bias.push_back(static_cast<float>(numerics::to_double(word, type)));
+    }
+    result_.declared.epilogue.bias_of_columns = of_columns;
+  }
+
   void read_k_order(const io::JsonObject& entry) {
     entry.allow_only(
         std::array<std::string_view, 5>{"split_k", "reduction", "c", "tile_k", "slices"});
@@ -364,8 +356,12 @@ class KernelReader {
     constexpr std::array<std::string_view, 5> kReductions{"serial", "serial-reversed", "parallel",
                                                           "parallel-reversed", "tree"};
     order.reduction = static_cast<Reduction>(choice(entry, "reduction", kReductions));
-    order.c_in_epilogue =
+    const bool in_epilogue =
         choice(entry, "c", std::array<std::string_view, 2>{"accumulator", "epilogue"}) == 1;
+    if (order.c_in_epilogue && entry.has("c") && !in_epilogue) {
+      (entry.place() / "c").fail("with alpha, beta or a scale C is added in the epilogue");
+    }
+    order.c_in_epilogue = order.c_in_epilogue || in_epilogue;
     order.interleaved =
         choice(entry, "slices", std::array<std::string_view, 2>{"contiguous", "interleaved"}) == 1;
     if (order.slices == 1 && (entry.has("reduction") || entry.has("slices"))) {
@@ -374,22 +370,67 @@ class KernelReader {
   }
 
   const io::JsonObject& object_;
-  std::filesystem::path directory_;
+  KernelTensors tensors_;
   KernelCase result_;
 };
 
 }  // namespace
 
 KernelCase parse_kernel_file(std::string_view text, const std::string& file,
-                             const std::filesystem::path& directory) {
+                             const std::filesystem::path& directory, const KernelChoice& choice) {
   const nlohmann::json json = io::parse_json(text, file);
   const io::JsonObject object(json, {file, ""});
-  return KernelReader(object, directory).read();
+  return KernelReader(object, KernelTensors(directory, choice)).read();
 }
 
-KernelCase read_kernel_file(const std::filesystem::path& path) {
+namespace {
+
+/// One of the launches that a file of `--save-operands` holds.
+KernelCase read_saved(const std::filesystem::path& path, const KernelChoice& choice) {
+  constexpr std::string_view kEnding = ".kernel";
+  const std::vector<io::Tensor> tensors = io::read_npz(path);
+  const std::string shown = io::printable(path.string());
+  std::vector<std::string_view> launches;
+  const io::Tensor* found = nullptr;
+  for (const io::Tensor& tensor : tensors) {
+    if (std::string_view name = tensor.name; name.ends_with(kEnding)) {
+      name.remove_suffix(kEnding.size());
+      launches.push_back(name);
+      found = choice.launch.empty() || name == choice.launch ? &tensor : found;
+    }
+  }
+  if (launches.empty()) {
+    throw base::InputError(shown + ": no array '<launch>.kernel' says what a kernel of it is");
+  }
+  if (choice.launch.empty() && launches.size() > 1) {
+    throw base::InputError(
+        fmt::format("{}: --launch names one of {}", shown, fmt::join(launches, ", ")));
+  }
+  if (found == nullptr) {
+    throw base::InputError(shown + ": unknown launch " +
+                           base::unknown_name(io::printable(choice.launch), launches));
+  }
+  const std::string text(reinterpret_cast<const char*>(found->bytes.data()), found->bytes.size());
+  const std::string place = shown + ": " + io::printable(found->name);
+  const nlohmann::json json = io::parse_json(text, place);
+  const io::JsonObject object(json, {place, ""});
+  KernelCase result =
+      KernelReader(object, KernelTensors(path.parent_path(), choice, &tensors)).read();
+  result.file = shown;
+  return result;
+}
+
+}  // namespace
+
+KernelCase read_kernel_file(const std::filesystem::path& path, const KernelChoice& choice) {
+  if (path.extension() == ".npz") {
+    return read_saved(path, choice);
+  }
+  if (!choice.launch.empty()) {
+    throw base::InputError("--launch names a launch of a .npz file of --save-operands");
+  }
   return parse_kernel_file(io::read_text_file(path, kMaxJsonBytes), io::printable(path.string()),
-                           path.parent_path());
+                           path.parent_path(), choice);
 }
 
 }  // namespace sptc::compare::kernel

@@ -23,9 +23,13 @@ struct StoredMatrix {
   bool column_major = false;
   std::vector<numerics::Word> words;  ///< rows * cols
 
-  /// The element that a kernel sees which takes the memory as column-major or not.
-  numerics::Word at(std::size_t row, std::size_t col, bool as_column_major) const {
-    return words[as_column_major ? col * rows + row : row * cols + col];
+  /// The element that a kernel sees which takes the memory as column-major or not, with `pitch`
+  /// elements from one row (column) to the next; 0: as many as there are. Beyond the memory: 0.
+  numerics::Word at(std::size_t row, std::size_t col, bool as_column_major,
+                    std::size_t pitch = 0) const {
+    const std::size_t width = pitch > 0 ? pitch : as_column_major ? rows : cols;
+    const std::size_t index = as_column_major ? col * width + row : row * width + col;
+    return index < words.size() ? words[index] : 0;
   }
 };
 
@@ -36,6 +40,7 @@ struct KernelData {
   StoredMatrix b;                                  ///< [k, n]
   StoredMatrix d;                                  ///< [m, n]
   std::optional<StoredMatrix> c;                   ///< [m, n]; nothing: zeros
+  std::vector<float> bias;                         ///< [m] or [n]; empty: none
   std::optional<vectors::MetadataInput> metadata;  ///< shape [1, elements]; kIndices: [1, m, k/2]
   numerics::DataType c_type = numerics::DataType::kF32;
   numerics::DataType d_type = numerics::DataType::kF32;
@@ -50,6 +55,7 @@ enum class Scramble {
   kSwappedNibbles,  ///< the two nibbles of every byte
   kSwappedBytes,    ///< the two bytes of every 16 bits
   kSwappedHalves,   ///< the two halves of every 32 bits
+  kSwappedWords,    ///< neighbouring words of 32 bits
   kIgnored,         ///< not read at all: the first positions of every group
 };
 
@@ -57,6 +63,8 @@ enum class Scramble {
 enum class Pruning {
   kGiven,      ///< it is legal as it is
   kMagnitude,  ///< the largest of each group stay (sparsity::prune_by_magnitude)
+  kZeroSigns,  ///< it is legal, but a compressor keeps the first that are not +0: -0.0 takes a
+               ///< place
   kSmallest,   ///< the smallest stay
   kAlongM,     ///< by magnitude, in groups along M instead of K
   kHalved,     ///< by magnitude, half as many per group (1:4 instead of 2:4)
@@ -69,6 +77,8 @@ struct Reading {
   bool b_column_major = false;
   bool c_column_major = false;
   bool d_column_major = false;
+  std::size_t a_pitch = 0;  ///< see StoredMatrix::at
+  std::size_t b_pitch = 0;
   vectors::MetadataLayout layout = vectors::MetadataLayout::kCanonical;
   int selector = 0;
   Scramble scramble = Scramble::kNone;
@@ -96,9 +106,38 @@ struct KOrder {
   bool interleaved = false;    ///< slice s takes granules s, s + slices, ... (sliced-K of warps)
   bool decreasing = false;     ///< the steps of a slice run from its end to its beginning
   bool c_in_epilogue = false;  ///< C is added to the sum; else the first slice starts from it
+  int repeated_slice = -1;     ///< that is added twice; -1: none
   Reduction reduction = Reduction::kSerial;
 
   bool operator==(const KOrder&) const = default;
+};
+
+/// How the last conversion makes D's type of the sum.
+enum class Narrowing {
+  kNearestEven,
+  kTowardZero,
+  kSaturating,  ///< overflow becomes the largest number
+  kFlushing,    ///< subnormal numbers become zero
+};
+
+enum class Activation { kNone, kRelu };
+
+/// What follows the sum over K. In f32, each operation rounded to nearest even:
+/// y = fma(alpha', sum, beta C) with alpha' = alpha scale_a scale_b; y += bias; y = activation(y);
+/// D = scale_d y.
+struct Epilogue {
+  float alpha = 1, beta = 1;
+  float scale_a = 1, scale_b = 1;  ///< of quantised operands: the value of one unit
+  float scale_d = 1;
+  int c_times = 1;     ///< how often C is added; 2: once more at the end
+  int bias_times = 1;  ///< the same of the bias
+  bool bias_of_columns = false;
+  bool bias_after_activation = false;
+  Activation activation = Activation::kNone;
+  std::optional<numerics::DataType> through;  ///< to which the sum is rounded before all that
+  Narrowing narrowing = Narrowing::kNearestEven;
+
+  bool operator==(const Epilogue&) const = default;
 };
 
 enum class KernelArithmetic {
@@ -114,6 +153,7 @@ struct KernelModel {
   mma::StepRules rules;
   KernelArithmetic arithmetic = KernelArithmetic::kTensorCore;
   KOrder order;
+  Epilogue epilogue;
 };
 
 /// Rows and columns of D.
@@ -131,12 +171,19 @@ struct KernelOperands {
   base::Matrix<std::uint8_t> nibbles;      ///< sparse: [rows, groups], valid or not
   base::Matrix<numerics::Word> b_columns;  ///< [columns, k]
   base::Matrix<numerics::Word> c;          ///< [rows, columns], in the type of C; empty: zeros
+  base::Matrix<float> bias;                ///< [rows, columns]; empty: none
   base::Matrix<numerics::Word> d;          ///< [rows, columns], what the kernel returned
 };
 
 /// Reads the memory as `model` does. Throws InputError where it cannot be read so.
 KernelOperands arrange(const KernelData& data, const KernelModel& model,
                        const Selection& selection);
+
+/// The part of `operands`, which are of all of D, that `selection` needs.
+KernelOperands taken(const KernelOperands& operands, const Selection& selection);
+
+/// What `epilogue` makes of a sum in exact arithmetic; `c` and `bias` as they are.
+double epilogue_value(const Epilogue& epilogue, double sum, double c, double bias);
 
 /// The words of D [rows, columns], in `data.d_type`, that `model` computes from `operands`.
 base::Matrix<numerics::Word> execute(const KernelData& data, const KernelModel& model,

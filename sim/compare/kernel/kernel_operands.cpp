@@ -58,6 +58,8 @@ int scramble_width(Scramble scramble) {
       return 8;
     case Scramble::kSwappedHalves:
       return 16;
+    case Scramble::kSwappedWords:
+      return 32;
     case Scramble::kNone:
     case Scramble::kIgnored:
       break;
@@ -113,16 +115,15 @@ base::Matrix<std::uint8_t> read_nibbles(const KernelData& data, const KernelMode
   }
   const bool lanes = model.reading.layout == vectors::MetadataLayout::kLanes;
   const int bytes = lanes ? 4 : sparsity::metadata_element_bits(type) / 8;
-  vectors::MetadataInput input{resized_elements(stored.array, bytes), model.reading.layout,
-                               model.reading.selector};
+  vectors::BitArray array = stored.array;
   if (const int width = scramble_width(model.reading.scramble); width > 0) {
-    if (width * 2 > bytes * 8) {
-      throw base::InputError("elements of metadata are too small to be scrambled so");
-    }
-    for (std::uint64_t& element : input.array.bits) {
-      element = exchange(element, width) & (bytes == 4 ? 0xFFFFFFFFU : 0xFFFFU);
+    array = resized_elements(array, std::max(bytes, width / 4));
+    for (std::uint64_t& element : array.bits) {
+      element = exchange(element, width);
     }
   }
+  vectors::MetadataInput input{resized_elements(array, bytes), model.reading.layout,
+                               model.reading.selector};
   return vectors::metadata_nibbles(input, model.instruction, {1, data.m, data.a.cols}, 0,
                                    "metadata");
 }
@@ -131,7 +132,7 @@ base::Matrix<Word> dense_a(const KernelData& data, const Reading& reading) {
   base::Matrix<Word> a(data.a.rows, data.a.cols);
   for (std::size_t i = 0; i < a.rows(); ++i) {
     for (std::size_t t = 0; t < a.cols(); ++t) {
-      a(i, t) = data.a.at(i, t, reading.a_column_major);
+      a(i, t) = data.a.at(i, t, reading.a_column_major, reading.a_pitch);
     }
   }
   return a;
@@ -148,11 +149,29 @@ base::Matrix<Word> smallest_of_groups(const base::Matrix<Word>& dense, DataType 
   return result;
 }
 
+/// The first `kept` elements of each group whose bits are not all zero.
+base::Matrix<Word> first_by_bits(const base::Matrix<Word>& dense, const Pattern& pattern) {
+  base::Matrix<Word> result(dense.rows(), dense.cols());
+  const auto group = static_cast<std::size_t>(pattern.group);
+  for (std::size_t row = 0; row < dense.rows(); ++row) {
+    int kept = 0;
+    for (std::size_t k = 0; k < dense.cols(); ++k) {
+      kept = k % group == 0 ? 0 : kept;
+      if (dense(row, k) != 0 && kept++ < pattern.kept) {
+        result(row, k) = dense(row, k);
+      }
+    }
+  }
+  return result;
+}
+
 base::Matrix<Word> pruned(const base::Matrix<Word>& dense, DataType type, Pruning pruning) {
   const Pattern pattern = sparsity::hardware_pattern(type);
   switch (pruning) {
     case Pruning::kMagnitude:
       return sparsity::prune_by_magnitude(dense, type, pattern);
+    case Pruning::kZeroSigns:
+      return first_by_bits(dense, pattern);
     case Pruning::kSmallest:
       return smallest_of_groups(dense, type, pattern);
     case Pruning::kAlongM:
@@ -191,7 +210,8 @@ void arrange_a(const KernelData& data, const KernelModel& model, const Selection
     operands.a = base::Matrix<Word>(selection.rows.size(), data.a.cols);
     for (std::size_t i = 0; i < selection.rows.size(); ++i) {
       for (std::size_t t = 0; t < data.a.cols; ++t) {
-        operands.a(i, t) = data.a.at(selection.rows[i], t, model.reading.a_column_major);
+        operands.a(i, t) =
+            data.a.at(selection.rows[i], t, model.reading.a_column_major, model.reading.a_pitch);
       }
     }
     if (!sparse) {
@@ -207,7 +227,8 @@ void arrange_a(const KernelData& data, const KernelModel& model, const Selection
     base::Matrix<Word> rows(selection.rows.size(), data.k);
     for (std::size_t i = 0; i < selection.rows.size(); ++i) {
       for (std::size_t t = 0; t < data.k; ++t) {
-        rows(i, t) = data.a.at(selection.rows[i], t, model.reading.a_column_major);
+        rows(i, t) =
+            data.a.at(selection.rows[i], t, model.reading.a_column_major, model.reading.a_pitch);
       }
     }
     operands.a = pruned(rows, type, pruning);
@@ -235,7 +256,8 @@ KernelOperands arrange(const KernelData& data, const KernelModel& model,
   operands.b_columns = base::Matrix<Word>(selection.columns.size(), data.k);
   for (std::size_t j = 0; j < selection.columns.size(); ++j) {
     for (std::size_t t = 0; t < data.k; ++t) {
-      operands.b_columns(j, t) = data.b.at(t, selection.columns[j], model.reading.b_column_major);
+      operands.b_columns(j, t) =
+          data.b.at(t, selection.columns[j], model.reading.b_column_major, model.reading.b_pitch);
     }
   }
   const auto gather = [&](const StoredMatrix& from, bool column_major) {
@@ -251,7 +273,39 @@ KernelOperands arrange(const KernelData& data, const KernelModel& model,
     operands.c = gather(*data.c, model.reading.c_column_major);
   }
   operands.d = gather(data.d, model.reading.d_column_major);
+  if (!data.bias.empty() && model.epilogue.bias_times > 0) {
+    const bool of_columns = model.epilogue.bias_of_columns;
+    if (data.bias.size() != (of_columns ? data.n : data.m)) {
+      throw base::InputError("the bias has not an element for each line of D");
+    }
+    operands.bias = base::Matrix<float>(selection.rows.size(), selection.columns.size());
+    for (std::size_t i = 0; i < selection.rows.size(); ++i) {
+      for (std::size_t j = 0; j < selection.columns.size(); ++j) {
+        operands.bias(i, j) = data.bias[of_columns ? selection.columns[j] : selection.rows[i]];
+      }
+    }
+  }
   return operands;
+}
+
+KernelOperands taken(const KernelOperands& operands, const Selection& selection) {
+  const auto elements = [&](const auto& from) {
+    auto result = rows_of(from, from.empty() ? std::vector<std::size_t>{} : selection.rows);
+    if (!from.empty()) {
+      result = rows_of(result.transposed(), selection.columns).transposed();
+    }
+    return result;
+  };
+  KernelOperands result;
+  result.a = rows_of(operands.a, selection.rows);
+  if (!operands.nibbles.empty()) {
+    result.nibbles = rows_of(operands.nibbles, selection.rows);
+  }
+  result.b_columns = rows_of(operands.b_columns, selection.columns);
+  result.c = elements(operands.c);
+  result.bias = elements(operands.bias);
+  result.d = elements(operands.d);
+  return result;
 }
 
 }  // namespace sptc::compare::kernel

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/compare/kernel/kernel_crosscheck.h"
+#include "sim/compare/kernel/mismatch_map.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 namespace sptc::compare::kernel {
 namespace {
@@ -43,6 +46,58 @@ std::string histogram_text(const WordComparison& comparison) {
   return text;
 }
 
+constexpr std::size_t kPlacesInText = 8;
+
+std::string places_text(const KernelData& data, const FaultLocation& location) {
+  std::string text;
+  const auto& places = location.places;
+  for (std::size_t i = 0; i < std::min(kPlacesInText, places.size()); ++i) {
+    const Region& region = places[i].region;
+    text += fmt::format("where: {}: {} of {} elements differ{}\n", place_text(region, data),
+                        region.mismatches, region.elements(),
+                        places[i].fault ? "; there " + places[i].fault->text : "");
+  }
+  if (places.size() > kPlacesInText) {
+    text += fmt::format("where: {} other places\n", places.size() - kPlacesInText);
+  }
+  return text;
+}
+
+Json json_of(const Intervals& intervals) {
+  Json json = Json::array();
+  for (const Interval& interval : intervals) {
+    json.push_back({interval.begin, interval.end - 1});
+  }
+  return json;
+}
+
+Json json_of(const KernelData& data, const FaultLocation& location) {
+  Json places = Json::array();
+  for (const LocatedFault& place : location.places) {
+    const Region& region = place.region;
+    const TilePlace tile = tile_of(region, data.m, data.n);
+    Json json{{"rows", json_of(region.rows)},
+              {"columns", json_of(region.columns)},
+              {"elements", region.elements()},
+              {"mismatches", region.mismatches},
+              {"tile", nullptr},
+              {"cause", nullptr},
+              {"text", nullptr}};
+    if (tile.height > 0) {
+      json["tile"] = {{"row", tile.row},
+                      {"column", tile.column},
+                      {"height", tile.height},
+                      {"width", tile.width}};
+    }
+    if (place.fault) {
+      json["cause"] = place.fault->cause;
+      json["text"] = place.fault->text;
+    }
+    places.push_back(std::move(json));
+  }
+  return places;
+}
+
 Json json_of(const Explanation& explanation) {
   return {{"cause", explanation.cause},
           {"text", explanation.text},
@@ -76,6 +131,7 @@ std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnos
   text += fmt::format("first: D[{}, {}]: kernel {}, computed {}{}\n", first.row, first.column,
                       first.observed, first.computed,
                       first.ulps ? fmt::format(" ({} ulps)", *first.ulps) : "");
+  text += map_text(diagnosis) + places_text(data, diagnosis.location);
   for (std::size_t i = 0; i < diagnosis.fitting.size(); ++i) {
     const Explanation& fitting = diagnosis.fitting[i];
     text += fmt::format(
@@ -139,6 +195,7 @@ std::string kernel_json(const KernelCase& kernel, const KernelDiagnosis& diagnos
                   {"invalid_metadata", invalid},
                   {"histogram", histogram},
                   {"first", first},
+                  {"places", json_of(data, diagnosis.location)},
                   {"alternatives_tried", diagnosis.tried},
                   {"fitting", fitting},
                   {"nearest", diagnosis.nearest ? json_of(*diagnosis.nearest) : Json(nullptr)}};

@@ -123,26 +123,19 @@ class Search {
     return order;
   }
 
+  /// Whether D is what the changed operands of `part` make of it.
+  bool explains(const KernelOperands& part) const { return execute(data_, model_, part) == part.d; }
+
   bool explains_row(std::size_t row, const base::Matrix<Word>& a,
                     const base::Matrix<std::uint8_t>& nibbles,
                     const std::vector<std::size_t>& columns) const {
     for (const std::size_t count : {std::min(kProbed, columns.size()), columns.size()}) {
-      KernelOperands part{a, nibbles, base::Matrix<Word>(count, data_.k), {}, {}};
-      if (!operands_.c.empty()) {
-        part.c = base::Matrix<Word>(1, count);
-      }
-      for (std::size_t j = 0; j < count; ++j) {
-        const auto from = operands_.b_columns.row(columns[j]);
-        std::copy(from.begin(), from.end(), part.b_columns.row(j).begin());
-        if (!operands_.c.empty()) {
-          part.c(0, j) = operands_.c(row, columns[j]);
-        }
-      }
-      const base::Matrix<Word> d = execute(data_, model_, part);
-      for (std::size_t j = 0; j < count; ++j) {
-        if (d(0, j) != operands_.d(row, columns[j])) {
-          return false;
-        }
+      const auto last = columns.begin() + static_cast<std::ptrdiff_t>(count);
+      KernelOperands part = taken(operands_, {{row}, {columns.begin(), last}});
+      part.a = a;
+      part.nibbles = nibbles;
+      if (!explains(part)) {
+        return false;
       }
     }
     return true;
@@ -151,29 +144,11 @@ class Search {
   bool explains_column(std::size_t column, const base::Matrix<Word>& b_column,
                        const std::vector<std::size_t>& rows) const {
     for (const std::size_t count : {std::min(kProbed, rows.size()), rows.size()}) {
-      KernelOperands part{base::Matrix<Word>(count, operands_.a.cols()),
-                          base::Matrix<std::uint8_t>(operands_.nibbles.empty() ? 0 : count,
-                                                     operands_.nibbles.cols()),
-                          b_column,
-                          {},
-                          {}};
-      if (!operands_.c.empty()) {
-        part.c = base::Matrix<Word>(count, 1);
-      }
-      for (std::size_t i = 0; i < count; ++i) {
-        std::ranges::copy(operands_.a.row(rows[i]), part.a.row(i).begin());
-        if (!operands_.nibbles.empty()) {
-          std::ranges::copy(operands_.nibbles.row(rows[i]), part.nibbles.row(i).begin());
-        }
-        if (!operands_.c.empty()) {
-          part.c(i, 0) = operands_.c(rows[i], column);
-        }
-      }
-      const base::Matrix<Word> d = execute(data_, model_, part);
-      for (std::size_t i = 0; i < count; ++i) {
-        if (d(i, 0) != operands_.d(rows[i], column)) {
-          return false;
-        }
+      const auto last = rows.begin() + static_cast<std::ptrdiff_t>(count);
+      KernelOperands part = taken(operands_, {{rows.begin(), last}, {column}});
+      part.b_columns = b_column;
+      if (!explains(part)) {
+        return false;
       }
     }
     return true;

@@ -36,9 +36,11 @@ base::Matrix<std::uint8_t> nibbles_of_elements(const MetadataInput& input, std::
   const std::size_t count = extents.rows * columns;
   const auto first = input.array.bits.begin() + static_cast<std::ptrdiff_t>(index * count);
   std::vector<std::uint32_t> elements(first, first + static_cast<std::ptrdiff_t>(count));
-  if (input.layout == MetadataLayout::kReordered) {
-    return sparsity::unpack_canonical(
-        sparsity::to_canonical(sparsity::ReorderedMetadata{type, extents.rows, columns, elements}));
+  if (input.layout == MetadataLayout::kReordered || input.layout == MetadataLayout::kMarlin) {
+    const auto order = input.layout == MetadataLayout::kMarlin ? sparsity::RowOrder::kMarlin
+                                                               : sparsity::RowOrder::kCutlass;
+    return sparsity::unpack_canonical(sparsity::to_canonical(
+        sparsity::ReorderedMetadata{type, extents.rows, columns, elements, order}));
   }
   sparsity::CanonicalMetadata canonical{type, base::Matrix<std::uint32_t>(extents.rows, columns)};
   std::copy(elements.begin(), elements.end(), canonical.elements.data());
@@ -94,7 +96,8 @@ void require_elements(const MetadataInput& input, const Extents& extents,
 }  // namespace
 
 MetadataLayout parse_metadata_layout(std::string_view name) {
-  constexpr std::array<std::string_view, 4> kNames{"canonical", "reordered", "lanes", "indices"};
+  constexpr std::array<std::string_view, 5> kNames{"canonical", "reordered", "lanes", "indices",
+                                                   "marlin"};
   const auto found = std::find(kNames.begin(), kNames.end(), name);
   if (found == kNames.end()) {
     throw base::InputError("unknown metadata layout " +

@@ -18,8 +18,10 @@ enum class MetadataLayout {
   kReordered,  ///< [case, M * elements]: the same elements as CUTLASS reorders them
   kLanes,      ///< [case, row tile, k tile, 32], or [case, 32]: the registers of mma.sp
   kIndices,    ///< [case, M, K/2]: the logical k of each stored element
+  kMarlin,     ///< [case, M * elements]: the same elements as Sparse-Marlin reorders them
 };
-/// "canonical", "reordered", "lanes", "indices". Throws InputError with the nearest of them.
+/// "canonical", "reordered", "lanes", "indices", "marlin". Throws InputError with the nearest of
+/// them.
 MetadataLayout parse_metadata_layout(std::string_view name);
 
 /// Metadata of a file, and which lanes of a register count.

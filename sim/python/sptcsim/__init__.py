@@ -5,7 +5,8 @@ Bits: mma, matmul, identify, step_rules, instructions, crosscheck, crosscheck_ca
 2:4 weights: prune, compress, decompress, permutation_search, Metadata, Compressed, legal; of models in files: prune_model,
 convert_model.
 GPUs: load, architectures, Architecture.
-Time and energy: gemm, run, sweep, compare, options, figures, energy, energies, energy_area, energy_design.
+Time and energy: gemm, run, compare, options, figures, energy, energies, energy_area, energy_design.
+Many runs: sweep, sweep_plan, sweep_status, sweep_merge, sweep_report, sweep_emit.
 Workloads and measurements: load_workload, validate.
 One instruction: show, microbench; test vectors: verify.
 PyTorch models: the module sptcsim.torch (record, simulated), which imports torch.
@@ -27,7 +28,7 @@ from ._model_pruning import convert_model, permutation_search, prune_model
 from ._record import Record
 from ._simulation import GemmResult, Result, figures, gemm, options, run
 from ._sparsity import Compressed, Metadata, compress, decompress, prune
-from ._sweep import SweepResult, sweep
+from ._sweep import SweepResult, sweep, sweep_emit, sweep_merge, sweep_plan, sweep_report, sweep_status
 from ._values import crosscheck, identify, instructions, matmul, mma, step_rules
 
 
@@ -42,4 +43,5 @@ __all__ = ["Architecture", "Compressed", "GemmResult", "InputError", "InternalEr
            "SweepResult", "__version__", "architectures", "compare", "compress", "convert_model", "crosscheck",
            "crosscheck_capture", "decompress", "energies", "energy", "energy_area", "energy_design", "figures", "gemm",
            "identify", "instructions", "legal", "load", "load_workload", "matmul", "microbench", "mma", "options",
-           "permutation_search", "prune", "prune_model", "run", "show", "step_rules", "sweep", "validate", "verify"]
+           "permutation_search", "prune", "prune_model", "run", "show", "step_rules", "sweep",
+           "sweep_emit", "sweep_merge", "sweep_plan", "sweep_report", "sweep_status", "validate", "verify"]

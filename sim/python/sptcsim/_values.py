@@ -188,15 +188,19 @@ def _kernel_entry(key, entry, directory):
     name = _arrays.known_type(array)
     if key in ("c", "d") and name == "bf16":  # NumPy's files have no such type
         entry.setdefault("type", name)
-    if array.dtype.kind == "V":  # a type of ml_dtypes
-        array = array.view(f"u{array.itemsize}")
-    entry["file"] = key + ".npy"
-    np.save(os.path.join(directory, entry["file"]), np.ascontiguousarray(array))
+    entry["file"] = _save(array, os.path.join(directory, key + ".npy"))
     return entry, name
 
 
-def crosscheck(kernel, threads=None):
-    """Why a kernel's D differs: computes it as declared, compares every word, and looks for what explains the rest.
+def _save(array, path):
+    if array.dtype.kind == "V":  # a type of ml_dtypes
+        array = array.view(f"u{array.itemsize}")
+    np.save(path, np.ascontiguousarray(array))
+    return os.path.basename(path)
+
+
+def crosscheck(kernel, threads=None, *, d=None, launch=None, entry=None, map=None):
+    """Why and where a kernel's D differs: computes it as declared, compares every word, looks for what explains the rest.
 
     kernel: the object of a kernel file (schema sptcsim-kernel/0.1), in which "a", "b", "c", "d" and "metadata" are
     arrays, or objects with the array under "array" beside "order", "type", "layout", "selector", "prune":
@@ -206,12 +210,22 @@ def crosscheck(kernel, threads=None):
     "instruction", or "types" of a, b and the accumulator, may be left out where the arrays say the types. "sparse": True
     runs the sparse instructions: A is a matrix that obeys the pattern, or its kept elements beside "metadata", which may
     be Metadata. D and C are f32 (integers: s32), f16 or bf16.
+
+    Or kernel is the path of a kernel file, or of the .npz that save_operands= of gemm() and run() wrote. Of a file, d is
+    the D of the kernel (an array, or the path of a .npy, .npz or .safetensors file), launch names one of several
+    launches, and entry one GEMM of a batch. map: the path of an image (.svg, .png) to write of where D differs.
     Returns a record with the keys of `sptcsim crosscheck --kernel --format json`. Raises InputError.
     """
-    if not isinstance(kernel, dict):
-        raise InputError(f"a kernel is a dict, not {type(kernel).__name__}")
     if threads is not None:
         threads = _checks.integer("threads", threads, 1, 4096)
+    map = os.fspath(map) if map is not None else ""
+    if isinstance(kernel, (str, os.PathLike)):
+        return _crosscheck_file(os.fspath(kernel), threads or 0, d, launch, entry, map)
+    if not isinstance(kernel, dict):
+        raise InputError(f"a kernel is a dict or the path of a file, not {type(kernel).__name__}")
+    for name, value in (("d", d), ("launch", launch), ("entry", entry)):
+        if value is not None:
+            raise InputError(f"{name}= is of a kernel file; a dict says it itself")
     document = {"schema": "sptcsim-kernel/0.1", **kernel}
     types = {}
     with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
@@ -220,6 +234,21 @@ def crosscheck(kernel, threads=None):
                 document.pop(key, None)
             else:
                 document[key], types[key] = _kernel_entry(key, document[key], directory)
+        epilogue = document.get("epilogue")
+        if isinstance(epilogue, dict) and epilogue.get("bias") is not None:
+            bias, _ = _kernel_entry("bias", epilogue["bias"], directory)
+            document["epilogue"] = {**epilogue, "bias": bias}
         if "types" not in document and "instruction" not in document and types.get("a") and types.get("b"):
             document["types"] = {"a": types["a"], "b": types["b"]}
-        return Record(json.loads(_core.crosscheck(_checks.json_text("kernel", document), directory, threads or 0)))
+        return Record(json.loads(_core.crosscheck(_checks.json_text("kernel", document), directory, threads or 0, map)))
+
+
+def _crosscheck_file(file, threads, d, launch, entry, map):
+    entry = -1 if entry is None else _checks.integer("entry", entry, 0, 2**24)
+    with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
+        if d is not None and not isinstance(d, (str, os.PathLike)):
+            path = os.path.join(directory, "d.npy")
+            _save(_arrays.as_numpy(d, "D"), path)
+            d = path
+        d = os.fspath(d) if d is not None else ""
+        return Record(json.loads(_core.crosscheck_file(file, launch or "", d, entry, threads, map)))

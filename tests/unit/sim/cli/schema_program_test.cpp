@@ -18,12 +18,13 @@ const std::string kGolden = kSource + "/tests/golden/numerics/";
 
 class SchemaProgram : public sptc::support::ProgramFixture {
  protected:
-  void expect_follows(const std::string& schema, const std::string& arguments) const {
+  void expect_follows(const std::string& schema, const std::string& arguments,
+                      int exit_code = 0) const {
     const std::string file = kSource + "/configs/schema/" + schema + ".schema.json";
     const sptc::support::JsonSchema expected(
         nlohmann::json::parse(sptc::io::read_text_file(file, 1 << 20)));
     const sptc::support::ProgramOutcome outcome = run(arguments);
-    ASSERT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
+    ASSERT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.err;
     EXPECT_EQ(expected.fault(nlohmann::json::parse(outcome.out)), "") << arguments;
   }
 };
@@ -97,6 +98,16 @@ TEST_F(SchemaProgram, OfEnergiesAndAreas) {
   }
 }
 
+TEST_F(SchemaProgram, OfKernelsKnowsPlaces) {
+  const std::string gemm = "gemm 64 32 64 --variants dense --fidelity analytic --quiet ";
+  ASSERT_EQ(run(gemm + "--save-operands " + path("o.npz") + " --save-d " + path("d.npz")).exit_code,
+            0);
+  ASSERT_EQ(run(gemm + "--seed 1 --save-d " + path("other.npz")).exit_code, 0);
+  const std::string crosscheck = "crosscheck --format json --kernel " + path("o.npz") + " --d ";
+  expect_follows("crosscheck-kernel", crosscheck + path("d.npz"));
+  expect_follows("crosscheck-kernel", crosscheck + path("other.npz"), 1);
+}
+
 TEST_F(SchemaProgram, OfCapturesAndArchitectures) {
   for (const char* const capture : {"a100", "h800", "l40s"}) {
     expect_follows("crosscheck", "crosscheck " + kSource + "/tests/hardware/captures/" + capture +
@@ -105,6 +116,17 @@ TEST_F(SchemaProgram, OfCapturesAndArchitectures) {
   expect_follows("architecture-list", "arch list --format json");
   expect_follows("architecture-report", "arch show a100-sxm4-80gb --format json");
   expect_follows("architecture-report", "arch show a100-sxm4-80gb-mig-2g.20gb --format json");
+}
+
+TEST_F(SchemaProgram, OfSweepsSaysWhatIsPlannedAndHowFarItIs) {
+  std::ofstream(path("s.json")) << R"({"schema": "sptcsim-sweep/0.1", "name": "two",
+      "workloads": [{"m": 64, "n": 64, "k": 64}], "options": {"check": "none"},
+      "axes": [{"parameter": "/sms", "values": [1, 2]}]})";
+  expect_follows("sweep-plan", "sweep plan " + path("s.json") + " --format json");
+  expect_follows("sweep-plan",
+                 "sweep plan " + path("s.json") + " --search pareto --budget 1 --format json");
+  ASSERT_EQ(run("sweep " + path("s.json") + " --quiet --db " + path("r.sqlite")).exit_code, 0);
+  expect_follows("sweep-status", "sweep status " + path("r.sqlite") + " --format json");
 }
 
 }  // namespace

@@ -238,6 +238,85 @@ TEST_F(SweepProgram, PlansWithoutSimulating) {
   EXPECT_EQ(plan.exit_code, 0) << plan.err;
   EXPECT_NE(plan.out.find("32 points of 32"), std::string::npos) << plan.out;
   EXPECT_NE(plan.out.find("29 more"), std::string::npos) << plan.out;
+  EXPECT_NE(plan.out.find("in closed form (--fidelity analytic): about"), std::string::npos)
+      << plan.out;
+  EXPECT_EQ(plan.out.find("without energies"), std::string::npos) << plan.out;
+}
+
+TEST_F(SweepProgram, APlanNamesDesignsWithoutEnergiesAndWhatHasNoClosedForm) {
+  nlohmann::json own = nlohmann::json::parse(
+      read(std::filesystem::path(SPTC_SOURCE_DIR) / "configs/a100-sxm4-80gb.json"));
+  own["name"] = "own";
+  write("own.json", own.dump());
+  write("p.json",
+        R"({"schema": "sptcsim-sweep/0.1", "name": "p", "arch": ["a100-sxm4-80gb", "own.json"],
+      "workloads": [{"m": 64, "n": 64, "k": 64}],
+      "axes": [{"option": "fidelity", "values": ["timing", "datapath"]}]})");
+  const Outcome plan = sweep({"plan", path("p.json")});
+  EXPECT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_NE(plan.out.find("in closed form: not these points: the fidelity is an axis"),
+            std::string::npos)
+      << plan.out;
+  EXPECT_NE(plan.out.find("without energies: own;"), std::string::npos) << plan.out;
+}
+
+TEST_F(SweepProgram, ASearchSpendsItsBudgetAndGoesOnWithALargerOne) {
+  write("wide.json", R"({"schema": "sptcsim-sweep/0.1", "name": "wide", "store": "totals",
+      "workloads": [{"m": 256, "n": 256, "k": 256}],
+      "options": {"check": "none", "fidelity": "analytic", "kernels": "library"},
+      "axes": [{"parameter": "/sms", "range": {"from": 1, "to": 100, "step": 1}},
+               {"parameter": "dram_gb_per_s", "range": {"from": 1000, "to": 2000, "step": 100}}]})");
+  const auto search = [&](const char* budget, const std::string& db) {
+    return sweep({path("wide.json"), "--search", "pareto", "--budget", budget, "--db", path(db)});
+  };
+  const Outcome some = search("60", "some.sqlite");
+  EXPECT_EQ(some.exit_code, 0) << some.err;
+  EXPECT_NE(some.err.find("60 of 60 points"), std::string::npos) << some.err;
+  const Outcome more = search("90", "some.sqlite");
+  EXPECT_NE(more.err.find("90 of 90 points: 30 now"), std::string::npos) << more.err;
+  EXPECT_EQ(search("90", "whole.sqlite").exit_code, 0);
+  EXPECT_EQ(read(path("some.sqlite")), read(path("whole.sqlite")));
+  EXPECT_EQ(sweep({"status", path("whole.sqlite")}).exit_code, 0);
+  expect_refused({path("wide.json"), "--search", "pareto"}, "go together");
+  expect_refused({path("wide.json"), "--search", "parato", "--budget", "9"}, "'pareto'");
+  expect_refused({path("wide.json"), "--search", "pareto", "--budget", "9", "--shard", "1/2"},
+                 "--shard: a search");
+}
+
+TEST_F(SweepProgram, TheStatusTellsFromOutsideWhatASweepDoes) {
+  write("long.json", R"({"schema": "sptcsim-sweep/0.1", "name": "long",
+      "workloads": [{"m": 64, "n": 64, "k": 64}], "options": {"check": "none"},
+      "axes": [{"option": "seed", "range": {"from": 1, "to": 3000, "step": 1}}]})");
+  const pid_t child = start({path("long.json"), "--db", path("long.sqlite.1"), "--shard", "1/2"});
+  const auto status = [&] {
+    sptc::support::wait_for_program(
+        sptc::support::start_program({"sweep", "status", path("long.sqlite"), "--format", "json"},
+                                     path("s.out"), path("s.err")));
+    return nlohmann::json::parse(read(path("s.out")), nullptr, false);
+  };
+  nlohmann::json now;
+  for (int i = 0; i < 600; ++i) {
+    now = status();
+    if (now.is_object() && now["parts"][0]["run"].is_object()) {
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  ASSERT_TRUE(now.is_object()) << read(path("s.err"));
+  EXPECT_EQ(now["state"], "running") << now;
+  EXPECT_EQ(now["points"], 3000);
+  EXPECT_EQ(now["parts"][0]["run"]["shard"], "1/2");
+  EXPECT_EQ(now["parts"][0]["run"]["pid"], child);
+  ::kill(child, SIGKILL);
+  wait(child);
+  for (int i = 0; i < 300 && status()["state"] != "stopped"; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // its workers end after it
+  }
+  const Outcome stopped = sweep({"status", path("long.sqlite")});
+  EXPECT_EQ(stopped.exit_code, 1);
+  EXPECT_NE(stopped.out.find("was stopped on"), std::string::npos) << stopped.out;
+  expect_refused({"status", path("nothing.sqlite")}, "no such file, and no shard");
+  expect_refused({"status", path("long.json")}, "no results of a sweep");
 }
 
 TEST_F(SweepProgram, EmitsScriptsThatRun) {
@@ -258,6 +337,55 @@ TEST_F(SweepProgram, EmitsScriptsThatRun) {
       EXPECT_EQ(read(path("it's here.sqlite")), whole);
     }
   }
+}
+
+TEST_F(SweepProgram, ASlurmScriptSaysWhatTheClusterNeeds) {
+  const Outcome script = sweep({"emit",
+                                "slurm",
+                                path("s.json"),
+                                "--shards",
+                                "8",
+                                "--time",
+                                "1:30:00",
+                                "--mem",
+                                "16G",
+                                "--partition",
+                                "gpu,long",
+                                "--account",
+                                "my-lab",
+                                "--whole-node",
+                                "--at-once",
+                                "4",
+                                "--setup",
+                                "module load openmpi",
+                                "--setup",
+                                "cd /tmp",
+                                "--sbatch=--qos=high"});
+  EXPECT_EQ(script.exit_code, 0) << script.err;
+  for (const char* const line :
+       {"#SBATCH --array=1-8%4\n", "#SBATCH --exclusive\n", "#SBATCH --nodes=1\n",
+        "#SBATCH --time=1:30:00\n", "#SBATCH --mem=16G\n", "#SBATCH --partition=gpu,long\n",
+        "#SBATCH --account=my-lab\n", "#SBATCH --qos=high\n", "\nmodule load openmpi\ncd /tmp\n",
+        "--jobs \"${SLURM_CPUS_ON_NODE:-1}\""}) {
+    EXPECT_NE(script.out.find(line), std::string::npos) << line << " in\n" << script.out;
+  }
+  EXPECT_EQ(script.out.find("--cpus-per-task"), std::string::npos) << script.out;
+  write("job.sh", script.out);
+  EXPECT_EQ(std::system(("bash -n " + path("job.sh")).c_str()), 0);
+  const std::vector<std::string> emit{"emit", "slurm", path("s.json"), "--shards", "8"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = emit;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  expect_refused(with({"--time", "soon"}), "--time must be as Slurm has it");
+  expect_refused(with({"--mem", "16 GB"}), "--mem must be as Slurm has it");
+  expect_refused(with({"--partition", "a b"}), "--partition must be");
+  expect_refused(with({"--sbatch", "qos"}), "--sbatch must be");
+  expect_refused(with({"--at-once", "0"}), "--at-once");
+  expect_refused(with({"--whole-node", "--jobs", "2"}), "--jobs has no effect with --whole-node");
+  EXPECT_NE(sweep({"emit", "slurm", path("s.json"), "--shards", "5000"}).err.find("MaxArraySize"),
+            std::string::npos);
 }
 
 TEST_F(SweepProgram, RefusesWhatItCannotDo) {

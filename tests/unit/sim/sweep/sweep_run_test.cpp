@@ -6,6 +6,8 @@
 #include "sim/sweep/coordinator.h"
 #include "sim/sweep/local_executor.h"
 #include "sim/sweep/results_file.h"
+#include "sim/sweep/run_mark.h"
+#include "sim/sweep/sweep_status.h"
 #include "sim/sweep/worker.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/unit/sim/sweep/sweep_fixture.h"
@@ -117,6 +119,86 @@ TEST_F(SweepRun, StoresEveryPointOnceWithItsTotalsAsColumns) {
             "4");
   EXPECT_EQ(database.value("SELECT hash FROM points WHERE position = 5"), plan.hash(plan.point(5)));
   EXPECT_EQ(run(plan, "a.sqlite").done, 0u) << "a second run has nothing to do";
+}
+
+json search_of(std::uint64_t points) {
+  return {{"axes",
+           {{{"parameter", "/sms"}, {"range", {{"from", 1}, {"to", 40}, {"step", 1}}}},
+            {{"option", "seed"}, {"values", {1, 2, 3}}}}},
+          {"sample", {{"kind", "pareto"}, {"points", points}}}};
+}
+
+TEST_F(SweepRun, ASearchGoesOnWhereItEndedWithTheSameBudgetOrALargerOne) {
+  EXPECT_EQ(run(make_plan(search_of(80)), "whole.sqlite", {}, {}, 1).done, 80u);
+  EXPECT_EQ(run(make_plan(search_of(30)), "parts.sqlite").done, 30u);
+  const SweepProgress more = run(make_plan(search_of(80)), "parts.sqlite", {}, {}, 3);
+  EXPECT_EQ(more.done, 50u);
+  EXPECT_EQ(more.reused, 30u);
+  EXPECT_EQ(bytes(file("parts.sqlite")), bytes(file("whole.sqlite")));
+  const SweepProgress again = run(make_plan(search_of(80)), "parts.sqlite");
+  EXPECT_EQ(again.done, 0u);
+  EXPECT_EQ(bytes(file("parts.sqlite")), bytes(file("whole.sqlite")));
+  // Time grows with the position: the best point of each workload is its first one.
+  Database database = open_sweep(file("whole.sqlite"));
+  EXPECT_EQ(database.value("SELECT count(*) FROM points WHERE sms = 1 AND seed = 1"), "2");
+}
+
+TEST_F(SweepRun, ASearchEndsWithTheLastPointAndIsNotDivided) {
+  const SweepProgress all = run(make_plan(search_of(1000)), "all.sqlite");
+  EXPECT_EQ(all.done, 240u);
+  EXPECT_EQ(all.total, 240u);
+  Database database = open_sweep(file("all.sqlite"));
+  EXPECT_EQ(read_entries(database).missing(240), 0u);
+  support::expect_input_error(
+      [&] {
+        run(make_plan(search_of(20)), "shard.sqlite", {1, 2});
+      },
+      {"--shard: a search chooses its points by the results of others"});
+}
+
+TEST_F(SweepRun, ASearchWithoutAnObjectiveStillSpendsItsBudget) {
+  json failing = search_of(30);
+  failing["options"] = {{"act", "refuse"}};
+  const SweepProgress progress = run(make_plan(failing), "failing.sqlite");
+  EXPECT_EQ(progress.done, 30u);
+  EXPECT_EQ(progress.failures, 30u);
+}
+
+TEST_F(SweepRun, TheStatusCountsPointsOverAllPartsAndNamesWhoWorks) {
+  const SweepPlan plan = make_plan(acts({"answer", "refuse", "x1", "x2"}));
+  run(plan, "r.sqlite.1", {1, 2});
+  const std::filesystem::path results[] = {file("r.sqlite")};
+  const SweepStatus half = sweep_status(results);
+  EXPECT_EQ(half.state(), "stopped");
+  EXPECT_EQ(half.points, 4u);
+  EXPECT_EQ(half.missing(), 2u);
+  {
+    const FileLock lock(file("r.sqlite.2"));
+    RunMarker mark(file("r.sqlite.2"), {2, 2});
+    SweepProgress progress;
+    progress.total = 2;
+    mark.update(progress);
+    const SweepStatus running = sweep_status(results);
+    EXPECT_EQ(running.state(), "running");
+    ASSERT_EQ(running.parts.size(), 2u);
+    EXPECT_FALSE(running.parts[0].running);
+    ASSERT_TRUE(running.parts[1].running && running.parts[1].run);
+    EXPECT_EQ(running.parts[1].run->pid, ::getpid());
+    EXPECT_EQ(running.parts[1].run->shard.index, 2u);
+  }
+  run(plan, "r.sqlite.2", {2, 2});
+  run(plan, "r.sqlite.3", {2, 2});  // the same points once more
+  const SweepStatus whole = sweep_status(results);
+  EXPECT_EQ(whole.state(), "failed");
+  EXPECT_EQ(whole.done, 3u);
+  EXPECT_EQ(whole.failed, 1u);
+  EXPECT_EQ(whole.parts.size(), 3u);
+  EXPECT_FALSE(std::filesystem::exists(file("r.sqlite.2.run")));
+  run(make_plan(), "other.sqlite");
+  const std::filesystem::path both[] = {file("r.sqlite"), file("other.sqlite")};
+  support::expect_input_error([&] { sweep_status(both); }, {"are not of one sweep"});
+  const std::filesystem::path none[] = {file("none")};
+  support::expect_input_error([&] { sweep_status(none); }, {"no such file, and no shard"});
 }
 
 TEST_F(SweepRun, ACrashCostsOnePointAndTheReasonIsKept) {

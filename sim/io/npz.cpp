@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ZIP format: APPNOTE.TXT of PKWARE, sections 4.3.7 (local header), 4.3.12 (central directory)
 // and 4.3.16 (its end).
-#include "sim/prune/npz.h"
+#include "sim/io/npz.h"
 
 #include "models/base/error.h"
 #include "sim/io/memory_guard.h"
@@ -16,7 +16,7 @@
 #include <string_view>
 #include <zlib.h>
 
-namespace sptc::prune {
+namespace sptc::io {
 namespace {
 
 constexpr std::uint64_t kMaxArchive = std::uint64_t{1} << 36;
@@ -32,10 +32,10 @@ class Archive {
  public:
   Archive(std::string_view bytes, std::string file) : bytes_(bytes), file_(std::move(file)) {}
 
-  std::vector<io::Tensor> arrays() const {
+  std::vector<Tensor> arrays() const {
     const std::size_t end = end_of_directory();
     const std::uint64_t count = number(end + 10, 2);
-    std::vector<io::Tensor> result;
+    std::vector<Tensor> result;
     std::size_t at = number(end + 16, 4);
     for (std::uint64_t i = 0; i < count; ++i) {
       require(at, kCentralBytes, kCentralMark);
@@ -61,8 +61,8 @@ class Archive {
   }
 
   /// The member whose entry of the central directory is at `at`.
-  io::Tensor array(std::size_t at, const std::string& name) const {
-    const std::string shown = file_ + ": " + io::printable(name);
+  Tensor array(std::size_t at, const std::string& name) const {
+    const std::string shown = file_ + ": " + printable(name);
     const std::uint64_t packed = number(at + 20, 4), size = number(at + 24, 4);
     const std::size_t local = number(at + 42, 4);
     if ((number(at + 8, 2) & 1) != 0 || std::max(packed, size) == 0xFFFFFFFF) {
@@ -76,7 +76,7 @@ class Archive {
       throw base::InputError(shown + ": the checksum is wrong");
     }
     std::istringstream stream(text);
-    io::Tensor tensor = io::TensorFile::read_npy(stream, text.size(), shown).tensors().front();
+    Tensor tensor = TensorFile::read_npy(stream, text.size(), shown).tensors().front();
     tensor.name = name.substr(0, name.size() - kExtension.size());
     return tensor;
   }
@@ -89,7 +89,7 @@ class Archive {
     // A size that deflation cannot reach is refused before memory is taken.
     constexpr std::uint64_t kMostPerByte = 1032;
     const bool may_be = method == kDeflated && size / kMostPerByte <= bytes.size();
-    io::require_memory(may_be ? size : 0, shown);
+    require_memory(may_be ? size : 0, shown);
     std::string text(may_be ? size : 0, '\0');
     z_stream stream{};
     bool whole = may_be && ::inflateInit2(&stream, -MAX_WBITS) == Z_OK;
@@ -119,7 +119,7 @@ class Archive {
     return bytes_.substr(at, bytes);
   }
   std::uint64_t number(std::size_t at, std::size_t bytes) const {
-    return io::little_endian(std::as_bytes(std::span(slice(at, bytes))));
+    return little_endian(std::as_bytes(std::span(slice(at, bytes))));
   }
   [[noreturn]] void fail(std::string_view problem) const {
     throw base::InputError(fmt::format("{}: {}", file_, problem));
@@ -137,36 +137,73 @@ std::string little(std::uint64_t value, std::size_t bytes) {
   return text;
 }
 
+/// Version 2.0, no flags, stored, 1 January 1980.
+std::string common_fields() {
+  return little(20, 2) + little(0, 2) + little(kStored, 2) + little(0x00210000, 4);
+}
+
+/// One array as a member of an archive.
+struct Member {
+  std::string head;   ///< before the data
+  std::string data;   ///< a whole .npy file
+  std::string entry;  ///< of the directory at the end
+};
+
+/// The `index`-th member, at byte `offset`.
+Member member_of(const Tensor& tensor, std::uint64_t offset, std::size_t index) {
+  Member member;
+  member.data = npy_bytes(tensor);
+  const std::string name = tensor.name + std::string(kExtension);
+  const auto sum =
+      ::crc32_z(0, reinterpret_cast<const Bytef*>(member.data.data()), member.data.size());
+  const std::string sizes = little(sum, 4) + little(member.data.size(), 4) +
+                            little(member.data.size(), 4) + little(name.size(), 2) + little(0, 2);
+  member.head = std::string(kLocalMark) + common_fields() + sizes + name;
+  member.entry = std::string(kCentralMark) + little(20, 2) + common_fields() + sizes +
+                 little(0, 2) + little(0, 4) + little(0, 4) + little(offset, 4) + name;
+  if (offset + member.head.size() + member.data.size() >
+          std::numeric_limits<std::uint32_t>::max() ||
+      index >= std::numeric_limits<std::uint16_t>::max()) {
+    throw base::InputError(
+        "a .npz file of 4 GiB or more is not written; .safetensors has no limit");
+  }
+  return member;
+}
+
+std::string end_of(std::size_t count, std::size_t directory_bytes, std::uint64_t offset) {
+  return std::string(kEndMark) + little(0, 4) + little(count, 2) + little(count, 2) +
+         little(directory_bytes, 4) + little(offset, 4) + little(0, 2);
+}
+
 }  // namespace
 
-std::vector<io::Tensor> read_npz(const std::filesystem::path& path) {
-  const std::string bytes = io::read_text_file(path, kMaxArchive);
-  return Archive(bytes, io::printable(path.string())).arrays();
+std::vector<Tensor> read_npz(const std::filesystem::path& path) {
+  const std::string bytes = read_text_file(path, kMaxArchive);
+  return Archive(bytes, printable(path.string())).arrays();
 }
 
-std::string npz_bytes(std::span<const io::Tensor> tensors) {
-  // Version 2.0, no flags, stored, 1 January 1980.
-  const std::string common =
-      little(20, 2) + little(0, 2) + little(kStored, 2) + little(0x00210000, 4);
+std::string npz_bytes(std::span<const Tensor> tensors) {
   std::string archive, directory;
-  for (const io::Tensor& tensor : tensors) {
-    const std::string name = tensor.name + std::string(kExtension);
-    const std::string data = io::npy_bytes(tensor);
-    const auto sum = ::crc32_z(0, reinterpret_cast<const Bytef*>(data.data()), data.size());
-    const std::string sizes = little(sum, 4) + little(data.size(), 4) + little(data.size(), 4) +
-                              little(name.size(), 2) + little(0, 2);
-    directory += std::string(kCentralMark) + little(20, 2) + common + sizes + little(0, 2) +
-                 little(0, 4) + little(0, 4) + little(archive.size(), 4) + name;
-    archive += std::string(kLocalMark) + common + sizes + name + data;
-    if (archive.size() > std::numeric_limits<std::uint32_t>::max() ||
-        tensors.size() > std::numeric_limits<std::uint16_t>::max()) {
-      throw base::InputError(
-          "a .npz file of 4 GiB or more is not written; .safetensors has no limit");
-    }
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Member member = member_of(tensors[i], archive.size(), i);
+    archive += member.head + member.data;
+    directory += member.entry;
   }
-  return archive + directory + std::string(kEndMark) + little(0, 4) + little(tensors.size(), 2) +
-         little(tensors.size(), 2) + little(directory.size(), 4) + little(archive.size(), 4) +
-         little(0, 2);
+  return archive + directory + end_of(tensors.size(), directory.size(), archive.size());
 }
 
-}  // namespace sptc::prune
+void NpzWriter::add(const Tensor& tensor) {
+  const Member member = member_of(tensor, file_.size(), count_++);
+  file_.write(member.head);
+  file_.write(member.data);
+  directory_ += member.entry;
+}
+
+void NpzWriter::commit() {
+  const std::uint64_t offset = file_.size();
+  file_.write(directory_);
+  file_.write(end_of(count_, directory_.size(), offset));
+  file_.commit();
+}
+
+}  // namespace sptc::io

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/sweep_arguments.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "sim/io/text_file.h"
+#include "sim/report/version.h"
+#include "sim/run/option_values.h"
+#include "sim/sweep/checked_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace sptc::cli {
+namespace {
+
+constexpr std::int64_t kMaxJobs = 1024;
+
+}  // namespace
+
+sweep::SweepPlan plan_of(const SweepArguments& arguments) {
+  const std::string& file = arguments.spec;
+  if (!file.ends_with(".json")) {
+    constexpr std::array<std::string_view, 5> kCommands{"plan", "status", "merge", "report",
+                                                        "emit"};
+    throw base::InputError(
+        fmt::format("'{}' is no sweep (a .json file) and no command of sweep: {}",
+                    io::printable(file), base::unknown_name(io::printable(file), kCommands)));
+  }
+  sweep::SweepSpec spec = sweep::read_sweep_spec(file);
+  if (arguments.search.empty() != arguments.budget.empty()) {
+    throw base::InputError("--search pareto and --budget N go together");
+  }
+  if (!arguments.search.empty()) {
+    constexpr std::array<std::string_view, 1> kSearches{"pareto"};
+    if (arguments.search != kSearches.front()) {
+      throw base::InputError("unknown --search " +
+                             base::unknown_name(io::printable(arguments.search), kSearches));
+    }
+    spec = sweep::as_search(std::move(spec),
+                            static_cast<std::uint64_t>(run::parse_positive(
+                                "--budget", arguments.budget, sweep::kMaxSamplePoints)));
+  }
+  return sweep::checked_plan(std::move(spec), std::string(report::program_version()));
+}
+
+std::size_t parse_jobs(const std::string& text) {
+  if (text.empty()) {
+    return std::max(1U, std::thread::hardware_concurrency());
+  }
+  return static_cast<std::size_t>(run::parse_positive("--jobs", text, kMaxJobs));
+}
+
+sweep::SweepShard parse_shard(const std::string& text) {
+  if (text.empty()) {
+    return {};
+  }
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) {
+    throw base::InputError(
+        fmt::format("--shard must be I/N, for example 2/8, not '{}'", io::printable(text)));
+  }
+  const std::int64_t count =
+      run::parse_positive("N of --shard I/N", text.substr(slash + 1), kMaxShards);
+  const std::int64_t index = run::parse_positive("I of --shard I/N", text.substr(0, slash), count);
+  return {static_cast<std::uint64_t>(index), static_cast<std::uint64_t>(count)};
+}
+
+std::filesystem::path results_of(const SweepArguments& arguments) {
+  return arguments.db.empty() ? std::filesystem::path(arguments.spec).stem().string() + ".sqlite"
+                              : arguments.db;
+}
+
+void add_spec(CLI::App& command, const std::shared_ptr<SweepArguments>& arguments) {
+  command.add_option("SPEC", arguments->spec, "sweep: .json (configs/sweeps/README.md)")
+      ->type_name("FILE")
+      ->required();
+}
+
+void add_search_options(CLI::App& command, const std::shared_ptr<SweepArguments>& arguments) {
+  command
+      .add_option("--search", arguments->search,
+                  "simulate only points that a search for the Pareto front chooses, with --budget")
+      ->type_name("pareto");
+  command.add_option("--budget", arguments->budget, "points that --search may simulate")
+      ->type_name("N");
+}
+
+}  // namespace sptc::cli

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/cli/commands.h"
+#include "sim/sweep/coordinator.h"
+#include "sim/sweep/plan.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sptc::cli {
+
+inline constexpr std::int64_t kMaxShards = 1000000;
+
+/// What was typed for `sptcsim sweep` or one of its commands.
+struct SweepArguments {
+  std::string spec;
+  std::string db;
+  std::string jobs;
+  std::string shard;
+  std::string timeout;
+  std::string memory;
+  std::string search;
+  std::string budget;
+  bool no_resume = false;
+  bool retry_failed = false;
+  bool mixed_builds = false;
+  bool quiet = false;
+  bool mpi = false;
+  std::string first = "5";
+  std::string shards;
+  std::string out;
+  std::string html;
+  std::string format = "text";
+  std::vector<std::string> parts;
+  std::vector<std::string> setup;
+  std::string time;
+  std::string mem;
+  std::string partition;
+  std::string account;
+  std::string at_once;
+  bool whole_node = false;
+  std::vector<std::string> directives;
+};
+
+/// The options of a search: --search, --budget.
+void add_search_options(CLI::App& command, const std::shared_ptr<SweepArguments>& arguments);
+/// The argument SPEC.
+void add_spec(CLI::App& command, const std::shared_ptr<SweepArguments>& arguments);
+
+// Each throws InputError for what cannot be.
+
+/// The sweep of SPEC, or the search of its points.
+sweep::SweepPlan plan_of(const SweepArguments& arguments);
+/// --jobs; all processors where it is not given.
+std::size_t parse_jobs(const std::string& text);
+sweep::SweepShard parse_shard(const std::string& text);
+/// --db, or where it is not given the name of SPEC with .sqlite.
+std::filesystem::path results_of(const SweepArguments& arguments);
+
+/// sptcsim sweep plan SPEC, sptcsim sweep emit slurm|gnu-parallel SPEC
+void add_sweep_spec_commands(CLI::App& sweep, Command& chosen);
+/// sptcsim sweep status|merge|report FILE
+void add_sweep_results_commands(CLI::App& sweep, Command& chosen);
+
+}  // namespace sptc::cli

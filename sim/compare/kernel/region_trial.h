@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/matrix.h"
+#include "models/numerics/codec.h"
+#include "sim/compare/kernel/kernel_model.h"
+#include "sim/compare/kernel/mismatch_region.h"
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sptc::compare::kernel {
+
+/// A kernel whose D differs. Operands and words are of all of D; the references must outlive it.
+struct WrongKernel {
+  const KernelData& data;
+  const KernelModel& model;
+  const KernelOperands& operands;
+  const base::Matrix<numerics::Word>& computed;
+  const WrongElements& wrong;
+  int threads = 1;
+
+  const base::Matrix<numerics::Word>& observed() const { return operands.d; }
+};
+
+/// What explains every element of a region, bit for bit.
+struct RegionFault {
+  std::string cause;  ///< one word
+  std::string text;   ///< "D lacks k 96 to 127": what is wrong there
+};
+
+/// Hypotheses about one region of D, tried on it. A hypothesis holds where every element of the
+/// region has the bits that it says, and where these bits are more than the choice among the
+/// hypotheses of its kind could have met by chance.
+class RegionTrial {
+ public:
+  RegionTrial(const WrongKernel& kernel, const Region& region);
+
+  const WrongKernel& kernel() const { return kernel_; }
+  const Region& region() const { return region_; }
+  const Selection& selection() const { return all_; }
+  /// Some of the wrong elements, those that differ most first.
+  const std::vector<std::pair<std::size_t, std::size_t>>& strongest() const { return strongest_; }
+
+  /// Whether the wrong elements tell one of `candidates` hypotheses from chance.
+  bool tells_apart(double candidates) const;
+
+  /// Changes the operands of the elements of a selection.
+  using Change = std::function<void(KernelOperands& operands, const Selection& selection)>;
+  /// Whether `model` over the operands that `change` makes computes the region. The few elements
+  /// that differ most are tried first, then more, then all.
+  bool fits(const KernelModel& model, const Change& change) const;
+  bool fits(const Change& change) const { return fits(kernel_.model, change); }
+  /// Whether `model` computes the region from the memory as it reads it.
+  bool fits_read(const KernelModel& model) const;
+
+ private:
+  bool fits_on(const KernelModel& model, const Change& change, const Selection& selection,
+               int threads) const;
+  bool reads_on(const KernelModel& model, const Selection& selection, int threads) const;
+  void find_strongest();
+
+  const WrongKernel& kernel_;
+  const Region& region_;
+  Selection all_;
+  std::vector<std::pair<std::size_t, std::size_t>> strongest_;
+  double evidence_bits_ = 0;
+  std::vector<Selection> steps_;  ///< small ones first, all of the region last
+};
+
+}  // namespace sptc::compare::kernel

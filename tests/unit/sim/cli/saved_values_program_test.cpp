@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// --save-operands, --save-d and the way back: crosscheck --kernel.
+#include "sim/io/npz.h"
+#include "sim/io/text_file.h"
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <sys/wait.h>
+#include <vector>
+
+namespace sptc::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out, err;
+};
+
+class SavedValues : public testing::Test {
+ protected:
+  const support::TemporaryDirectory temporary;
+
+  std::string path(const std::string& name) const { return (temporary.path() / name).string(); }
+
+  Outcome run(const std::string& arguments, const std::string& before = "") const {
+    const std::string command = before + std::string(SPTC_PROGRAM) + " " + arguments + " >" +
+                                path("out") + " 2>" + path("err");
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+            io::read_text_file(path("out"), std::uint64_t{1} << 24),
+            io::read_text_file(path("err"), std::uint64_t{1} << 24)};
+  }
+
+  /// Both files of a GEMM.
+  std::string saved() const {
+    return " --quiet --save-operands " + path("o.npz") + " --save-d " + path("d.npz");
+  }
+  std::string crosscheck(const std::string& launch) const {
+    return "crosscheck --kernel " + path("o.npz") + " --d " + path("d.npz") + " --launch " + launch;
+  }
+
+  void expect_right(const std::string& gemm, const std::vector<std::string>& launches) const {
+    const Outcome made = run("gemm " + gemm + saved());
+    ASSERT_EQ(made.exit_code, 0) << gemm << ": " << made.err;
+    for (const std::string& launch : launches) {
+      const Outcome checked = run(crosscheck(launch));
+      EXPECT_EQ(checked.exit_code, 0)
+          << gemm << ", " << launch << ": " << checked.out << checked.err;
+      EXPECT_NE(checked.out.find("bit-exact"), std::string::npos) << checked.out;
+    }
+  }
+};
+
+TEST_F(SavedValues, AreAKernelThatIsRight) {
+  for (const char* const dtype : {"f16", "bf16", "tf32", "s8", "s4"}) {
+    expect_right(std::string("64 24 128 --arch a100-sxm4-80gb --dtype ") + dtype,
+                 {"gemm", "gemm.sparse"});
+  }
+  for (const char* const dtype : {"e4m3", "e5m2"}) {
+    expect_right(std::string("64 24 128 --arch h100-sxm5 --dtype ") + dtype,
+                 {"gemm", "gemm.sparse"});
+  }
+  expect_right("64 24 512 --split-k 4", {"gemm", "gemm.sparse"});
+  expect_right("64 24 130 --variants sparse", {"gemm.sparse"});
+  expect_right("64 24 64 --d-dtype bf16", {"gemm", "gemm.sparse"});
+  expect_right("64 24 64 --fidelity analytic", {"gemm"});
+  expect_right("32 16 64 --batch 3", {"gemm --entry 2", "gemm.sparse --entry 1"});
+}
+
+TEST_F(SavedValues, AreThoseThatTravelThroughTheDataPath) {
+  for (const char* const dtype : {"f16", "tf32", "s8"}) {
+    const std::string gemm = std::string("gemm 48 40 160 --dtype ") + dtype + " --fidelity ";
+    ASSERT_EQ(run(gemm + "timing" + saved()).exit_code, 0);
+    const std::vector<io::Tensor> timing = io::read_npz(path("d.npz"));
+    ASSERT_EQ(run(gemm + "datapath" + saved()).exit_code, 0);
+    const std::vector<io::Tensor> datapath = io::read_npz(path("d.npz"));
+    ASSERT_EQ(timing.size(), 2U);
+    ASSERT_EQ(datapath.size(), 2U);
+    for (std::size_t i = 0; i < timing.size(); ++i) {
+      EXPECT_EQ(timing[i].name, datapath[i].name);
+      EXPECT_EQ(timing[i].shape, (std::vector<std::int64_t>{48, 40}));
+      EXPECT_TRUE(timing[i].bytes == datapath[i].bytes) << dtype << ", " << timing[i].name;
+    }
+  }
+}
+
+TEST_F(SavedValues, HaveTheNamesAndTypesOfTheirLaunches) {
+  ASSERT_EQ(run("gemm 64 24 128 --dtype bf16 --batch 2" + saved()).exit_code, 0);
+  std::vector<std::string> names;
+  for (const io::Tensor& tensor : io::read_npz(path("o.npz"))) {
+    names.push_back(tensor.name + " " + tensor.dtype);
+    for (const std::int64_t extent : tensor.shape) {
+      names.back() += tensor.dtype == "U8" ? "" : " " + std::to_string(extent);
+    }
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "gemm.a U16 2 64 128", "gemm.b U16 2 128 24", "gemm.kernel U8",
+                       "gemm.sparse.a U16 2 64 64", "gemm.sparse.metadata U16 2 64 8",
+                       "gemm.sparse.pruned_a U16 2 64 128", "gemm.sparse.kernel U8"}));
+}
+
+TEST_F(SavedValues, ThatDoNotFitOnTheDiskAreRefusedAndLeaveNothing) {
+  const Outcome outcome = run("gemm 128 96 256" + saved(), "ulimit -f 20; ");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_NE(outcome.err.find("o.npz: cannot be written"), std::string::npos) << outcome.err;
+  EXPECT_FALSE(fs::exists(path("o.npz")));
+  EXPECT_FALSE(fs::exists(path("d.npz")));
+  const auto left =
+      std::count_if(fs::directory_iterator(temporary.path()), {}, [](const auto& entry) {
+        return entry.path().filename().string().find(".tmp") != std::string::npos;
+      });
+  EXPECT_EQ(left, 0);
+}
+
+TEST_F(SavedValues, AreRefusedInOneSentence) {
+  const auto refused = [&](const std::string& arguments, const std::string& part) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << arguments;
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  };
+  refused("gemm 64 24 128 --save-d d.npy", "must be the name of a .npz file, not 'd.npy'");
+  refused("gemm 64 24 128 --pattern 1:4" + saved(), "patterns of the hardware, not 1:4");
+  refused("gemm 64 24 128 --dtype s8 --d-dtype s8" + saved(), "has a scale that nobody gives");
+  refused("gemm 64 24 128 --save-d " + path("x.npz") + " --save-operands " + path("x.npz"),
+          "names the same file");
+  ASSERT_EQ(run("gemm 64 24 128" + saved()).exit_code, 0);
+  const std::string kernel = "crosscheck --kernel " + path("o.npz");
+  refused(kernel + " --d " + path("d.npz"), "--launch names one of gemm, gemm.sparse");
+  refused(kernel + " --launch gem", "unknown launch 'gem' (nearest valid: 'gemm'");
+  refused(kernel + " --launch gemm", "--d names the file with the D of your kernel");
+  refused(crosscheck("gemm") + " --map " + path("map.jpg"), "its ending must be .svg or .png");
+  refused(crosscheck("gemm") + " --entry 1 --map " + path("d.npz"), "its ending must be");
+  refused("crosscheck --d x.npy " + std::string(SPTC_SOURCE_DIR) + "/tests/hardware/captures/a100",
+          "--d is of --kernel");
+  refused("crosscheck --kernel " + path("d.npz") + " --d " + path("d.npz"),
+          "no array '<launch>.kernel' says what a kernel of it is");
+}
+
+TEST_F(SavedValues, OfAnotherSeedArePlacedAndMapped) {
+  ASSERT_EQ(run("gemm 64 32 128 --variants dense" + saved()).exit_code, 0);
+  std::vector<io::Tensor> d = io::read_npz(path("d.npz"));
+  for (std::size_t row = 32; row < 64; ++row) {
+    const auto first = d[0].bytes.begin() + static_cast<std::ptrdiff_t>(row * 32 * 4);
+    std::fill(first, first + 16 * 4, std::byte{0});
+  }
+  io::write_file(path("d.npz"), io::npz_bytes(d));
+  for (const char* const map : {"map.svg", "map.png"}) {
+    const Outcome outcome = run(crosscheck("gemm") + " --map " + path(map));
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+    EXPECT_NE(outcome.out.find("where: rows 32 to 63 x columns 0 to 15 (tile [1, 0] of 32 x 16): "
+                               "512 of 512 elements differ; there D is zero"),
+              std::string::npos)
+        << outcome.out;
+    EXPECT_NE(outcome.out.find("      32  ################................\n"), std::string::npos)
+        << outcome.out;
+  }
+  const std::string svg = io::read_text_file(path("map.svg"), 1 << 20);
+  EXPECT_NE(svg.find("zero-region: rows 32 to 63 x columns 0 to 15"), std::string::npos);
+  EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+  const std::string png = io::read_text_file(path("map.png"), 1 << 20);
+  EXPECT_TRUE(png.starts_with("\x89PNG\r\n\x1A\n"));
+  EXPECT_EQ(png.substr(16, 8), std::string("\0\0\0\x80\0\0\1\0", 8));  // 128 x 256 pixels
+  const json report = json::parse(run(crosscheck("gemm") + " --format json").out);
+  EXPECT_EQ(report["places"][0]["rows"], json::parse("[[32, 63]]"));
+  EXPECT_EQ(report["places"][0]["cause"], "zero-region");
+  EXPECT_EQ(report["places"][0]["tile"]["height"], 32);
+}
+
+}  // namespace
+}  // namespace sptc::cli
