@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Are the tests able to fail? Builds a copy of the tree once, then puts one deliberate fault after the other into it,
 # rebuilds, and prints which checks notice. Exit 1 if a fault survives them all or no longer fits the source. The working
-# tree is not touched. About a minute per fault on two cores.
+# tree is not touched. About a minute per fault of the data path on two cores, a few seconds per fault of one suite.
 #
 #   -j N          compile jobs (default 2)
 #   --only TEXT   only the faults whose name contains TEXT
@@ -36,7 +36,9 @@ if command -v ccache >/dev/null; then
   launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 fi
 targets=(test_golden_numerics test_stages_properties test_kernels test_timing_sm test_timing_datapath test_timing_energy sptcsim)
-build_all() { cmake --build "$build" --parallel "$jobs" --target "${targets[@]}" >"$work/build.log" 2>&1; }
+suites=(test_base test_config test_energy test_io test_memory test_numerics test_roofline
+  test_sim_network test_sim_report test_sim_sweep test_sparsity test_validate test_vectors test_workload)
+build_targets() { cmake --build "$build" --parallel "$jobs" --target "$@" >"$work/build.log" 2>&1; }
 
 # One column per check. Tests that build SystemC modules need a process each, so ctest runs them.
 columns=(golden property unit timing eigen exact)
@@ -50,23 +52,33 @@ run_check() {
   esac >"$work/$1.log" 2>&1
 }
 
+# A suite that needs one process for all of its tests. One that hangs has noticed.
+run_suite() {
+  timeout 600 "$(find "$build/tests" -name "$1" -type f -perm -u+x)" >"$work/$1.log" 2>&1
+}
+
 build_and_check_unchanged() {
   echo "building the copy in $work"
   # shellcheck disable=SC2015  # either step may fail
   cmake -S "$tree" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "${launcher[@]}" >"$work/configure.log" 2>&1 &&
-    build_all || { tail -n 20 "$work"/*.log; echo "the unchanged tree does not build" >&2; exit 2; }
+    build_targets "${targets[@]}" "${suites[@]}" || { tail -n 20 "$work"/*.log; echo "the unchanged tree does not build" >&2; exit 2; }
   for check in "${columns[@]}"; do
     run_check "$check" || { tail -n 20 "$work/$check.log"; echo "'$check' fails on the unchanged tree" >&2; exit 2; }
   done
-  printf '%-34s' fault; printf ' %-9s' "${columns[@]}"; echo
+  for suite in "${suites[@]}"; do
+    run_suite "$suite" || { tail -n 20 "$work/$suite.log"; echo "'$suite' fails on the unchanged tree" >&2; exit 2; }
+  done
+  printf '%-42s' fault; printf ' %-9s' "${columns[@]}"; echo
 }
 
 $fit || build_and_check_unchanged
 faults=0 survivors=0
-# fault <name> <file> <text> <replacement>: replaces the one occurrence of the text.
-fault() {
-  local name=$1 file=$tree/$2 caught=0 row=''
-  [[ $name == *"$only"* ]] || return 0
+# put_fault <name> <file> <text> <replacement>: replaces the one occurrence of the text. False where there is nothing to
+# build: the fault is not asked for, does not fit, or only its fit is.
+put_fault() {
+  local name=$1
+  file=$tree/$2
+  [[ $name == *"$only"* ]] || return 1
   faults=$((faults + 1))
   cp -p "$file" "$work/original"
   if ! python3 - "$file" "$3" "$4" <<'PYTHON'; then
@@ -77,24 +89,51 @@ if text.count(old) != 1:
     sys.exit(1)
 open(path, "w").write(text.replace(old, new))
 PYTHON
-    echo "$(printf '%-34s' "$name") does not fit $2 any more"
+    echo "$(printf '%-42s' "$name") does not fit $2 any more"
     survivors=$((survivors + 1))
-    return
+    return 1
   fi
   if $fit; then
     cp "$work/original" "$file"
-    return
+    return 1
   fi
-  if build_all; then
+}
+
+# take_back <name> <row> <caught>: prints what came of the fault.
+take_back() {
+  printf '%-42s%s\n' "$1" "$2"
+  [[ $3 == 1 ]] || survivors=$((survivors + 1))
+  cp "$work/original" "$file"  # a new time stamp, so that it is compiled again
+}
+
+# fault <name> <file> <text> <replacement>: in the data path or the scheduler; every check is asked.
+fault() {
+  local caught=0 row=''
+  put_fault "$@" || return 0
+  if build_targets "${targets[@]}"; then
     for check in "${columns[@]}"; do
       if run_check "$check"; then row+=$(printf ' %-9s' -); else row+=$(printf ' %-9s' caught); caught=1; fi
     done
   else
     row=" does not compile: $(grep -m1 error: "$work/build.log")"
   fi
-  printf '%-34s%s\n' "$name" "$row"
-  [[ $caught == 1 ]] || survivors=$((survivors + 1))
-  cp "$work/original" "$file"  # a new time stamp, so that it is compiled again
+  take_back "$1" "$row" "$caught"
+}
+
+# fault_of <suite> <name> <file> <text> <replacement>: elsewhere; the suite of its folder is asked.
+fault_of() {
+  local suite=$1 caught=0 row=''
+  shift
+  put_fault "$@" || return 0
+  if ! build_targets "$suite"; then
+    row=" does not compile: $(grep -m1 error: "$work/build.log")"
+  elif run_suite "$suite"; then
+    row=" survives $suite"
+  else
+    row=" caught by $suite"
+    caught=1
+  fi
+  take_back "$1" "$row" "$caught"
 }
 
 stages=models/mma/stages.cpp
@@ -126,6 +165,97 @@ fault 'D a cycle early' sim/tensor_core/round_write_back_stage.h \
   'round_latency_ + occupied - 1 + write_back_latency_' 'round_latency_ + occupied - 2 + write_back_latency_'
 fault 'metadata port never busy' sim/tensor_core/operand_fetch.cpp \
   'metadata_port_.take(cycle, instruction.metadata.bytes());' 'metadata_port_.take(cycle, 1);'
+
+fault_of test_io 'line of a CSV record not counted' sim/io/csv.cpp \
+  $'    at_ += at_crlf() ? 2 : 1;\n    ++line_;' \
+  $'    at_ += at_crlf() ? 2 : 1;'
+fault_of test_io 'JSON nests one level deeper' sim/io/json_reader.cpp \
+  'levels_.size() >= kMaxDepth' \
+  'levels_.size() > kMaxDepth'
+fault_of test_io 'tensors of a file may overlap' sim/io/safetensors.cpp \
+  'if (entry.offset != covered)' \
+  'if (entry.offset > covered)'
+fault_of test_workload 'ceil_div always rounds up' sim/workload/extent_expression.cpp \
+  'a / divisor + (a % divisor > 0 ? 1 : 0)' \
+  'a / divisor + 1'
+fault_of test_workload 'division with a remainder' sim/workload/extent_expression.cpp \
+  'if (value % divisor != 0)' \
+  'if (value % divisor < 0)'
+fault_of test_workload 'tensors of a workload lie anywhere' sim/workload/workload_json.cpp \
+  $'inside.empty() || inside == "." ||\n      *inside.begin() == ".."' \
+  $'inside.empty() || inside == "."'
+fault_of test_sparsity 'metadata reordered by the wrong row' models/sparsity/metadata.cpp \
+  'return block + x % 8 * 4 + column % 2 * 2 + x / 8;' \
+  'return block + x % 8 * 4 + column % 2 * 2 + (x / 8 ^ 1);'
+fault_of test_sparsity 'three of four kept' models/sparsity/compress.cpp \
+  'if (__builtin_popcount(non_zero) > pattern.choices())' \
+  'if (__builtin_popcount(non_zero) > pattern.choices() + 1)'
+fault_of test_sparsity 'metadata may name one place twice' models/sparsity/compress.cpp \
+  'pattern.choices() == 2 && (nibble & 3) != nibble >> 2' \
+  'pattern.choices() == 2'
+fault_of test_sparsity 'metadata from the wrong lane' models/sparsity/metadata_register.cpp \
+  '.lane = first_lane + upper_row + 2 * (place.group >> 3)' \
+  '.lane = first_lane + (upper_row ^ 1) + 2 * (place.group >> 3)'
+fault_of test_sparsity 'kept energy is that of all' models/sparsity/criterion.cpp \
+  'energy_ > 0 ? kept_energy_ / energy_ : 1' \
+  'energy_ > 0 ? energy_ / energy_ : 1'
+fault_of test_numerics 'saturation above the largest' models/numerics/codec.cpp \
+  'if (magnitude >= largest)' \
+  'if (magnitude > 2 * largest)'
+fault_of test_numerics 'sign lost in decoding' models/numerics/codec.cpp \
+  '(format.mantissa_bits + format.exponent_bits)) & 1) != 0' \
+  '(format.mantissa_bits + format.exponent_bits)) & 1) > 1'
+fault_of test_base 'random numbers of half the range' models/base/random.h \
+  '((bits(index) >> 32) * bound) >> 32' \
+  '((bits(index) >> 32) * bound) >> 33'
+fault_of test_roofline 'bytes of D forgotten' models/roofline/fitted_roofline.cpp \
+  'm * k * bytes.a + n * k * bytes.b + m * n * bytes.d' \
+  'm * k * bytes.a + n * k * bytes.b'
+fault_of test_memory 'requests in the wrong order of ports' sim/memory/memory_port.cpp \
+  'return a.port < b.port;' \
+  'return a.port > b.port;'
+fault_of test_vectors 'contested bits from the wrong end' sim/compare/vectors/vector_set.cpp \
+  '>> (bit % 8)) & 1) != 0' \
+  '>> (7 - bit % 8)) & 1) != 0'
+fault_of test_vectors 'index behind the last row of B' sim/compare/vectors/mma_batch.cpp \
+  'return index >= k;' \
+  'return index > k;'
+fault_of test_validate 'percentile behind the last value' sim/compare/times/statistics.cpp \
+  'share * static_cast<double>(values.size() - 1)' \
+  'share * static_cast<double>(values.size() - 2)'
+fault_of test_sim_sweep 'axes of a sweep advance together' sim/sweep/plan.cpp \
+  'return position / stride_[dimension] %' \
+  'return position %'
+fault_of test_sim_sweep 'merged rows out of order' sim/sweep/merge.cpp \
+  'part.points->position() < chosen->points->position()' \
+  'part.points->position() > chosen->points->position()'
+fault_of test_sim_sweep 'a condition reads whatever it likes' sim/sweep/condition.cpp \
+  'sqlite3_set_authorizer(database, authorize, nullptr);' \
+  ''
+fault_of test_sim_network 'wide operands as narrow ones' sim/network/attention.cpp \
+  'return operand_bits >= 16 ? 1 : 3;' \
+  'return operand_bits > 16 ? 1 : 3;'
+fault_of test_sim_network 'vector operations one GEMM late' sim/network/kernel_plan.cpp \
+  'network_.vectors[vector_].after <= gemm_' \
+  'network_.vectors[vector_].after < gemm_'
+fault 'a port forgets what it did' sim/base/throughput.h \
+  'next_free_ = std::max(next_free_, cycle * rate_) + items * kScale;' \
+  'next_free_ = cycle * rate_ + items * kScale;'
+fault 'a port free a cycle early' sim/base/throughput.h \
+  'return (next_free_ + rate_ - 1) / rate_;' \
+  'return next_free_ / rate_;'
+fault_of test_sim_report 'names of others end the data of a page' sim/report/html_page.cpp \
+  'kEscaped = "\\u003c"' \
+  'kEscaped = "<"'
+fault_of test_config 'base beside the wrong file' sim/config/derivation.cpp \
+  '(std::filesystem::path(file).parent_path() / base)' \
+  '(std::filesystem::path(file) / base)'
+fault_of test_energy 'volts not interpolated' models/energy/power.cpp \
+  'low.volts + (high.volts - low.volts) * (mhz - low.mhz) / (high.mhz - low.mhz)' \
+  'low.volts'
+fault_of test_energy 'leakage of one SM for all' models/energy/power.cpp \
+  'spec.static_power.constant_w + sms * spec.static_power.leakage_per_sm_w' \
+  'spec.static_power.constant_w + (sms > 0 ? spec.static_power.leakage_per_sm_w : 0)'
 
 if [[ $faults -eq 0 ]]; then
   echo "mutation_check.sh: no fault has '$only' in its name" >&2

@@ -36,17 +36,24 @@ using sptc::cli::Command;
 // What is destroyed where memory has run out needs some: modules of SystemC do.
 constexpr std::size_t kReserveBytes = 4 << 20;
 std::atomic<void*> reserve{nullptr};
+std::atomic<bool> is_out_of_memory{false};
 
 void on_out_of_memory() {
+  is_out_of_memory = true;
   std::free(reserve.exchange(nullptr));
   std::set_new_handler(nullptr);
   throw std::bad_alloc();
 }
 
-// What no one catches, as in the construction of static objects, ends as what sc_main() catches.
+// What no one catches, as in the construction of static objects, ends as what sc_main() catches. So
+// does a lack of memory that a function of a library is not allowed to throw, as libstdc++ has it
+// where it reads directories: that exception is under way, but nobody's to look at.
 [[noreturn]] void on_uncaught_exception() {
   if (std::current_exception() != nullptr) {
     std::_Exit(sptc::report::report_exception());
+  }
+  if (is_out_of_memory && std::uncaught_exceptions() > 0) {
+    std::_Exit(sptc::report::report_out_of_memory());
   }
   std::abort();
 }

@@ -72,17 +72,9 @@ void SimulationArguments::add_to(CLI::App& command) {
 
 namespace {
 
-tensor_core::LogWindow parse_window(const std::string& option, const std::string& text) {
-  const std::size_t colon = text.find(':');
-  if (colon == std::string::npos) {
-    throw base::InputError(fmt::format("{} must be FIRST:LAST, for example 0:20000, not '{}'",
-                                       option, io::printable(text)));
-  }
-  constexpr std::int64_t kMost = 1LL << 50;
-  tensor_core::LogWindow window;
-  window.first = run::parse_integer(option, text.substr(0, colon), 0, kMost);
-  window.last = run::parse_integer(option, text.substr(colon + 1), window.first + 1, kMost);
-  return window;
+tensor_core::LogWindow parse_log_window(std::string_view option, const std::string& text) {
+  const auto [first, last] = run::parse_window(option, text);
+  return {first, last};
 }
 
 /// The log that --timeline and --konata ask for; nothing where neither is given.
@@ -98,19 +90,12 @@ std::optional<tensor_core::PassageLog> passages_of(const SimulationArguments& gi
     require_writable_text(option, *path);
   }
   return tensor_core::PassageLog(given.window.empty() ? tensor_core::LogWindow{}
-                                                      : parse_window("--window", given.window));
+                                                      : parse_log_window("--window", given.window));
 }
 
-tensor_core::WaveformElement parse_element(const std::string& text) {
-  const std::size_t comma = text.find(',');
-  if (comma == std::string::npos) {
-    throw base::InputError(fmt::format("--vcd-element must be ROW,COL, for example 3,5, not '{}'",
-                                       io::printable(text)));
-  }
-  const auto extent = [&](const std::string& number, int count) {
-    return static_cast<int>(run::parse_integer("--vcd-element", number, 0, count - 1));
-  };
-  return {extent(text.substr(0, comma), mma::kRows), extent(text.substr(comma + 1), mma::kCols)};
+tensor_core::WaveformElement parse_waveform_element(const std::string& text) {
+  const auto [row, col] = run::parse_element("--vcd-element", text);
+  return {row, col};
 }
 
 /// The save file of GTKWave beside a waveform; none beside a device.
@@ -143,9 +128,9 @@ std::unique_ptr<tensor_core::Waveform> waveform_of(const SimulationArguments& gi
   }
   return std::make_unique<tensor_core::Waveform>(
       given.vcd_window.empty() ? tensor_core::LogWindow{}
-                               : parse_window("--vcd-window", given.vcd_window),
+                               : parse_log_window("--vcd-window", given.vcd_window),
       given.vcd_element.empty() ? tensor_core::WaveformElement{}
-                                : parse_element(given.vcd_element));
+                                : parse_waveform_element(given.vcd_element));
 }
 
 void write_waveform(const SimulationArguments& given, const tensor_core::Waveform& waveform) {

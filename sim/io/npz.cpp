@@ -86,10 +86,13 @@ class Archive {
     if (method == kStored && bytes.size() == size) {
       return std::string(bytes);
     }
-    require_memory(size, shown);
-    std::string text(method == kDeflated ? size : 0, '\0');
+    // A size that deflation cannot reach is refused before memory is taken.
+    constexpr std::uint64_t kMostPerByte = 1032;
+    const bool may_be = method == kDeflated && size / kMostPerByte <= bytes.size();
+    require_memory(may_be ? size : 0, shown);
+    std::string text(may_be ? size : 0, '\0');
     z_stream stream{};
-    bool whole = method == kDeflated && ::inflateInit2(&stream, -MAX_WBITS) == Z_OK;
+    bool whole = may_be && ::inflateInit2(&stream, -MAX_WBITS) == Z_OK;
     if (whole) {
       stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
       stream.avail_in = static_cast<uInt>(bytes.size());

@@ -11,7 +11,7 @@
 
 namespace sptc::kernels {
 
-class GemmKernel;
+struct GemmKernel;
 
 /// The GPU that a kernel is chosen for.
 struct KernelTarget {

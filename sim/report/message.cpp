@@ -17,6 +17,11 @@ void write_message(std::string_view text) {
   std::fflush(stderr);
 }
 
+int report_out_of_memory() {
+  write_message("sptcsim: error: the machine has not enough memory for this run\n");
+  return kBadInput;
+}
+
 int report_exception() {
   try {
     throw;
@@ -24,8 +29,7 @@ int report_exception() {
     write_message(fmt::format("sptcsim: error: {}\n", base::bounded_message(error.what())));
     return kBadInput;
   } catch (const std::bad_alloc&) {
-    write_message("sptcsim: error: the machine has not enough memory for this run\n");
-    return kBadInput;
+    return report_out_of_memory();
   } catch (const std::exception& error) {
     write_message(
         fmt::format("sptcsim: internal error: {}\n", base::bounded_message(error.what())));

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "models/mma/stages.h"
 #include "sim/io/text_file.h"
 #include "sim/kernels/gemm_problem.h"
 #include "sim/workload/workload_text.h"
@@ -148,6 +149,29 @@ double parse_rate(std::string_view what, const std::string& text) {
                     io::printable(text)));
   }
   return rate;
+}
+
+std::pair<std::int64_t, std::int64_t> parse_window(std::string_view what, const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) {
+    throw base::InputError(fmt::format("{} must be FIRST:LAST, for example 0:20000, not '{}'", what,
+                                       io::printable(text)));
+  }
+  constexpr std::int64_t kMost = 1LL << 50;
+  const std::int64_t first = parse_integer(what, text.substr(0, colon), 0, kMost);
+  return {first, parse_integer(what, text.substr(colon + 1), first + 1, kMost)};
+}
+
+std::pair<int, int> parse_element(std::string_view what, const std::string& text) {
+  const std::size_t comma = text.find(',');
+  if (comma == std::string::npos) {
+    throw base::InputError(
+        fmt::format("{} must be ROW,COL, for example 3,5, not '{}'", what, io::printable(text)));
+  }
+  const auto extent = [&](const std::string& number, int count) {
+    return static_cast<int>(parse_integer(what, number, 0, count - 1));
+  };
+  return {extent(text.substr(0, comma), mma::kRows), extent(text.substr(comma + 1), mma::kCols)};
 }
 
 std::optional<bool> parse_sparsity_choice(std::string_view text) {

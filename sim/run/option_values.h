@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace sptc::run {
 
@@ -43,6 +44,12 @@ double parse_watts(std::string_view what, const std::string& text);
 
 /// GB/s, more than 0 and at most 100000.
 double parse_rate(std::string_view what, const std::string& text);
+
+/// "FIRST:LAST", cycles, the last behind the first.
+std::pair<std::int64_t, std::int64_t> parse_window(std::string_view what, const std::string& text);
+
+/// "ROW,COL", an element of D of a fragment.
+std::pair<int, int> parse_element(std::string_view what, const std::string& text);
 
 /// Whether the weights that gain are chosen: true for "auto", false for "all", nothing for a file:
 /// a path, with a '/' or a '.'.

@@ -422,7 +422,9 @@ RunResult run_workload(const workload::Workload& workload, const config::Archite
                        const ProgressCallback& progress, SwitchingSource* switching) {
   require_consistent(asked);
   const RunOptions options = with_possible_variants(asked, architecture.gpu);
-  auto [operations, vectors] = asked_work(workload, options);
+  AskedWork work = asked_work(workload, options);
+  auto& operations = work.operations;  // no structured binding: clang 14 lets no lambda capture one
+  auto& vectors = work.vectors;
   require_values(operations, workload.network.has_value() && data == nullptr, options);
   RunResult result;
   result.workload = workload::title(workload);

@@ -19,6 +19,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <set>
+#include <span>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <thread>
@@ -99,6 +100,20 @@ bool is_named(int descriptor, const std::filesystem::path& file) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
+/// False where the bytes cannot be written. A signal, and a write of a part, are no reason.
+bool write_all(int descriptor, std::span<const unsigned char> bytes, off_t at) {
+  while (!bytes.empty()) {
+    const ssize_t done = ::pwrite(descriptor, bytes.data(), bytes.size(), at);
+    if (done < 0 && errno != EINTR) {
+      return false;
+    }
+    const auto written = static_cast<std::size_t>(std::max<ssize_t>(done, 0));
+    bytes = bytes.subspan(written);
+    at += static_cast<off_t>(written);
+  }
+  return true;
+}
+
 }  // namespace
 
 void forget_history(const std::filesystem::path& file, std::size_t rows) {
@@ -117,8 +132,7 @@ void forget_history(const std::filesystem::path& file, std::size_t rows) {
     const bool forgotten = written &&
                            ::pread(descriptor, there, sizeof(there), at) == sizeof(there) &&
                            std::ranges::equal(there, bytes);
-    written =
-        written && (forgotten || ::pwrite(descriptor, bytes, sizeof(bytes), at) == sizeof(bytes));
+    written = written && (forgotten || write_all(descriptor, bytes, at));
   }
   written = written && ::fsync(descriptor) == 0;
   if (descriptor >= 0) {

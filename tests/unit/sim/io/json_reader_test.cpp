@@ -25,6 +25,11 @@ TEST(JsonReader, AllowsOneKeyInTwoObjects) {
   EXPECT_EQ(parse_json(R"([{"m": 1}, {"m": 2}, {"o": {"m": 3}}])", "f.json").size(), 3u);
 }
 
+TEST(JsonReader, NestsThirtyTwoLevelsDeep) {
+  EXPECT_NO_THROW(parse_json(std::string(32, '[') + std::string(32, ']'), "f"));
+  expect_refused(std::string(33, '[') + std::string(33, ']'), {"nested deeper than 32"});
+}
+
 TEST(JsonReader, RefusesANestingBomb) {
   expect_refused(std::string(1'000'000, '['), {"nested deeper than 32"});
 }

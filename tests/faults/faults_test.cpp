@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory that is not there, a full disk, an interrupted write, and an end at any moment, of every
+// command that writes: the exit code is one of those that main.cpp lists, a file is the old one or
+// the whole new one, and what was done can be repeated.
+#include "models/base/random.h"
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <ostream>
+#include <signal.h>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace sptc::faults {
+namespace {
+
+const std::string kSource = SPTC_SOURCE_DIR;
+
+/// A command that writes one file, OUT among its arguments.
+struct WritingCommand {
+  std::string name;
+  std::string arguments;
+  enum class OldFile {
+    kReplaced,
+    kRefused,
+    kContinued,  ///< results of a sweep grow
+  } old_file = OldFile::kReplaced;
+};
+using OldFile = WritingCommand::OldFile;
+
+std::ostream& operator<<(std::ostream& out, const WritingCommand& command) {
+  return out << command.name;
+}
+
+const std::string kCorpus = kSource + "/tests/fuzz/corpus/";
+const std::vector<WritingCommand> kCommands = {
+    {"gemm", "gemm 64 64 64 --fidelity datapath --format json --quiet --out OUT"},
+    {"page", "gemm 64 64 64 --quiet --html OUT"},
+    {"waveform", "gemm 16 16 16 --quiet --vcd OUT"},
+    {"run", "run " + kSource + "/traces/digits/mlp.json --format csv --quiet --out OUT"},
+    {"analytic", "gemm 4096 4096 4096 --fidelity analytic --check none --format json --out OUT"},
+    {"compare", "compare " + kSource +
+                    "/traces/bert_base.json --fidelity analytic --check none --quiet --out OUT"},
+    {"prune", "prune " + kCorpus + "model/two.safetensors --out OUT.safetensors"},
+    {"convert",
+     "convert " + kCorpus + "converted_model/canonical.safetensors --layout dense --out OUT.npz"},
+    {"import", "import " + kCorpus + "kineto/profile.json --out OUT"},
+    {"show", "show mma.sp.m16n8k32.f32.f16.f16.f32 --html OUT"},
+    {"microbench", "microbench --instruction mma.m16n8k16.f32.f16.f16.f32 --format csv --out OUT"},
+    {"report", "sweep report " + kCorpus + "sweep_results/whole.sqlite --format html --out OUT"},
+    {"merge", "sweep merge " + kCorpus + "sweep_results/whole.sqlite --out OUT", OldFile::kRefused},
+    {"sweep", "sweep " + kCorpus + "sweep_spec/small.json --jobs 1 --quiet --db OUT",
+     OldFile::kContinued},
+};
+
+std::vector<std::string> words(const std::string& text) {
+  std::vector<std::string> result(1);
+  for (const char c : text) {
+    if (c == ' ') {
+      result.emplace_back();
+    } else {
+      result.back() += c;
+    }
+  }
+  return result;
+}
+
+std::string read(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+using Environment = std::map<std::string, std::string>;
+
+class Faults : public testing::TestWithParam<WritingCommand> {
+ protected:
+  const support::TemporaryDirectory temporary;
+  const std::string place = (temporary.path() / "out").string();
+  std::string file = place;  ///< that the command writes
+  std::string whole;         ///< what it writes where nothing fails
+
+  void SetUp() override {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "AddressSanitizer has an allocator of its own";
+#endif
+    const std::string& arguments = GetParam().arguments;
+    const std::size_t at = arguments.find("OUT");
+    file += arguments.substr(at + 3, arguments.find(' ', at) - (at + 3));
+    ASSERT_EQ(run({}), 0) << message();
+    whole = read(file);
+    ASSERT_FALSE(whole.empty());
+  }
+
+  /// The process of the command, with variables of the environment.
+  pid_t start(const Environment& environment) const {
+    std::vector<std::string> all = words(std::string(SPTC_PROGRAM) + " " + GetParam().arguments);
+    std::vector<char*> argv;
+    for (std::string& word : all) {
+      if (const std::size_t at = word.find("OUT"); at != std::string::npos) {
+        word.replace(at, 3, place);
+      }
+      argv.push_back(word.data());
+    }
+    argv.push_back(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      for (const auto& [name, value] : environment) {
+        ::setenv(name.c_str(), value.c_str(), 1);
+      }
+      const std::string err = (temporary.path() / "err").string();
+      ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);
+      ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+      ::execv(SPTC_PROGRAM, argv.data());
+      ::_exit(127);
+    }
+    return child;
+  }
+
+  /// The exit code, or 1000 and the signal.
+  static int wait(pid_t child) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+  }
+
+  int run(const Environment& environment) const {
+    return wait(start(environment));
+  }
+
+  std::string message() const {
+    return read(temporary.path() / "err");
+  }
+
+  /// Puts a file there that is to be replaced.
+  void put_old_file() const {
+    std::filesystem::remove(file);
+    if (GetParam().old_file == OldFile::kReplaced) {
+      std::ofstream(file) << "old";
+    }
+  }
+
+  /// Whether the file is the old one or the whole new one. A sweep that is repeated completes its
+  /// results.
+  void expect_old_or_whole(const std::string& what) const {
+    if (GetParam().old_file == OldFile::kContinued) {
+      ASSERT_EQ(run({}), 0) << what << ", repeated: " << message();
+      ASSERT_EQ(read(file), whole) << what << ", repeated";
+    } else {
+      const std::string found = std::filesystem::exists(file) ? read(file) : "none";
+      const char* const before = GetParam().old_file == OldFile::kReplaced ? "old" : "none";
+      ASSERT_TRUE(found == before || found == whole)
+          << what << " left " << found.size() << " bytes";
+    }
+  }
+
+  /// The number of calls of the command: allocations and writes.
+  std::pair<std::uint64_t, std::uint64_t> calls() const {
+    const std::string count = (temporary.path() / "count").string();
+    put_old_file();
+    EXPECT_EQ(run({{"LD_PRELOAD", SPTC_FAILING_CALLS}, {"SPTC_COUNT_FILE", count}}), 0);
+    std::uint64_t allocations = 0;
+    std::uint64_t writes = 0;
+    std::ifstream(count) >> allocations >> writes;
+    return {allocations, writes};
+  }
+
+  /// Lets `call` number `number` fail.
+  void fail(const std::string& call, std::uint64_t number) const {
+    const std::string what = call + " " + std::to_string(number);
+    put_old_file();
+    const int code = run({{"LD_PRELOAD", SPTC_FAILING_CALLS},
+                          {"SPTC_FAIL_CALL", call},
+                          {"SPTC_FAIL_NUMBER", std::to_string(number)}});
+    const std::string said = message();
+    ASSERT_TRUE(code == 0 || code == 2) << what << " ended with " << code << ": " << said;
+    if (code == 0 && GetParam().old_file != OldFile::kContinued) {
+      ASSERT_EQ(read(file), whole) << what;
+    } else if (code == 2) {
+      // Its last line: an import says what it takes before it writes.
+      const std::size_t begin = said.rfind('\n', said.size() - 2) + 1;
+      ASSERT_TRUE(said.substr(begin).starts_with("sptcsim: error: ")) << what << ": " << said;
+    }
+    if (call == "interrupt" || call == "short") {
+      ASSERT_EQ(code, 0) << what << ": " << said;
+    }
+    expect_old_or_whole(what);
+  }
+
+  /// How often each thing fails: $SPTC_FAULTS, or a number that CI can afford.
+  static std::uint64_t runs(std::uint64_t usual) {
+    const char* const wanted = std::getenv("SPTC_FAULTS");
+    return wanted == nullptr ? usual : std::strtoull(wanted, nullptr, 10);
+  }
+
+  const base::RandomStream random = base::RandomStream(20261125).fork(GetParam().name);
+};
+
+TEST_P(Faults, OfMemoryAndOfTheDisk) {
+  const auto [allocations, writes] = calls();
+  ASSERT_GT(allocations, 300U);
+  ASSERT_GT(writes, 0U);
+  for (std::uint64_t i = 0; i < runs(4); ++i) {
+    // As often early, where the program sets itself up, as anywhere.
+    fail("malloc", 1 + random.below(i, i % 2 == 0 ? 300 : allocations));
+  }
+  for (std::uint64_t i = 0; i < runs(2); ++i) {
+    fail("write", 1 + random.below(1000000 + i, writes));
+    fail(i % 2 == 0 ? "interrupt" : "short", 1 + random.below(2000000 + i, writes));
+  }
+}
+
+TEST_P(Faults, OfAProcessThatIsKilled) {
+  for (std::uint64_t i = 0; i < runs(3); ++i) {
+    put_old_file();
+    const pid_t child = start({});
+    const std::uint64_t us = random.below(3000000 + i, 120000);
+    ::usleep(static_cast<useconds_t>(us));
+    ::kill(child, SIGKILL);
+    wait(child);
+    expect_old_or_whole("killed after " + std::to_string(us) + " us");
+    for (const auto& entry : std::filesystem::directory_iterator(temporary.path())) {
+      const std::string name = entry.path().filename().string();
+      EXPECT_TRUE(name.starts_with("out") || name == "err" || name == "count") << name;
+    }
+  }
+}
+
+/// libstdc++ may not throw where it reads a directory, and needs memory there.
+TEST(FaultsInDirectories, OfMemoryEndWithASentence) {
+  const support::TemporaryDirectory temporary;
+  const std::string err = (temporary.path() / "err").string();
+  const std::string count = (temporary.path() / "count").string();
+  const auto list = [&](const std::string& failing) {
+    const std::string command = "LD_PRELOAD=" SPTC_FAILING_CALLS " SPTC_COUNT_FILE=" + count + " " +
+                                failing + " " SPTC_PROGRAM " energy list >/dev/null 2>" + err;
+    const int status = std::system(command.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+  };
+  ASSERT_EQ(list(""), 0);
+  const int last = std::stoi(read(count));
+  int refused = 0;
+  for (int number = last - 300; number < last; number += 10) {
+    const int code = list("SPTC_FAIL_CALL=malloc SPTC_FAIL_NUMBER=" + std::to_string(number));
+    ASSERT_TRUE(code == 0 || code == 2) << "malloc " << number << " ended with " << code;
+    refused += code == 2 ? 1 : 0;
+  }
+  EXPECT_GT(refused, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Faults, testing::ValuesIn(kCommands),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace sptc::faults

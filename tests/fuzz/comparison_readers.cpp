@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "sim/compare/capture/capture.h"
+#include "sim/compare/kernel/kernel_file.h"
+#include "sim/compare/times/measurements.h"
+#include "sim/compare/vectors/bit_array.h"
+#include "sim/compare/vectors/verify.h"
+#include "sim/io/tensor_file.h"
+#include "tests/fuzz/readers.h"
+#include "tests/support/put_file.h"
+#include "tests/support/temporary_directory.h"
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace sptc::fuzz {
+namespace {
+
+void read_measurements(const std::string& bytes) {
+  for (const compare::times::Measurement& row : compare::times::parse_measurements(bytes, "f")) {
+    if (!(row.time_us > 0) || row.launch.shape.m <= 0 || row.launch.sparsity().empty()) {
+      throw std::logic_error("a measurement that nobody can have made");
+    }
+  }
+}
+
+/// Beside it are the words of an f16 and of an f32 matrix.
+void read_kernel_file(const std::string& bytes) {
+  static const support::TemporaryDirectory directory;
+  static const bool written = [] {
+    const base::Matrix<numerics::Word> ones(16, 16, 0x3C00);
+    io::write_npy(directory.path() / "h.npy", ones, numerics::DataType::kF16);
+    io::write_npy(directory.path() / "f.npy", ones, numerics::DataType::kF32);
+    return true;
+  }();
+  if (written) {
+    compare::kernel::parse_kernel_file(bytes, "f.json", directory.path());
+  }
+}
+
+/// One of the files of a capture: what none of their readers takes is refused.
+void read_capture(const std::string& bytes) {
+  using namespace compare::capture;
+  std::optional<base::InputError> refused;
+  bool taken = false;
+  for (const auto parse : {parse_capture_json, parse_probes_json, parse_microbench_json,
+                           parse_memory_json, parse_gemm_json, parse_power_json}) {
+    Capture capture;
+    try {
+      parse(bytes, "f.json", capture);
+      architecture_of(capture);
+      taken = true;
+    } catch (const base::InputError& error) {
+      refused = error;
+    }
+  }
+  if (!taken) {
+    throw base::InputError(*refused);
+  }
+}
+
+/// A directory with the arrays of one case, all zeros, for any description of them.
+class ArraysOfASet {
+ public:
+  struct Zeros {
+    std::string name;
+    std::vector<std::size_t> shape;
+    int element_bytes;
+  };
+
+  explicit ArraysOfASet(const std::vector<Zeros>& arrays) {
+    for (const Zeros& zeros : arrays) {
+      compare::vectors::BitArray array =
+          compare::vectors::make_bit_array(zeros.shape, zeros.element_bytes);
+      if (zeros.name == "idx") {  // the first two of every four
+        for (std::size_t i = 0; i < array.bits.size(); ++i) {
+          array.bits[i] = 4 * (i % 8 / 2) + i % 2;
+        }
+      }
+      compare::vectors::write_bit_array(directory_.path() / ("s." + zeros.name + ".npy"), array);
+    }
+  }
+
+  void verify(const std::string& json) const {
+    support::put_file(directory_.path() / "s.json", json);
+    compare::vectors::verify(directory_.path(), mma::Profile::kHardware);
+  }
+
+ private:
+  support::TemporaryDirectory directory_;
+};
+
+/// One m16n8k16, dense or sparse, or one dot product of a GPU.
+void read_vector_set(const std::string& bytes) {
+  static const ArraysOfASet dense(
+      {{"A", {1, 16, 16}, 2}, {"B", {1, 16, 8}, 2}, {"C", {1, 16, 8}, 4}, {"D", {1, 16, 8}, 4}});
+  static const ArraysOfASet sparse({{"A", {1, 16, 8}, 2},
+                                    {"B", {1, 16, 8}, 2},
+                                    {"C", {1, 16, 8}, 4},
+                                    {"idx", {1, 16, 8}, 1},
+                                    {"D_H1", {1, 16, 8}, 4},
+                                    {"D_H2", {1, 16, 8}, 4}});
+  static const ArraysOfASet dot_product(
+      {{"A", {1, 16}, 2}, {"B", {1, 16}, 2}, {"C", {1}, 4}, {"D_f32", {1}, 4}});
+  for (const ArraysOfASet* const arrays : {&dense, &sparse}) {
+    try {
+      arrays->verify(bytes);
+      return;
+    } catch (const base::InputError&) {  // perhaps of other arrays
+    }
+  }
+  dot_product.verify(bytes);
+}
+
+constexpr Reader kReaders[] = {
+    {"measurements", Content::kText, read_measurements},
+    {"kernel_file", Content::kJson, read_kernel_file},
+    {"capture", Content::kJson, read_capture},
+    {"vector_set", Content::kJson, read_vector_set, 200},
+};
+
+}  // namespace
+
+std::span<const Reader> comparison_readers() {
+  return kReaders;
+}
+
+}  // namespace sptc::fuzz

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "sim/sweep/condition.h"
+#include "sim/sweep/plan.h"
+#include "sim/sweep/sweep_report.h"
+#include "sim/sweep/sweep_store.h"
+#include "sim/sweep/worker.h"
+#include "tests/fuzz/readers.h"
+#include "tests/support/put_file.h"
+#include "tests/support/temporary_directory.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <string>
+
+namespace sptc::fuzz {
+namespace {
+
+void read_sweep_spec(const std::string& bytes) {
+  const sweep::SweepPlan plan(sweep::parse_sweep_spec(bytes, "f.json"), "1");
+  plan.digest();
+  plan.hash(plan.point(plan.product() - 1));
+}
+
+void read_condition(const std::string& bytes) {
+  static const std::array<std::string, 4> names = {"sms", "dtype", "stages", "clock"};
+  static const std::array<nlohmann::json, 4> values = {108, "f16", true, 1.5};
+  const sweep::Condition condition(bytes, names, {"f.json", "/where/0"});
+  condition.holds([](std::size_t axis) -> const nlohmann::json& { return values.at(axis); });
+}
+
+void read_sweep_results(const std::string& bytes) {
+  static const support::TemporaryDirectory directory;
+  static const std::filesystem::path whole =
+      std::filesystem::path(SPTC_SOURCE_DIR) / "tests/fuzz/corpus/sweep_results/whole.sqlite";
+  const std::filesystem::path file = directory.path() / "f.sqlite";
+  support::put_file(file, bytes);
+  for (const auto format : {sweep::SweepReportFormat::kCsv, sweep::SweepReportFormat::kMarkdown,
+                            sweep::SweepReportFormat::kHtml}) {
+    sweep::sweep_report(file, format);
+  }
+  const std::array<std::filesystem::path, 2> parts = {file, whole};
+  sweep::merge_sweeps(parts, directory.path() / "merged.sqlite", true);
+}
+
+/// What a worker process answers.
+void read_worker_answer(const std::string& bytes) {
+  std::size_t used = 0;
+  const auto outcome = sweep::from_bytes(bytes, used);
+  if (!outcome) {
+    throw base::InputError("no whole outcome");
+  }
+  std::string again;
+  sweep::append_bytes(*outcome, again);
+}
+
+constexpr Reader kReaders[] = {
+    {"sweep_spec", Content::kJson, read_sweep_spec, 1000},
+    {"condition", Content::kText, read_condition},
+    {"sweep_results", Content::kBytes, read_sweep_results, 200},
+    {"worker_answer", Content::kBytes, read_worker_answer},
+};
+
+}  // namespace
+
+std::span<const Reader> sweep_readers() {
+  return kReaders;
+}
+
+}  // namespace sptc::fuzz

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "sim/workload/kernel_name.h"
+#include "sim/workload/readers.h"
+#include "sim/workload/recording.h"
+#include "sim/workload/workload_text.h"
+#include "sim/workload/workload_text_writer.h"
+#include "tests/fuzz/readers.h"
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace sptc::fuzz {
+namespace {
+
+void read_workload_json(const std::string& bytes) {
+  workload::parse_workload_json(bytes, "f.json");
+}
+
+void read_workload_csv(const std::string& bytes) {
+  workload::parse_workload_csv(bytes, "f.csv");
+}
+
+/// What was taken is written as JSON that is read back.
+void use(const workload::Recording& recording) {
+  const std::string written = workload::workload_json(recording);
+  workload::account_text(recording);
+  for (const workload::Operation& op : recording.workload.operations) {
+    if (op.values) {
+      op.values->row(op.batch - 1, op.shape.m - 1);
+    }
+  }
+  try {
+    workload::parse_workload_json(written, "what was written");
+  } catch (const base::InputError& error) {
+    throw std::logic_error(error.what());
+  }
+}
+
+template <auto kRead>
+void read_recording_of(const std::string& bytes, const workload::NamedDims& dims) {
+  workload::InputStream input(bytes, "f");
+  workload::Recording recording;
+  recording.account.format = "fuzzed";
+  recording.workload.name = "f";  // which read_recording() takes from the file
+  kRead(input, {dims}, recording);
+  use(recording);
+}
+
+template <auto kRead>
+void read_recording_of(const std::string& bytes) {
+  read_recording_of<kRead>(bytes, {{"batch", 2}, {"seq", 8}});
+}
+
+/// Dimensions that a model does not have must not be named.
+void read_onnx(const std::string& bytes) {
+  try {
+    read_recording_of<workload::read_onnx>(bytes, {});
+  } catch (const base::InputError&) {
+    read_recording_of<workload::read_onnx>(bytes, {{"batch", 2}});
+  }
+}
+
+/// Nothing of it can be simulated: what is understood is said in the refusal.
+void read_sass_trace(const std::string& bytes) {
+  try {
+    read_recording_of<workload::read_sass_trace>(bytes);
+  } catch (const base::InputError& error) {
+    if (std::string_view(error.what()).find(" of 0 instructions") != std::string_view::npos) {
+      throw;
+    }
+  }
+}
+
+/// Any of the formats, recognised by content, also compressed or in a tar.
+void read_any_recording(const std::string& bytes) {
+  workload::InputStream input(bytes, "f");
+  use(workload::read_recording(input));
+}
+
+void read_kernel_name(const std::string& bytes) {
+  const auto kernel = workload::decode_kernel_name(bytes);
+  if (!kernel) {
+    throw base::InputError("no name of a kernel");
+  }
+  if (kernel->summary().empty()) {
+    throw std::logic_error("a kernel without a summary");
+  }
+}
+
+constexpr Reader kReaders[] = {
+    {"workload_json", Content::kJson, read_workload_json},
+    {"workload_csv", Content::kText, read_workload_csv},
+    {"kineto", Content::kJson, read_recording_of<workload::read_kineto>},
+    {"execution_trace", Content::kJson, read_recording_of<workload::read_execution_trace>},
+    {"blas_log", Content::kText, read_recording_of<workload::read_blas_log>},
+    {"transformer_config", Content::kJson, read_recording_of<workload::read_transformer_config>},
+    {"cutlass_profile", Content::kText, read_recording_of<workload::read_cutlass_profile>},
+    {"scale_sim", Content::kText, read_recording_of<workload::read_scale_sim>},
+    {"sass_trace", Content::kText, read_sass_trace},
+    {"nsys", Content::kBytes, read_recording_of<workload::read_nsys>},
+    {"onnx", Content::kBytes, read_onnx},
+    {"recording", Content::kBytes, read_any_recording},
+    {"kernel_name", Content::kText, read_kernel_name},
+};
+
+}  // namespace
+
+std::span<const Reader> workload_readers() {
+  return kReaders;
+}
+
+}  // namespace sptc::fuzz
