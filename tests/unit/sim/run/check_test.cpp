@@ -181,8 +181,8 @@ TEST(CheckPattern, ComputesPatternsThatNoGpuHas) {
     const sparsity::WeightPattern weights = sparsity::parse_weight_pattern(text);
     const auto execution = sparsity::pattern_execution(weights, op.dtype, {inputs, kept});
     for (const CheckMode mode : {CheckMode::kEigen, CheckMode::kExact, CheckMode::kSample}) {
-      const CheckResult result =
-          check_pattern(mode, op, data, weights, execution, Arithmetic(gpu, op.dtype, false), 1);
+      const CheckResult result = check_pattern(mode, op, data, weights, execution,
+                                               Arithmetic(gpu, op.dtype, false), 1, nullptr);
       EXPECT_EQ(result.elements, 20 * 12) << text;
       EXPECT_EQ(result.mismatches, 0) << text;
       if (mode == CheckMode::kEigen) {
