@@ -117,7 +117,7 @@ def main():
         lines = [(name, [(size_of(row["workload"]), row["speedup"]) for row in families[title] if row["dram"] == dram])
                  for dram, name in BANDWIDTHS]
         panels.append(figure.Panel(title, "speed-up of all GEMMs, dense time / 2:4 time", sizes, lines=lines, x_title=axis,
-                                   y_from=1, y_to=2, reference=1))
+                                   y_from=0.8, y_to=2, reference=1))
     figure.write(study.folder / "by_batch.svg", panels, title="Speed-up of 2:4 by batch and DRAM bandwidth")
 
     panels = []
