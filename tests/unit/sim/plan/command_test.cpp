@@ -56,7 +56,8 @@ TEST(RunCommand, NoticesSignalsAndItsTime) {
 }
 
 TEST(RunCommand, EndsWithItsProgramWhateverHoldsTheStream) {
-  const CommandResult result = run_command({"sh", "-c", "sleep 300 & echo 0.5"}, {"X", ""}, 60);
+  const CommandResult result =
+      run_command({"sh", "-c", "sleep 300 & seq 9999; echo 0.5"}, {"X", ""}, 60);
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.last_line, "0.5");
 }
