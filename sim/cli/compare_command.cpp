@@ -4,6 +4,7 @@
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
 #include "sim/config/architecture.h"
+#include "sim/io/text_file.h"
 #include "sim/report/progress.h"
 #include "sim/run/option_values.h"
 #include "sim/side_by_side/comparison.h"
@@ -81,7 +82,7 @@ int run(const Arguments& arguments) {
     return run_saved(arguments);
   }
   if (side_by_side::is_saved_result(arguments.files.front())) {
-    throw base::InputError(arguments.files.front() +
+    throw base::InputError(io::printable(arguments.files.front()) +
                            " is a saved result: name a second one to set beside it");
   }
   const std::string& format = arguments.format;

@@ -13,8 +13,8 @@ namespace sptc::gpu {
 void observe(sm::Sm& sm, const base::Clock& clock, const tensor_core::TensorCoreSpec& spec,
              tensor_core::Waveform& waveform);
 
-/// Logs what the tensor cores and warps of the first SM do and wait for, its copies of k-tiles, and
-/// what L2 and DRAM do for all SMs.
+/// Logs what the tensor cores and warps of the first SM do and wait for, and its copies of k-tiles.
+/// Of L2 and DRAM it logs what they do for all SMs.
 void observe(Gpu& gpu, const base::Clock& clock, const tensor_core::TensorCoreSpec& spec,
              tensor_core::PassageLog& log);
 

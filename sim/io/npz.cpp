@@ -9,7 +9,9 @@
 #include "sim/io/text_file.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <sstream>
@@ -137,9 +139,22 @@ std::string little(std::uint64_t value, std::size_t bytes) {
   return text;
 }
 
-/// Version 2.0, no flags, stored, 1 January 1980.
-std::string common_fields() {
-  return little(20, 2) + little(0, 2) + little(kStored, 2) + little(0x00210000, 4);
+/// Whether `name` is UTF-8 and not ASCII.
+bool needs_utf8(const std::string& name) {
+  const bool is_ascii = std::all_of(name.begin(), name.end(),
+                                    [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  try {
+    return !is_ascii && !nlohmann::json(name).dump().empty();
+  } catch (const nlohmann::json::type_error&) {
+    return false;
+  }
+}
+
+/// Version 2.0, stored, 1 January 1980. Readers take a name without the flag for code page 437.
+std::string common_fields(const std::string& name) {
+  constexpr std::uint64_t kUtf8 = 0x0800;
+  return little(20, 2) + little(needs_utf8(name) ? kUtf8 : 0, 2) + little(kStored, 2) +
+         little(0x00210000, 4);
 }
 
 /// One array as a member of an archive.
@@ -149,18 +164,31 @@ struct Member {
   std::string entry;  ///< of the directory at the end
 };
 
+/// The name of a member; its length has 16 bits.
+std::string member_name(const Tensor& tensor) {
+  std::string name = tensor.name + std::string(kExtension);
+  constexpr std::size_t kMostBytes = std::numeric_limits<std::uint16_t>::max();
+  if (name.size() > kMostBytes) {
+    throw base::InputError(fmt::format(
+        "'{}': the name has {} bytes, but an array of a .npz file has a name of at most {} bytes",
+        printable(tensor.name), tensor.name.size(), kMostBytes - kExtension.size()));
+  }
+  return name;
+}
+
 /// The `index`-th member, at byte `offset`.
 Member member_of(const Tensor& tensor, std::uint64_t offset, std::size_t index) {
   Member member;
   member.data = npy_bytes(tensor);
-  const std::string name = tensor.name + std::string(kExtension);
+  const std::string name = member_name(tensor);
+  const std::string common = common_fields(name);
   const auto sum =
       ::crc32_z(0, reinterpret_cast<const Bytef*>(member.data.data()), member.data.size());
   const std::string sizes = little(sum, 4) + little(member.data.size(), 4) +
                             little(member.data.size(), 4) + little(name.size(), 2) + little(0, 2);
-  member.head = std::string(kLocalMark) + common_fields() + sizes + name;
-  member.entry = std::string(kCentralMark) + little(20, 2) + common_fields() + sizes +
-                 little(0, 2) + little(0, 4) + little(0, 4) + little(offset, 4) + name;
+  member.head = std::string(kLocalMark) + common + sizes + name;
+  member.entry = std::string(kCentralMark) + little(20, 2) + common + sizes + little(0, 2) +
+                 little(0, 4) + little(0, 4) + little(offset, 4) + name;
   if (offset + member.head.size() + member.data.size() >
           std::numeric_limits<std::uint32_t>::max() ||
       index >= std::numeric_limits<std::uint16_t>::max()) {

@@ -12,6 +12,7 @@
 #include "sim/run/inference.h"
 #include "sim/run/kernel_runner.h"
 #include "sim/run/network.h"
+#include "sim/run/operand_memory.h"
 #include "sim/run/run_notes.h"
 #include "sim/run/value_files.h"
 #include "sim/run/variant_run.h"

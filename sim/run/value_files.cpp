@@ -9,10 +9,10 @@
 #include "models/sparsity/metadata.h"
 #include "models/sparsity/metadata_register.h"
 #include "models/sparsity/pattern.h"
-#include "sim/io/memory_guard.h"
 #include "sim/io/tensor_layout.h"
 #include "sim/io/text_file.h"
 #include "sim/run/check.h"
+#include "sim/run/operand_memory.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,7 +21,6 @@
 #include <cstddef>
 #include <cstring>
 #include <thread>
-#include <tuple>
 #include <utility>
 
 namespace sptc::run {
@@ -185,12 +184,7 @@ void ValueFiles::add(const workload::Operation& op, bool sparse,
                      const kernels::KernelResult& kernel, const DataSource& data) {
   std::vector<kernels::GemmOperands> operands;
   require_savable({op, sparse, kernel, operands, nullptr}, options_);
-  const auto [m, n, k] =
-      std::tuple(static_cast<double>(op.shape.m), static_cast<double>(op.shape.n),
-                 static_cast<double>(op.shape.k));
-  const double words = static_cast<double>(op.batch) * (2 * (m + n) * k + 2 * m * n);
-  io::require_memory(static_cast<std::uint64_t>(std::min(words * sizeof(Word), 1e18)),
-                     "the saved values of '" + op.name + "'");
+  require_operand_memory(op);
   for (std::int64_t entry = 0; entry < op.batch; ++entry) {
     operands.push_back(make_operands(op, sparse, data, entry));
   }

@@ -2,7 +2,6 @@
 #include "sim/run/variant_run.h"
 
 #include "models/base/error.h"
-#include "sim/io/memory_guard.h"
 #include "sim/run/check.h"
 
 #include <fmt/format.h>
@@ -81,15 +80,6 @@ bool runs_dense(const workload::Operation& op, Variants variants) {
 }
 bool runs_sparse(const workload::Operation& op, Variants variants) {
   return variants != Variants::kDense && op.prunable;
-}
-
-void require_operand_memory(const workload::Operation& op) {
-  const auto m = static_cast<double>(op.shape.m);
-  const auto n = static_cast<double>(op.shape.n);
-  const auto k = static_cast<double>(op.shape.k);
-  const double words = static_cast<double>(op.batch) * (2 * (m + n) * k + 2 * m * n);
-  io::require_memory(static_cast<std::uint64_t>(std::min(words * sizeof(numerics::Word), 1e18)),
-                     "the operands of '" + op.name + "'");
 }
 
 bool saves_values(const RunOptions& options) {

@@ -20,10 +20,6 @@ bool runs_sparse(const workload::Operation& op, Variants variants);
 
 bool saves_values(const RunOptions& options);
 
-/// Throws InputError where the memory does not suffice for the operands in both forms, D, and what
-/// the reference needs.
-void require_operand_memory(const workload::Operation& op);
-
 /// Throws InputError where the data path carries no values at the pattern that `options` ask for.
 /// `chained`: layers feed each other.
 void require_values(const std::vector<workload::Operation>& operations, bool chained,

@@ -72,7 +72,7 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
                         const run::SimulationOptions& options, int jobs,
                         const std::function<void(std::size_t, std::size_t)>& progress);
 
-/// Whether `file` begins as one of those below does.
+/// Whether `file` is a regular file that begins as one of those below does.
 bool is_saved_result(const std::filesystem::path& file);
 
 /// Results that `run` and `gemm` have saved as JSON, a point for each file. Throws InputError where

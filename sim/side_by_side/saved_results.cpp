@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace sptc::side_by_side {
@@ -124,6 +125,10 @@ std::vector<ComparedFigures> in_order(const SavedResult& result,
 }  // namespace
 
 bool is_saved_result(const std::filesystem::path& file) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) {
+    return false;  // what is read of a pipe is gone
+  }
   constexpr std::size_t kBeginning = 200;
   std::string beginning(kBeginning, '\0');
   std::ifstream stream(file, std::ios::binary);
@@ -140,10 +145,10 @@ BoardComparison compare_saved(const std::vector<std::filesystem::path>& files) {
     stems.insert(file.stem().string());
   }
   BoardComparison comparison;
+  std::set<std::string> workloads;
   comparison.operations = all_operations(results);
   for (SavedResult& result : results) {
-    const bool is_new = comparison.workload.find(result.workload) == std::string::npos;
-    if (is_new) {
+    if (workloads.insert(result.workload).second) {
       comparison.workload += (comparison.workload.empty() ? "" : " | ") + result.workload;
     }
     std::vector<ComparedFigures> operations = in_order(result, comparison.operations);

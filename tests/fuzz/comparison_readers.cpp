@@ -5,14 +5,21 @@
 #include "sim/compare/times/measurements.h"
 #include "sim/compare/vectors/bit_array.h"
 #include "sim/compare/vectors/verify.h"
+#include "sim/io/npz.h"
 #include "sim/io/tensor_file.h"
+#include "sim/side_by_side/comparison.h"
 #include "tests/fuzz/readers.h"
 #include "tests/support/put_file.h"
 #include "tests/support/temporary_directory.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sptc::fuzz {
@@ -38,6 +45,39 @@ void read_kernel_file(const std::string& bytes) {
   if (written) {
     compare::kernel::parse_kernel_file(bytes, "f.json", directory.path());
   }
+}
+
+/// The text of a launch in a file of `--save-operands`; the file itself has the reader "npz".
+void read_kernel_archive(const std::string& bytes) {
+  static const support::TemporaryDirectory directory;
+  const auto array = [](const char* name, const char* type, std::vector<std::int64_t> shape,
+                        std::vector<std::byte> data) {
+    return io::Tensor{name, type, std::move(shape), std::move(data)};
+  };
+  const auto text = std::as_bytes(std::span(bytes));
+  const std::vector<io::Tensor> tensors = {
+      array("gemm.a", "F16", {16, 16}, std::vector<std::byte>(512)),
+      array("gemm.b", "F16", {16, 16}, std::vector<std::byte>(512)),
+      array("gemm.d", "F32", {16, 16}, std::vector<std::byte>(1024)),
+      array("gemm.kernel", "U8", {static_cast<std::int64_t>(text.size())},
+            {text.begin(), text.end()})};
+  support::put_file(directory.path() / "f.npz", io::npz_bytes(tensors));
+  compare::kernel::read_kernel_file(directory.path() / "f.npz");
+}
+
+/// Beside one that is right, in each form.
+void read_saved_result(const std::string& bytes) {
+  static const support::TemporaryDirectory directory;
+  static const std::filesystem::path right =
+      std::filesystem::path(SPTC_SOURCE_DIR) / "tests/fuzz/corpus/saved_result/gemm.json";
+  const std::filesystem::path file = directory.path() / "f.json";
+  support::put_file(file, bytes);
+  side_by_side::is_saved_result(file);
+  const side_by_side::BoardComparison comparison = side_by_side::compare_saved({right, file});
+  side_by_side::comparison_text(comparison);
+  side_by_side::comparison_json(comparison);
+  side_by_side::comparison_csv(comparison);
+  side_by_side::comparison_page(comparison, "sptcsim compare");
 }
 
 /// One of the files of a capture: what none of their readers takes is refused.
@@ -117,6 +157,8 @@ void read_vector_set(const std::string& bytes) {
 constexpr Reader kReaders[] = {
     {"measurements", Content::kText, read_measurements},
     {"kernel_file", Content::kJson, read_kernel_file},
+    {"kernel_archive", Content::kJson, read_kernel_archive},
+    {"saved_result", Content::kJson, read_saved_result, 1000},
     {"capture", Content::kJson, read_capture},
     {"vector_set", Content::kJson, read_vector_set, 200},
 };

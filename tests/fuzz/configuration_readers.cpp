@@ -8,6 +8,7 @@
 #include "sim/config/kernel_library.h"
 #include "sim/microbench/microbench_case.h"
 #include "sim/network/engine.h"
+#include "sim/plan/command.h"
 #include "sim/run/option_table.h"
 #include "sim/run/option_values.h"
 #include "sim/workload/dim_lists.h"
@@ -15,6 +16,7 @@
 
 #include <functional>
 #include <map>
+#include <stdexcept>
 #include <string>
 
 namespace sptc::fuzz {
@@ -68,6 +70,12 @@ void read_option(const std::string& bytes) {
   run::set_option(options, name, value);
 }
 
+void read_command(const std::string& bytes) {
+  if (plan::command_words(bytes).empty()) {
+    throw std::logic_error("a command without a word");
+  }
+}
+
 constexpr Reader kReaders[] = {
     {"architecture", Content::kJson, read_architecture},
     {"energy", Content::kJson, read_energy},
@@ -75,6 +83,7 @@ constexpr Reader kReaders[] = {
     {"kernel_library", Content::kJson, read_kernel_library},
     {"engine", Content::kJson, read_engine},
     {"option", Content::kText, read_option},
+    {"command", Content::kText, read_command},
 };
 
 }  // namespace

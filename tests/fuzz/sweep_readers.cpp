@@ -2,6 +2,7 @@
 #include "models/base/error.h"
 #include "sim/sweep/condition.h"
 #include "sim/sweep/plan.h"
+#include "sim/sweep/run_mark.h"
 #include "sim/sweep/sweep_report.h"
 #include "sim/sweep/sweep_store.h"
 #include "sim/sweep/worker.h"
@@ -55,11 +56,20 @@ void read_worker_answer(const std::string& bytes) {
   sweep::append_bytes(*outcome, again);
 }
 
+void read_run_mark(const std::string& bytes) {
+  static const support::TemporaryDirectory directory;
+  support::put_file(directory.path() / "f.sqlite.run", bytes);
+  if (!sweep::read_run_mark(directory.path() / "f.sqlite")) {
+    throw base::InputError("no mark of a sweep");
+  }
+}
+
 constexpr Reader kReaders[] = {
     {"sweep_spec", Content::kJson, read_sweep_spec, 1000},
     {"condition", Content::kText, read_condition},
     {"sweep_results", Content::kBytes, read_sweep_results, 200},
     {"worker_answer", Content::kBytes, read_worker_answer},
+    {"run_mark", Content::kJson, read_run_mark},
 };
 
 }  // namespace

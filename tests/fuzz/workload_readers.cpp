@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/workload/kernel_name.h"
+#include "sim/workload/layer_list.h"
 #include "sim/workload/readers.h"
 #include "sim/workload/recording.h"
 #include "sim/workload/workload_text.h"
 #include "sim/workload/workload_text_writer.h"
 #include "tests/fuzz/readers.h"
+#include "tests/support/put_file.h"
+#include "tests/support/temporary_directory.h"
 
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sptc::fuzz {
 namespace {
@@ -89,6 +94,29 @@ void read_kernel_name(const std::string& bytes) {
   }
 }
 
+/// What was taken is written as a list that is read back, and chosen from three operations.
+void read_layer_list(const std::string& bytes) {
+  static const support::TemporaryDirectory directory;
+  const std::filesystem::path file = directory.path() / "f.txt";
+  support::put_file(file, bytes);
+  const std::vector<workload::ListedLayer> layers = workload::read_layer_list(file);
+  const std::string written = workload::layer_list_text(layers, "");
+  support::put_file(file, written);
+  if (workload::layer_list_text(workload::read_layer_list(file), "") != written) {
+    throw std::logic_error("a list that is not read as it was written");
+  }
+  std::vector<workload::Operation> operations;
+  for (const char* const name : {"ffn", "proj", "head"}) {
+    workload::Operation& operation = operations.emplace_back();
+    operation.name = name;
+    operation.shape = {64, 64, 64};
+    operation.count = 3;
+    operation.prunable = true;
+  }
+  std::vector<workload::VectorOperation> vectors;
+  workload::prune_only_listed(layers, "f.txt", operations, vectors);
+}
+
 constexpr Reader kReaders[] = {
     {"workload_json", Content::kJson, read_workload_json},
     {"workload_csv", Content::kText, read_workload_csv},
@@ -103,6 +131,7 @@ constexpr Reader kReaders[] = {
     {"onnx", Content::kBytes, read_onnx},
     {"recording", Content::kBytes, read_any_recording},
     {"kernel_name", Content::kText, read_kernel_name},
+    {"layer_list", Content::kText, read_layer_list, 1000},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """mma, matmul, identify, step_rules and crosscheck return what the C++ functions return, bit for bit."""
+import json
 import os
 import pathlib
 import signal
@@ -289,6 +290,16 @@ class Crosscheck(unittest.TestCase):
             self.assertEqual((place.tile.row, place.tile.column), (1, 1))
             with open(image, encoding="utf-8") as file:
                 self.assertIn("rows 32 to 63 x columns 16 to 31", file.read())
+
+    def test_names_that_are_not_ascii_are_those_that_numpy_reads(self):
+        with tempfile.TemporaryDirectory() as directory:
+            trace, operands = (os.path.join(directory, name) for name in ("w.json", "o.npz"))
+            with open(trace, "w", encoding="utf-8") as file:
+                json.dump({"schema": "gemm-workload/0.1", "name": "w", "default_dtype": "f16", "ops": [
+                    {"name": "Schlüssel", "kind": "gemm", "m": 16, "n": 16, "k": 32, "weight_operand": "A",
+                     "prunable_2_4": True}]}, file)
+            sptcsim.run(trace, fidelity="analytic", save_operands=operands)
+            self.assertIn("Schlüssel.a", np.load(operands).files)
 
     def test_an_epilogue_that_was_left_out_is_named(self):
         a, b = operands(32, 64, 16)

@@ -55,9 +55,10 @@ struct KernelDiagnosis {
 };
 
 /// Computes D as `declared` says, compares every word, and where words differ looks for what
-/// explains all of them: a flipped bit, a change of the model (alone, then in pairs), or faults of
-/// places of D (parts of K that they lack, rows and tiles that stand elsewhere, metadata of other
-/// rows). `threads` of the host. Throws InputError where the operands cannot be read as declared.
+/// explains all of them. Tried are a flipped bit, and changes of the model, alone and in pairs.
+/// Tried are also faults of places of D: parts of K that they lack, rows and tiles that stand
+/// elsewhere, metadata of other rows. `threads` of the host. Throws InputError where the operands
+/// cannot be read as declared.
 KernelDiagnosis crosscheck_kernel(const KernelData& data, const KernelModel& declared,
                                   const mma::Target& target, int threads);
 

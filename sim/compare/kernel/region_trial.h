@@ -33,7 +33,7 @@ struct RegionFault {
 };
 
 /// Hypotheses about one region of D, tried on it. A hypothesis holds where every element of the
-/// region has the bits that it says, and where these bits are more than the choice among the
+/// region has the bits that it says. These bits must also be more than the choice among the
 /// hypotheses of its kind could have met by chance.
 class RegionTrial {
  public:

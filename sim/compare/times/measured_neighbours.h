@@ -19,10 +19,9 @@ std::vector<Measurement> evidence_of(const std::string& name);
 /// k within a factor of two.
 bool is_like(const run::OperationResult& op, const run::MeasuredPair& pair);
 
-/// The pairs of `rows` that are like operations of `result`: same type and sparsity, one GEMM per
-/// launch, and each of m, n, k within a factor of two. Each pair is simulated in closed form on
-/// `architecture` under the conditions of its rows, with the arithmetic and library that `asked`
-/// names.
+/// The pairs of `rows` that are like operations of `result`, as is_like() says. Each pair is
+/// simulated in closed form on `architecture` under the conditions of its rows. The arithmetic and
+/// the library are those that `asked` names.
 run::MeasuredGain measured_neighbours(const run::RunResult& result,
                                       const config::Architecture& architecture,
                                       const run::SimulationOptions& asked,

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <string>
 
@@ -102,6 +104,24 @@ TEST_F(CompareProgram, TwoSavedResultsStandSideBySide) {
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 2 * (1 + 7));
 }
 
+TEST_F(CompareProgram, TakesAWorkloadFromAPipe) {
+  const std::string options = " --fidelity analytic --check none --quiet --arch A100 --format json";
+  const std::string file = std::string(SPTC_SOURCE_DIR) + "/traces/bert_large.json";
+  const std::string piped = "cat " + file + " | " + SPTC_PROGRAM + " compare /dev/stdin" + options +
+                            " >" + path("piped") + " 2>" + path("err");
+  ASSERT_EQ(std::system(piped.c_str()), 0) << read(path("err"));
+  EXPECT_EQ(json::parse(read(path("piped")))["points"],
+            json::parse(run("compare " + file + options).out)["points"]);
+}
+
+TEST_F(CompareProgram, NamesEachWorkloadOfSavedResultsOnce) {
+  const std::string gemm = " --fidelity analytic --check none --quiet --format json --out ";
+  ASSERT_EQ(run("gemm 64 64 640" + gemm + path("a.json")).exit_code, 0);
+  ASSERT_EQ(run("gemm 64 64 64" + gemm + path("b.json")).exit_code, 0);
+  const json all = compared(path("a.json") + " " + path("b.json") + " " + path("a.json"));
+  EXPECT_EQ(all["workload"], "gemm 64 64 640 | gemm 64 64 64");
+}
+
 TEST_F(CompareProgram, SavedResultsOfOtherLayersAreNotKnown) {
   const std::string gemm = " --fidelity analytic --check none --quiet --format json --out ";
   ASSERT_EQ(run("gemm 1024 1024 1024" + gemm + path("a.json")).exit_code, 0);
@@ -121,6 +141,10 @@ TEST_F(CompareProgram, RefusesWhatIsNoSavedResult) {
                  "no saved result");
   expect_refused("compare " + a + " " + path("none.json"), "none.json");
   expect_refused("compare " + a, "name a second one");
+  std::filesystem::copy(a, path("b\nc.json"));
+  expect_refused("compare '" + path("b\nc.json") + "'", "c.json is a saved result");
+  const std::string message = read(path("err"));
+  EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 1) << message;
   expect_refused("compare " + a + " " + a + " --arch A100", "--arch has no effect");
   expect_refused("compare " + a + " " + a + " --jobs 2", "--jobs has no effect");
 }

@@ -133,6 +133,8 @@ TEST_F(SavedValues, AreRefusedInOneSentence) {
   refused("gemm 64 24 128 --save-d d.npy", "must be the name of a .npz file, not 'd.npy'");
   refused("gemm 64 24 128 --pattern 1:4" + saved(), "patterns of the hardware, not 1:4");
   refused("gemm 64 24 128 --dtype s8 --d-dtype s8" + saved(), "has a scale that nobody gives");
+  refused("gemm 16777216 16777216 64 --fidelity analytic --check none" + saved(),
+          "the operands of 'gemm'");
   refused("gemm 64 24 128 --save-d " + path("x.npz") + " --save-operands " + path("x.npz"),
           "names the same file");
   ASSERT_EQ(run("gemm 64 24 128" + saved()).exit_code, 0);

@@ -460,7 +460,6 @@ std::vector<Fault> faults() {
 }
 
 TEST(PlantedFaults, AreNamedWithTheirPlaceAndNoneWrongly) {
-  std::size_t right = 0, wrongly = 0;
   const std::vector<Fault> planted = faults();
   ASSERT_GE(planted.size(), 40U);
   for (const Fault& fault : planted) {
@@ -475,12 +474,8 @@ TEST(PlantedFaults, AreNamedWithTheirPlaceAndNoneWrongly) {
         named.cause == fault.cause && std::ranges::all_of(fault.parts, [&](const auto& part) {
           return named.text.find(part) != std::string::npos;
         });
-    right += matches ? 1 : 0;
-    wrongly += matches ? 0 : 1;
     EXPECT_TRUE(matches) << fault.name << " is named " << told(diagnosis);
   }
-  EXPECT_GE(right * 10, planted.size() * 9);
-  EXPECT_EQ(wrongly, 0U);
 }
 
 }  // namespace

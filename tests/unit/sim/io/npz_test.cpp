@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/io/npz.h"
+
+#include "sim/io/tensor_layout.h"
+#include "sim/io/text_file.h"
+#include "tests/support/expect_input_error.h"
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sptc::io {
+namespace {
+
+Tensor called(std::string name) {
+  return {std::move(name), "U8", {1}, std::vector<std::byte>(1)};
+}
+
+/// The flags of the only member: of its header, and of its entry in the directory.
+std::vector<std::uint64_t> flags_of(const std::string& name) {
+  const std::vector<Tensor> tensors = {called(name)};
+  const std::string archive = npz_bytes(tensors);
+  const std::size_t entry = archive.find("PK\x01\x02");
+  const auto at = [&](std::size_t begin) {
+    return little_endian(std::as_bytes(std::span(archive)).subspan(begin, 2));
+  };
+  return {at(6), at(entry + 8)};
+}
+
+TEST(NpzWriter, MarksANameAsUtf8WhereItIsNotAscii) {
+  EXPECT_EQ(flags_of("encoder.0"), (std::vector<std::uint64_t>{0, 0}));
+  EXPECT_EQ(flags_of("Schl\xC3\xBCssel"), (std::vector<std::uint64_t>{0x0800, 0x0800}));
+  EXPECT_EQ(flags_of("no UTF-8: \xFC"), (std::vector<std::uint64_t>{0, 0}));
+}
+
+TEST(NpzWriter, RefusesANameThatItsHeaderCannotHold) {
+  const support::TemporaryDirectory directory;
+  const std::size_t most = 65535 - std::string(".npy").size();
+  const auto written = [](std::size_t length) {
+    const std::vector<Tensor> tensors = {called(std::string(length, 'n'))};
+    return npz_bytes(tensors);
+  };
+  write_file(directory.path() / "x.npz", written(most));
+  EXPECT_EQ(read_npz(directory.path() / "x.npz").at(0).name.size(), most);
+  support::expect_input_error([&] { written(most + 1); }, {"65532 bytes", "at most 65531 bytes"});
+}
+
+}  // namespace
+}  // namespace sptc::io
