@@ -26,7 +26,7 @@ while [[ $# -gt 0 ]]; do
   esac
   shift || break
 done
-if ! [[ $minutes =~ ^[0-9]+(\.[0-9]+)?$ && $jobs =~ ^[1-9][0-9]*$ ]]; then
+if ! [[ $minutes =~ ^[0-9]+(\.[0-9]+)?$ && $minutes =~ [1-9] && $jobs =~ ^[1-9][0-9]*$ ]]; then
   echo "fuzz.sh: --minutes and -j take positive numbers, not '$minutes' and '$jobs'" >&2
   exit 2
 fi
@@ -67,7 +67,7 @@ fuzzer=$build/tests/fuzz/libfuzzer/reader_fuzzer
 if [[ -d /dev/shm && -w /dev/shm ]]; then
   export TMPDIR=/dev/shm
 fi
-seconds=$(awk -v minutes="$minutes" 'BEGIN { print int(minutes * 60 + 0.5) }')
+seconds=$(awk -v minutes="$minutes" 'BEGIN { seconds = int(minutes * 60 + 0.5); print seconds < 1 ? 1 : seconds }')
 printf '%-20s %12s %8s %8s  %s\n' reader executions edges inputs outcome
 failures=0
 for reader in "${readers[@]}"; do

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Are the tests able to fail? Builds a copy of the tree once, then puts one deliberate fault after the other into it,
 # rebuilds, and prints which checks notice. Exit 1 if a fault survives them all or no longer fits the source. The working
-# tree is not touched. About a minute per fault of the data path on two cores, a few seconds per fault of one suite.
+# tree is not touched.
 #
 #   -j N          compile jobs (default 2)
 #   --only TEXT   only the faults whose name contains TEXT

@@ -49,7 +49,7 @@ class Throughput {
     const std::int64_t start = now * rate_;
     next_free_ = (next_free_ > start ? next_free_ : start) + items * kScale;
     busy_ += items * kScale;
-    return (next_free_ + rate_ - 1) / rate_;
+    return busy_until();
   }
 
   /// Work that is left behind `cycle`; a unit that has as much left there does the same from then

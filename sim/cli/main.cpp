@@ -209,15 +209,7 @@ std::string help_of(CLI::App& app, const std::vector<std::string>& words) {
   return command->help(outer);
 }
 
-int run(int argc, char** argv) {
-  CLI::App app("Cycle-level simulator of dense and 2:4 sparse tensor cores, with values checked.",
-               "sptcsim");
-  app.set_version_flag("--version", "sptcsim " + std::string(sptc::report::program_version()));
-  app.footer(
-      "'help COMMAND' lists its options, 'help --man' writes the manual page, and\n"
-      "'help --completion bash' or 'zsh' what a shell completes.");
-  app.allow_extras();
-  Command chosen;
+void add_commands(CLI::App& app, Command& chosen) {
   sptc::cli::add_run_command(app, chosen);
   sptc::cli::add_gemm_command(app, chosen);
   sptc::cli::add_arch_command(app, chosen);
@@ -235,6 +227,18 @@ int run(int argc, char** argv) {
   sptc::cli::add_microbench_command(app, chosen);
   sptc::cli::add_crosscheck_command(app, chosen);
   sptc::cli::add_sweep_command(app, chosen);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Cycle-level simulator of dense and 2:4 sparse tensor cores, with values checked.",
+               "sptcsim");
+  app.set_version_flag("--version", "sptcsim " + std::string(sptc::report::program_version()));
+  app.footer(
+      "'help COMMAND' lists its options, 'help --man' writes the manual page, and\n"
+      "'help --completion bash' or 'zsh' what a shell completes.");
+  app.allow_extras();
+  Command chosen;
+  add_commands(app, chosen);
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     command->allow_extras();
     for (CLI::App* inner : command->get_subcommands([](const CLI::App*) { return true; })) {

@@ -62,9 +62,8 @@ plan::PlanOptions options_of(const Arguments& arguments) {
   options.import = arguments.model.import_options();
   options.evaluation.lower_is_better = plan::is_lower_better("--metric", arguments.metric);
   options.evaluation.jobs = static_cast<int>(run::parse_positive("--jobs", arguments.jobs, 1024));
-  constexpr std::int64_t kMostSeconds = 1'000'000;
   options.evaluation.timeout_s =
-      static_cast<double>(run::parse_positive("--timeout", arguments.timeout, kMostSeconds));
+      static_cast<double>(run::parse_positive("--timeout", arguments.timeout, plan::kMostTimeoutS));
   options.max_loss = arguments.max_loss;
   options.max_time_us = arguments.max_time;
   options.min_gain = arguments.min_gain;

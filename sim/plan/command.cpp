@@ -3,9 +3,11 @@
 
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
+#include "sim/plan/guard_process.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -15,9 +17,10 @@
 #include <fcntl.h>
 #include <optional>
 #include <poll.h>
-#include <sys/prctl.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace sptc::plan {
 namespace {
@@ -81,12 +84,14 @@ struct Pipe {
   std::array<int, 2> ends{-1, -1};
 };
 
-/// In the child: becomes the program, or says through `failure` why not.
-[[noreturn]] void become(const std::vector<std::string>& words, const Pipe& out, const Pipe& err,
-                         const Pipe& failure) {
-  ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::signal(SIGINT, SIG_DFL);
+/// In the child: becomes the program in the process group `group`, or says through `failure` why
+/// not.
+[[noreturn]] void become(const std::vector<std::string>& words, pid_t group, const Pipe& out,
+                         const Pipe& err, const Pipe& failure) {
+  ::setpgid(0, group);
+  for (const int number : {SIGINT, SIGPIPE, SIGXFSZ}) {
+    ::signal(number, SIG_DFL);
+  }
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(out.ends[1], STDOUT_FILENO);
@@ -102,50 +107,87 @@ struct Pipe {
   ::_exit(127);
 }
 
-/// Reads both streams until they end; false where the time is up before.
-bool read_streams(const Pipe& out, const Pipe& err, SteadyClock::time_point end, LastLine& last,
-                  LastLine& last_error) {
-  std::array<pollfd, 2> ready{{{out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}}};
-  std::array<char, 1 << 14> buffer{};
-  while (ready[0].fd >= 0 || ready[1].fd >= 0) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - SteadyClock::now());
-    if (left.count() <= 0) {
-      return false;
+/// What the child says through `failure`; 0: nothing, since it has become the program.
+int error_of(const Pipe& failure) {
+  int error = 0;
+  ssize_t count = 0;
+  do {
+    count = ::read(failure.ends[0], &error, sizeof(error));
+  } while (count < 0 && errno == EINTR);
+  return count == sizeof(error) ? error : 0;
+}
+
+/// Its status can still be waited for.
+bool has_ended(pid_t process) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == process;
+}
+
+/// A stream of the program, and its last line.
+class Stream {
+ public:
+  explicit Stream(const Pipe& pipe) : file_(pipe.ends[0]) {}
+
+  int file() const { return file_; }  ///< -1: it has ended
+  /// Waits until there is something to read.
+  void read_some() { read(buffer_.size()); }
+  /// Only what is there: a child of the program may live on, and hold the stream open.
+  void read_rest() {
+    int left = 0;
+    if (file_ < 0 || ::ioctl(file_, FIONREAD, &left) != 0) {
+      return;
     }
-    constexpr std::int64_t kMostWait = 1000;
-    ::poll(ready.data(), ready.size(), static_cast<int>(std::min(left.count(), kMostWait)));
-    for (std::size_t i = 0; i < ready.size(); ++i) {
-      if (ready[i].fd < 0 || ready[i].revents == 0) {
-        continue;
-      }
-      const ssize_t count = ::read(ready[i].fd, buffer.data(), buffer.size());
-      if (count > 0) {
-        (i == 0 ? last : last_error).add({buffer.data(), static_cast<std::size_t>(count)});
-      } else if (count == 0 || errno != EINTR) {
-        ready[i].fd = -1;
-      }
+    while (left > 0 && file_ >= 0) {
+      left -= read(std::min(static_cast<std::size_t>(left), buffer_.size()));
     }
   }
+  std::string last_line() { return last_.text(); }
+
+ private:
+  int read(std::size_t most) {
+    const ssize_t count = ::read(file_, buffer_.data(), most);
+    if (count > 0) {
+      last_.add({buffer_.data(), static_cast<std::size_t>(count)});
+    } else if (count == 0 || errno != EINTR) {
+      file_ = -1;
+    }
+    return static_cast<int>(std::max<ssize_t>(count, 0));
+  }
+
+  int file_;
+  LastLine last_;
+  std::array<char, 1 << 14> buffer_{};
+};
+
+/// Reads both streams until `process` has ended; false where the time is up before.
+bool read_until_end(pid_t process, Stream& out, Stream& err, SteadyClock::time_point end) {
+  constexpr int kIntervalMs = 10;
+  while (!has_ended(process)) {
+    if (SteadyClock::now() >= end) {
+      return false;
+    }
+    std::array<pollfd, 2> ready{{{out.file(), POLLIN, 0}, {err.file(), POLLIN, 0}}};
+    if (::poll(ready.data(), ready.size(), kIntervalMs) <= 0) {
+      continue;
+    }
+    if (ready[0].revents != 0) {
+      out.read_some();
+    }
+    if (ready[1].revents != 0) {
+      err.read_some();
+    }
+  }
+  out.read_rest();
+  err.read_rest();
   return true;
 }
 
-/// The status of `process` where it ends before the time is up.
-std::optional<int> ended(pid_t process, SteadyClock::time_point end) {
-  constexpr useconds_t kInterval = 5000;
+int status_of(pid_t process) {
   int status = 0;
-  while (true) {
-    const pid_t done = ::waitpid(process, &status, WNOHANG);
-    if (done == process) {
-      return status;
-    }
-    if (done < 0 && errno != EINTR) {
-      return std::nullopt;
-    }
-    if (SteadyClock::now() >= end) {
-      return std::nullopt;
-    }
-    ::usleep(kInterval);
+  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
+  return status;
 }
 
 }  // namespace
@@ -189,41 +231,37 @@ CommandResult run_command(const std::vector<std::string>& words,
                           const std::pair<std::string, std::string>& variable, double timeout_s) {
   const auto end = SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(
                                             std::chrono::duration<double>(timeout_s));
-  Pipe out, err, failure;
   ::setenv(variable.first.c_str(), variable.second.c_str(), 1);
+  // Ends the group, which has all that the program starts, where somebody ends this process, too.
+  std::optional<GuardProcess> guard(std::in_place, [] { ::kill(-::getpid(), SIGKILL); });
+  Pipe out, err, failure;
   const pid_t process = ::fork();
   if (process < 0) {
     refuse(words.front(), errno);
   }
   if (process == 0) {
-    become(words, out, err, failure);
+    become(words, guard->group(), out, err, failure);
   }
   out.close_end(1);
   err.close_end(1);
   failure.close_end(1);
-  int error = 0;
-  if (::read(failure.ends[0], &error, sizeof(error)) == sizeof(error)) {
-    ::waitpid(process, nullptr, 0);
+  if (const int error = error_of(failure); error != 0) {
+    status_of(process);
     refuse(words.front(), error);
   }
-  LastLine last, last_error;
+  Stream out_stream(out), err_stream(err);
+  const bool in_time = read_until_end(process, out_stream, err_stream, end);
+  guard.reset();
+  const int status = status_of(process);
   CommandResult result;
-  std::optional<int> status;
-  if (read_streams(out, err, end, last, last_error)) {
-    status = ended(process, end);
-  }
-  ::kill(-process, SIGKILL);  // what it started, too
-  if (!status) {
-    ::waitpid(process, nullptr, 0);
+  if (!in_time || WIFSIGNALED(status)) {
     result.exit_code = -1;
-  } else if (WIFSIGNALED(*status)) {
-    result.exit_code = -1;
-    result.signal = WTERMSIG(*status);
+    result.signal = in_time ? WTERMSIG(status) : 0;
   } else {
-    result.exit_code = WEXITSTATUS(*status);
+    result.exit_code = WEXITSTATUS(status);
   }
-  result.last_line = last.text();
-  result.last_error = last_error.text();
+  result.last_line = out_stream.last_line();
+  result.last_error = err_stream.last_line();
   return result;
 }
 

@@ -21,9 +21,9 @@ struct CommandResult {
   std::string last_error;  ///< the same of standard error
 };
 
-/// Runs `words` with `variable` set in its environment, at most `timeout_s`, and ends what it
-/// started with it. Called in a process of one thread. Throws InputError where there is no such
-/// program.
+/// Runs `words` with `variable` set in its environment, at most `timeout_s`. What it started ends
+/// with it, or with this process. Called in a process of one thread. Throws InputError where there
+/// is no such program.
 CommandResult run_command(const std::vector<std::string>& words,
                           const std::pair<std::string, std::string>& variable, double timeout_s);
 

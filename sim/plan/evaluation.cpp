@@ -4,20 +4,18 @@
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
 #include "sim/plan/command.h"
+#include "sim/plan/guard_process.h"
 #include "sim/prune/prune_model.h"
 #include "sim/run/worker_pool.h"
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/wait.h>
+#include <optional>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -28,8 +26,7 @@ namespace {
 constexpr std::string_view kPlace = "{}";
 constexpr const char* kVariable = "SPTCSIM_MODEL";
 
-/// A directory for models that live as long as their evaluation. A process of its own removes it
-/// when this one has ended, however it ended.
+/// A directory for models that live as long as their evaluation. A guard removes it.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
@@ -37,61 +34,28 @@ class TemporaryDirectory {
     const auto parent = std::filesystem::temp_directory_path(error);
     std::string path = ((error ? "/tmp" : parent) / "sptcsim-plan-XXXXXX").string();
     if (::mkdtemp(path.data()) == nullptr) {
-      refuse(path);
+      const int why = errno;
+      throw base::InputError(fmt::format("no directory for pruned models can be made: {}: {}",
+                                         io::printable(path), std::strerror(why)));
     }
     path_ = path;
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-      refuse(path);
-    }
-    remover_ = ::fork();
-    if (remover_ == 0) {
-      ::close(ends[1]);
-      remove_at_end(ends[0]);
-    }
-    ::close(ends[0]);
-    alive_ = ends[1];
-    if (remover_ < 0) {
-      ::close(alive_);
-      refuse(path);
+    const auto remove = [path = path_] {
+      std::error_code ignored;
+      std::filesystem::remove_all(path, ignored);
+    };
+    try {
+      guard_.emplace(remove);
+    } catch (...) {
+      remove();
+      throw;
     }
   }
-  ~TemporaryDirectory() {
-    ::close(alive_);
-    ::waitpid(remover_, nullptr, 0);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  [[noreturn]] static void refuse(const std::string& path) {
-    const int error = errno;
-    ::rmdir(path.c_str());
-    throw base::InputError(fmt::format("no directory for pruned models can be made: {}: {}",
-                                       io::printable(path), std::strerror(error)));
-  }
-
-  /// Waits for the other end, which nobody writes to, to be closed.
-  [[noreturn]] void remove_at_end(int alive) const {
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-      ::signal(number, SIG_IGN);
-    }
-    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-      ::close(stream);  // whoever waits for their end does not wait for this process
-    }
-    char nothing = 0;
-    while (::read(alive, &nothing, 1) < 0 && errno == EINTR) {
-    }
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-    ::_exit(0);
-  }
-
   std::filesystem::path path_;
-  pid_t remover_ = -1;
-  int alive_ = -1;
+  std::optional<GuardProcess> guard_;
 };
 
 /// A model is written in the form that it has; shards are a directory.

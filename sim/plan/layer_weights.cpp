@@ -2,6 +2,7 @@
 #include "sim/plan/layer_weights.h"
 
 #include "sim/prune/onnx_layers.h"
+#include "sim/workload/layer_list.h"
 
 #include <fmt/format.h>
 
@@ -13,8 +14,6 @@
 
 namespace sptc::plan {
 namespace {
-
-constexpr std::string_view kSuffix = ".weight";
 
 /// How Hugging Face calls the tensors of an operation: what follows the number of the layer.
 struct Role {
@@ -43,10 +42,6 @@ constexpr Role kRoles[] = {
     {"ffn.output", "output.dense"},
 };
 
-std::string_view without_suffix(std::string_view name) {
-  return name.ends_with(kSuffix) ? name.substr(0, name.size() - kSuffix.size()) : name;
-}
-
 /// "model.layers.3." of "model.layers.3.mlp.down_proj": up to the last number between two dots.
 std::optional<std::size_t> end_of_number(std::string_view name) {
   for (std::size_t dot = name.rfind('.'); dot != std::string_view::npos && dot > 0;
@@ -68,8 +63,8 @@ class Matcher {
     for (const prune::ModelTensor& tensor : model.tensors()) {
       const std::string& name = tensor.entry.name;
       by_name_[name].push_back(name);
-      if (name.ends_with(kSuffix)) {
-        by_name_[std::string(without_suffix(name))].push_back(name);
+      if (const std::string_view layer = workload::layer_of(name); layer != name) {
+        by_name_[std::string(layer)].push_back(name);
       }
       if (tensor.entry.shape.size() > 1) {
         add_role(name);
@@ -116,7 +111,7 @@ class Matcher {
   };
 
   void add_role(const std::string& name) {
-    const std::string_view whole = without_suffix(name);
+    const std::string_view whole = workload::layer_of(name);
     const std::optional<std::size_t> end = end_of_number(whole);
     if (!end) {
       return;

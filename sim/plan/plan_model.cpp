@@ -49,6 +49,31 @@ numerics::DataType type_of(const workload::Workload& workload,
   return type.value_or(numerics::DataType::kF16);
 }
 
+void require_that(bool holds, const std::string& otherwise) {
+  if (!holds) {
+    throw base::InputError(otherwise);
+  }
+}
+
+/// NaN is no number of these.
+void require_numbers(const PlanOptions& options) {
+  constexpr double kMostUs = 1e12;
+  const double max_loss = options.max_loss.value_or(0);
+  const double max_time = options.max_time_us.value_or(1);
+  const double min_gain = options.min_gain.value_or(1);
+  const double timeout = options.evaluation.timeout_s;
+  require_that(std::isfinite(max_loss),
+               fmt::format("--max-loss must be a finite number, not {}", max_loss));
+  require_that(
+      max_time > 0 && max_time <= kMostUs,
+      fmt::format("--max-time must be above 0 and at most {} us, not {}", kMostUs, max_time));
+  require_that(min_gain >= 1 && std::isfinite(min_gain),
+               fmt::format("--min-gain must be a finite number of at least 1, not {}", min_gain));
+  require_that(timeout > 0 && timeout <= static_cast<double>(kMostTimeoutS),
+               fmt::format("--timeout must be above 0 and at most {} seconds, not {}",
+                           kMostTimeoutS, timeout));
+}
+
 void require_one_wish(const PlanOptions& options) {
   const int wishes =
       (options.max_loss ? 1 : 0) + (options.max_time_us ? 1 : 0) + (options.min_gain ? 1 : 0);
@@ -82,6 +107,7 @@ class Planning {
            const PlanOptions& options)
       : model_(model), architecture_(architecture), options_(options) {
     require_one_wish(options);
+    require_numbers(options);
     if (!options.evaluation.command.empty()) {
       command_words(options.evaluation.command);
     }
@@ -148,10 +174,13 @@ class Planning {
         calibrated += weight.calibrated ? 1 : 0;
       }
     }
-    result_.notes.push_back(fmt::format(
-        "errors of {} of {} weights are those of calibration inputs; the others are the root of "
-        "the share of energy that is pruned, which is the error of inputs that are white noise",
-        calibrated, weights));
+    result_.notes.push_back(
+        fmt::format("{} of {} weights have the error of calibration inputs", calibrated, weights));
+    if (calibrated < weights) {
+      result_.notes.emplace_back(
+          "a weight without calibration inputs has the root of the pruned share of its energy: the "
+          "error of white noise");
+    }
     if (inference.dense->waiting_us > 0) {
       result_.notes.push_back(fmt::format(
           "the GPU waits {:.0f} us of {:.0f} us for the host, so that a plan saves less time than "
@@ -254,16 +283,18 @@ class Planning {
     const ParetoPoint* found = nullptr;
     if (options_.max_loss) {
       found = within_loss(front_, added(*options_.max_loss));
-      require(found, fmt::format("no plan loses at most {}: the least is {:.6g}",
-                                 *options_.max_loss, result_.front.front().loss));
+      require_that(found != nullptr, fmt::format("no plan loses at most {}: the least is {:.6g}",
+                                                 *options_.max_loss, result_.front.front().loss));
     } else if (options_.max_time_us || options_.min_gain) {
       const double most_us =
           options_.max_time_us.value_or(result_.dense.time_us / options_.min_gain.value_or(1));
       found = with_gain(front_, picoseconds(result_.dense.time_us - most_us));
-      require(found, fmt::format("no plan takes at most {:.6g} us: the fastest takes {:.6g} us of "
-                                 "{:.6g} us, a gain of {:.6g}",
-                                 most_us, result_.front.back().pass.time_us, result_.dense.time_us,
-                                 result_.gain(result_.front.back())));
+      require_that(
+          found != nullptr,
+          fmt::format("no plan takes at most {:.6g} us: the fastest takes {:.6g} us of {:.6g} us, "
+                      "a gain of {:.6g}",
+                      most_us, result_.front.back().pass.time_us, result_.dense.time_us,
+                      result_.gain(result_.front.back())));
     }
     if (found == nullptr) {
       return;
@@ -287,12 +318,6 @@ class Planning {
           fmt::format("the model pruned by the plan loses {:.5g}, more than the {} allowed: its "
                       "layers lose more together than alone",
                       measured, *options_.max_loss));
-    }
-  }
-
-  static void require(const ParetoPoint* found, const std::string& otherwise) {
-    if (found == nullptr) {
-      throw base::InputError(otherwise);
     }
   }
 

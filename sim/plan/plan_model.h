@@ -18,11 +18,13 @@
 
 namespace sptc::plan {
 
+constexpr std::int64_t kMostTimeoutS = 1'000'000;  ///< of one evaluation
+
 /// A command of the user's that says how good a model is.
 struct Evaluation {
   std::string command;  ///< see command_words(); empty: none
   bool lower_is_better = false;
-  double timeout_s = 600;  ///< of one model
+  double timeout_s = 600;  ///< of one model, at most kMostTimeoutS
   int jobs = 1;            ///< models at once
 };
 
@@ -36,7 +38,7 @@ struct PlanOptions {
   Evaluation evaluation;
   std::optional<double> max_loss;     ///< the plan that saves most and loses at most this
   std::optional<double> max_time_us;  ///< the plan that loses least and takes at most this
-  std::optional<double> min_gain;     ///< the same by the gain over dense weights
+  std::optional<double> min_gain;     ///< the same by the gain over dense weights, at least 1
   /// Models evaluated: done, and of how many. May be empty.
   std::function<void(std::size_t done, std::size_t total)> progress;
 };

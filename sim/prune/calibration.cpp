@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
+#include "sim/workload/layer_list.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +12,6 @@
 
 namespace sptc::prune {
 namespace {
-
-constexpr std::string_view kSuffix = ".weight";
 
 std::optional<std::size_t> find(const ModelFile& file, std::string_view name) {
   for (std::size_t i = 0; i < file.tensors().size(); ++i) {
@@ -34,8 +33,8 @@ const base::Matrix<float>* Calibration::inputs(const std::string& name, const La
     return nullptr;
   }
   std::optional<std::size_t> found = find(*file_, name);
-  if (!found && name.ends_with(kSuffix)) {
-    found = find(*file_, std::string_view(name).substr(0, name.size() - kSuffix.size()));
+  if (!found) {
+    found = find(*file_, workload::layer_of(name));
   }
   if (!found && required) {
     file_->find(name);  // says which names there are

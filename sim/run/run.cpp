@@ -2,13 +2,11 @@
 #include "sim/run/run.h"
 
 #include "models/base/error.h"
-#include "sim/io/memory_guard.h"
 #include "sim/io/text_file.h"
 #include "sim/network/kernel_plan.h"
 #include "sim/network/siblings.h"
 #include "sim/network/tensor_parallel.h"
 #include "sim/network/wide_tensors.h"
-#include "sim/run/check.h"
 #include "sim/run/energy.h"
 #include "sim/run/energy_totals.h"
 #include "sim/run/inference.h"
@@ -16,6 +14,7 @@
 #include "sim/run/network.h"
 #include "sim/run/run_notes.h"
 #include "sim/run/value_files.h"
+#include "sim/run/variant_run.h"
 #include "sim/workload/layer_list.h"
 
 #include <fmt/format.h>
@@ -28,18 +27,6 @@
 #include <vector>
 
 namespace sptc::run {
-namespace {
-
-/// Which variants of one operation are simulated: an operation that cannot be pruned is dense in
-/// every variant.
-bool runs_dense(const workload::Operation& op, Variants variants) {
-  return variants != Variants::kSparse || !op.prunable;
-}
-bool runs_sparse(const workload::Operation& op, Variants variants) {
-  return variants != Variants::kDense && op.prunable;
-}
-
-}  // namespace
 
 void add_what_ifs(const std::vector<workload::Operation>& operations, const KernelRunner& kernels,
                   std::vector<OperationResult>& results) {
@@ -81,127 +68,6 @@ OperationResult header(const workload::Operation& op, const RunOptions& options)
   result.rest_us = static_cast<double>(op.rest.ns) * 1e-3;
   result.measured_us = op.recorded.time_us;
   result.measured_sparse = op.recorded.sparse;
-  return result;
-}
-
-/// Operands in both forms, D, and what the reference needs.
-void require_operand_memory(const workload::Operation& op) {
-  const auto m = static_cast<double>(op.shape.m);
-  const auto n = static_cast<double>(op.shape.n);
-  const auto k = static_cast<double>(op.shape.k);
-  const double words = static_cast<double>(op.batch) * (2 * (m + n) * k + 2 * m * n);
-  io::require_memory(static_cast<std::uint64_t>(std::min(words * sizeof(numerics::Word), 1e18)),
-                     "the operands of '" + op.name + "'");
-}
-
-/// Whether mma.sp of a GPU executes weights of this pattern as they are.
-bool is_hardware(const RunOptions& options, numerics::DataType type) {
-  const sparsity::Pattern hardware = sparsity::hardware_pattern(type);
-  return !options.pattern ||
-         (options.pattern->vector_rows == 0 && options.pattern->pattern.kept == hardware.kept &&
-          options.pattern->pattern.group == hardware.group);
-}
-
-bool saves_values(const RunOptions& options) {
-  return !options.save_operands.empty() || !options.save_d.empty();
-}
-
-/// Throws InputError where the data path carries no values at the pattern that `options` ask for.
-/// `chained`: layers feed each other.
-void require_values(const std::vector<workload::Operation>& operations, bool chained,
-                    const RunOptions& options) {
-  const auto is_own = [&](const workload::Operation& op) {
-    return op.prunable && !is_hardware(options, op.dtype);
-  };
-  const auto saves_own = [&](const workload::Operation& op) {
-    return runs_sparse(op, options.variants) && is_own(op);
-  };
-  if (saves_values(options) && std::any_of(operations.begin(), operations.end(), saves_own)) {
-    throw base::InputError(
-        fmt::format("--save-operands and --save-d know the patterns of the hardware, not {}",
-                    options.pattern->name()));
-  }
-  if (options.fidelity != Fidelity::kDatapath ||
-      std::none_of(operations.begin(), operations.end(), is_own)) {
-    return;
-  }
-  if (options.pattern->vector_rows > 0) {
-    throw base::InputError("the simulated data path carries N:M weights, not " +
-                           options.pattern->name() +
-                           ", whose blocks of rows choose columns: use --fidelity analytic");
-  }
-  if (chained) {
-    throw base::InputError("a network with data carries weights at the hardware's pattern, not " +
-                           options.pattern->name() + ": use --fidelity timing");
-  }
-}
-
-/// Checks weights at a pattern that mma.sp does not execute as they are; `d` as in check_pattern.
-CheckResult check_own_pattern(const workload::Operation& op, const gpu::GpuSpec& gpu,
-                              const RunOptions& options, const DataSource& data,
-                              const std::vector<base::Matrix<numerics::Word>>* d) {
-  const sparsity::PatternExecution execution = weights_execution(options.pattern, op.dtype, gpu);
-  Arithmetic arithmetic(gpu, op.dtype, false);
-  arithmetic.rules = gpu.step_rules(kernels::kernel_instruction(
-      {{}, 1, op.dtype, true, execution.instruction}, gpu.kernel_target()));
-  return check_pattern(options.check_mode(), op, data, *options.pattern, execution, arithmetic,
-                       options.seed, d);
-}
-
-/// One variant whose bits travel through the data path.
-VariantResult run_with_values(const workload::Operation& op, bool sparse, const gpu::GpuSpec& gpu,
-                              const RunOptions& options, const DataSource& data,
-                              KernelRunner& kernels, ValueFiles* saved) {
-  const bool own = sparse && !is_hardware(options, op.dtype);
-  std::vector<kernels::GemmOperands> operands;
-  for (std::int64_t entry = 0; entry < op.batch; ++entry) {
-    operands.push_back(own ? pattern_operands(op, data, *options.pattern,
-                                              weights_execution(options.pattern, op.dtype, gpu),
-                                              entry)
-                           : make_operands(op, sparse, data, entry));
-  }
-  KernelRunner::ValueRun run = kernels.compute(op, sparse, operands);
-  if (own && options.check_mode() != CheckMode::kNone) {
-    run.result.check = check_own_pattern(op, gpu, options, data, &run.d);
-  } else if (options.check_mode() != CheckMode::kNone) {
-    const Arithmetic arithmetic(gpu, op.dtype, sparse);
-    CheckResult check;
-    check.mode = name(options.check_mode());
-    for (std::size_t entry = 0; entry < operands.size(); ++entry) {
-      check_datapath(options.check_mode(), operands[entry], run.d[entry], arithmetic,
-                     static_cast<std::int64_t>(entry), options.seed, check);
-    }
-    run.result.check = std::move(check);
-  }
-  if (saved != nullptr) {
-    saved->add({op, sparse, run.result.kernel, operands, &run.d});
-  }
-  return std::move(run.result);
-}
-
-CheckResult check_values(const workload::Operation& op, bool sparse, const gpu::GpuSpec& gpu,
-                         const RunOptions& options, const DataSource& data) {
-  if (!sparse || is_hardware(options, op.dtype)) {
-    return check_timing(options.check_mode(), op, sparse, data, {gpu, op.dtype, sparse},
-                        options.seed);
-  }
-  return check_own_pattern(op, gpu, options, data, nullptr);
-}
-
-VariantResult run_variant(const workload::Operation& op, bool sparse, const gpu::GpuSpec& gpu,
-                          const RunOptions& options, const DataSource& data,
-                          SwitchingSource& switching, KernelRunner& kernels, ValueFiles* saved) {
-  if (options.fidelity == Fidelity::kDatapath) {
-    return run_with_values(op, sparse, gpu, options, data, kernels, saved);
-  }
-  VariantResult result =
-      kernels.time(op, sparse, first_clock(op, sparse, switching, options, gpu, kernels));
-  if (options.check_mode() != CheckMode::kNone && !op.storage.block_scaled()) {
-    result.check = check_values(op, sparse, gpu, options, data);
-  }
-  if (saved != nullptr) {
-    saved->add(op, sparse, result.kernel, data);
-  }
   return result;
 }
 

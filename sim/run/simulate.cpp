@@ -27,10 +27,11 @@ RunResult simulate(const workload::Workload& workload, const config::Architectur
   };
   RunResult result = simulate_by(launches, workload, architecture, options, hooks);
   if (!dram.empty()) {
-    result.notes.push_back(fmt::format(
-        "DRAM behind the L2 is {} of {}: cycles and traffic are simulated with it; bounds and the "
-        "energy of a byte are those of the DRAM of {}",
-        dram, io::printable(options.memory), architecture.gpu.name));
+    result.notes.push_back(
+        fmt::format("DRAM behind the L2 is {} of {}, which makes cycles and traffic; bounds and "
+                    "the energy of a "
+                    "byte are of the DRAM of {}",
+                    dram, io::printable(options.memory), architecture.gpu.name));
   }
   return result;
 }

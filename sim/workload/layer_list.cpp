@@ -18,7 +18,6 @@ namespace sptc::workload {
 namespace {
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{64} << 20;
-constexpr std::string_view kSuffix = ".weight";
 
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
@@ -68,9 +67,7 @@ class ListedOperations {
       }
       return;
     }
-    const bool shortened = !places_.contains(layer.tensor) && layer.tensor.ends_with(kSuffix);
-    add(layer,
-        shortened ? layer.tensor.substr(0, layer.tensor.size() - kSuffix.size()) : layer.tensor);
+    add(layer, places_.contains(layer.tensor) ? layer.tensor : std::string(layer_of(layer.tensor)));
   }
 
   const Launches& of(std::size_t operation) const { return launches_[operation]; }
@@ -127,6 +124,11 @@ class ListedOperations {
 };
 
 }  // namespace
+
+std::string_view layer_of(std::string_view tensor) {
+  constexpr std::string_view kSuffix = ".weight";
+  return tensor.ends_with(kSuffix) ? tensor.substr(0, tensor.size() - kSuffix.size()) : tensor;
+}
 
 std::vector<ListedLayer> read_layer_list(const std::filesystem::path& file) {
   const std::string shown = io::printable(file.string());

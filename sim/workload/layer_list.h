@@ -19,6 +19,9 @@ struct ListedLayer {
   std::size_t line = 0;                 ///< of its file
 };
 
+/// The layer of a weight: "fc1" of "fc1.weight". Other names are those of layers.
+std::string_view layer_of(std::string_view tensor);
+
 /// A file of text, a line for each layer: its tensor, and behind tabs its operations. Lines that
 /// are blank or begin with '#' say nothing. Throws InputError; also where no layer is listed, or
 /// one twice.

@@ -207,7 +207,6 @@ std::size_t moves() {
                           : static_cast<std::size_t>(std::strtoul(asked, nullptr, 10));
 }
 
-// 223 of 240 here.
 TEST(Moves, BothFidelitiesAgreeOnWhatAChangeOfADesignDoes) {
   std::vector<Change> changes;
   for (std::size_t i = 0; i < moves(); ++i) {

@@ -88,6 +88,9 @@ class Plans(unittest.TestCase):
     def test_bad_arguments(self):
         for message, arguments in {"--max-loss, --max-time and --min-gain": {"max_loss": 1, "min_gain": 2}, "chooses it": {"out": "x"},
                                    "unknown metric 'best'": {"metric": "best"}, "max_loss must be a finite number": {"max_loss": "1"},
+                                   "--max-time must be above 0 and at most": {"max_time": 1e300},
+                                   "--min-gain must be a finite number of at least 1, not 0": {"min_gain": 0},
+                                   "--timeout must be above 0 .* not -1": {"timeout": -1}, "--timeout .* not 1e.300": {"timeout": 1e300},
                                    "unknown option 'fidelty'": {"fidelty": "timing"}, "takes no layer": {"out": "x", "max_loss": 0},
                                    "--sparsity has no effect": {"sparsity": "auto"}}.items():
             with self.subTest(message), self.assertRaisesRegex(sptcsim.InputError, message):

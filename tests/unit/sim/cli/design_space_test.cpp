@@ -326,8 +326,8 @@ TEST_F(DesignSpace, WhatHasNoEffectIsRefused) {
   expect_refused("gemm 64 64 64 --variants dense --pattern 1:4", "--pattern has no effect");
   expect_refused("gemm 64 64 64 --pattern 4:8", "need a selector of 8 inputs");
   expect_refused("gemm 64 64 64 --pattern 4:4", "N:M");
-  expect_refused("gemm 64 64 64 --pattern 1:4 --fidelity datapath",
-                 "--fidelity timing or analytic");
+  expect_refused("gemm 64 64 64 --pattern 64:2:8 --fidelity datapath",
+                 "the simulated data path carries N:M weights");
   expect_refused("gemm 64 64 64 --pattern 64:2:8", "--fidelity analytic");
   std::ofstream(path("h.json")) << R"({"base": "h100-sxm5-80gb", "name": "h", "sm": {"tensor_core":
       {"mma_m": {"value": 32, "evidence": "assumed", "source": "a test"}}}})";

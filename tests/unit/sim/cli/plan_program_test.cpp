@@ -72,6 +72,14 @@ TEST_F(PlanProgram, ResultIsWhatItsSchemaSays) {
   EXPECT_NE(read(path("p.html")).find("sptcsim-plan/0.1"), std::string::npos);
 }
 
+TEST_F(PlanProgram, NotesSayWhichErrorsAreThoseOfWhiteNoise) {
+  const json notes = result("").at("notes");
+  EXPECT_EQ(notes[0], "0 of 3 weights have the error of calibration inputs");
+  EXPECT_EQ(notes[1],
+            "a weight without calibration inputs has the root of the pruned share of its energy: "
+            "the error of white noise");
+}
+
 TEST_F(PlanProgram, LossIsTheEnergyThatGoesWithoutInputs) {
   const json plan = result("--max-loss 10");
   const support::ProgramOutcome pruned = run("prune " + model() + " --format json");
@@ -133,6 +141,17 @@ TEST_F(PlanProgram, BadInputIsOneSentence) {
   expect_refused(plan("--max-time 1" + out), "no plan takes at most 1 us: the fastest takes");
   expect_refused(plan("--max-loss 0.01" + out), "the plan takes no layer");
   expect_refused(plan("--max-loss -1"), "no plan loses at most -1");
+  for (const std::string number : {"nan", "inf"}) {
+    expect_refused(plan("--max-loss " + number), "--max-loss must be a finite number, not");
+  }
+  for (const std::string number : {"nan", "1e300", "0", "-1"}) {
+    expect_refused(plan("--max-time " + number), "--max-time must be above 0 and at most");
+  }
+  for (const std::string number : {"nan", "inf", "0", "0.5"}) {
+    expect_refused(plan("--min-gain " + number),
+                   "--min-gain must be a finite number of at least 1");
+  }
+  expect_refused(plan("--timeout 1e300"), "--timeout must be an integer from 1 to 1000000");
   expect_refused(plan("--metric low"), "'lower'");
   expect_refused(plan("--evaluate \"'\""), "has no end");
   expect_refused(plan("--evaluate 'sh -c \"echo 1; echo bad >&2; exit 4\"'"),

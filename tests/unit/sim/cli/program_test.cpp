@@ -292,7 +292,7 @@ TEST_F(Program, RefusesUnknownWordsWithTheNearest) {
   expect_refused({"gemm", "1", "1", "1", "--dtype", "e4m3"},
                  "near ones: mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32");
   expect_refused({"gemm", "1", "1", "1", "--jobs", "2"},
-                 "'--jobs' (that is an option of validate, compare, sweep, ");
+                 "'--jobs' (that is an option of validate, compare, ");
 }
 
 TEST_F(Program, RefusesOptionsOfSmsWhereNoneIsSimulated) {

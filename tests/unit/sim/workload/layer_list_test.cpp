@@ -35,6 +35,12 @@ TEST(LayerList, ReadsWhatItWrites) {
   EXPECT_TRUE(read[1].operations.empty());
 }
 
+TEST(LayerList, TheLayerOfAWeightIsItsNameWithoutTheEnding) {
+  EXPECT_EQ(layer_of("a.fc.weight"), "a.fc");
+  EXPECT_EQ(layer_of("weight"), "weight");
+  EXPECT_EQ(layer_of("a.weight.b"), "a.weight.b");
+}
+
 TEST(LayerList, RefusesNamesThatNoLineHolds) {
   for (const std::string name : {"", "a\tb", "a\nb", "#a", "  "}) {
     const std::vector<ListedLayer> layers{{name, {}}};
