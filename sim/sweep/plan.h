@@ -67,9 +67,9 @@ class SweepPlan {
   /// The value of axis `axis` at `position`.
   const nlohmann::json& value(std::size_t axis, std::uint64_t position) const;
 
-  /// 32 hexadecimal digits over the parameters of the architecture after derivation, the content of
-  /// the workload, options, what the files hold that they name, seed and version.
-  /// They are equal if and only if the same thing is simulated.
+  /// 32 hexadecimal digits over all that the point depends on: architecture after derivation,
+  /// workload, options, content of the files that they name, seed and version. They are equal if
+  /// and only if the same thing is simulated.
   std::string hash(const SweepPoint& point) const;
 
   /// Of everything that the points depend on. Equal digests: the same positions mean the same
