@@ -10,6 +10,7 @@
 #include "sim/sweep/sweep_status.h"
 #include "sim/sweep/worker.h"
 #include "tests/support/expect_input_error.h"
+#include "tests/support/json_schema.h"
 #include "tests/unit/sim/sweep/sweep_fixture.h"
 
 #include <fmt/format.h>
@@ -224,6 +225,9 @@ TEST_F(SweepRun, TheStatusIsUnknownWhereNobodyKnowsHowManyPointsWerePlanned) {
   EXPECT_EQ(status.done, 2u);
   const json shown = json::parse(status_json(status));
   EXPECT_TRUE(shown["missing"].is_null() && shown["points"].is_null()) << shown;
+  const support::JsonSchema schema(json::parse(io::read_text_file(
+      std::string(SPTC_SOURCE_DIR) + "/configs/schema/sweep-status.schema.json", 1 << 20)));
+  EXPECT_EQ(schema.fault(shown), "");
   EXPECT_NE(status_text(status).find("unknown points planned, 2 done, 0 failed, unknown missing"),
             std::string::npos);
 }
