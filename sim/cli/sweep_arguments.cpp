@@ -37,10 +37,9 @@ sweep::SweepPlan plan_of(const SweepArguments& arguments) {
     throw base::InputError("--search pareto and --budget N go together");
   }
   if (!arguments.search.empty()) {
-    constexpr std::array<std::string_view, 1> kSearches{"pareto"};
-    if (arguments.search != kSearches.front()) {
+    if (arguments.search != sweep::kSearches.front()) {
       throw base::InputError("unknown --search " +
-                             base::unknown_name(io::printable(arguments.search), kSearches));
+                             base::unknown_name(io::printable(arguments.search), sweep::kSearches));
     }
     spec = sweep::as_search(std::move(spec),
                             static_cast<std::uint64_t>(run::parse_positive(
@@ -86,7 +85,7 @@ void add_search_options(CLI::App& command, const std::shared_ptr<SweepArguments>
   command
       .add_option("--search", arguments->search,
                   "simulate only points that a search for the Pareto front chooses, with --budget")
-      ->type_name("pareto");
+      ->type_name(std::string(sweep::kSearches.front()));
   command.add_option("--budget", arguments->budget, "points that --search may simulate")
       ->type_name("N");
 }

@@ -172,6 +172,9 @@ void bind_sweep(nb::module_& module) {
   module.def("sweep_merge", sweep_merge);
   module.def("sweep_report", sweep_report);
   module.def("sweep_emit", sweep_emit);
+  module.def("sweep_searches", [] {
+    return std::vector<std::string>(sweep::kSearches.begin(), sweep::kSearches.end());
+  });
 }
 
 }  // namespace sptc::python

@@ -73,7 +73,8 @@ constexpr std::array kTable{
         "operand values: random|integers|zeros|relu, or FILE.safetensors with tensors "
         "'<operation>.a' [m,k] and '<operation>.b' [k,n] (default: the network's values where the "
         "workload has them, else random)",
-        "values, energy", "", [](Options& options, const Text& text) { options.data = text; }},
+        "values, energy", "", [](Options& options, const Text& text) { options.data = text; },
+        true},
     SimulationOption{
         "check", "none|sample|eigen|exact",
         "sample, eigen: against double precision; exact: bits against the plain arithmetic "
@@ -90,7 +91,8 @@ constexpr std::array kTable{
         "energy", "NAME|FILE",
         "energies: a name of 'energy list', or a file (default: the architecture's or that of the "
         "one it is derived from, where there is one)",
-        "time, energy", "", [](Options& options, const Text& text) { options.energy = text; }},
+        "time, energy", "", [](Options& options, const Text& text) { options.energy = text; },
+        true},
     SimulationOption{"power-limit", "W",
                      "of --clock limited, in watts, instead of the energy file's", "time, energy",
                      "",
@@ -130,7 +132,8 @@ constexpr std::array kTable{
         "engine", "NAME|FILE",
         "what runs the network: a name of configs/engines, or a file; it says what is fused, which "
         "types flow between kernels and how launches follow each other (gemms: GEMMs only)",
-        "time, energy", "gemms", [](Options& options, const Text& text) { options.engine = text; }},
+        "time, energy", "gemms", [](Options& options, const Text& text) { options.engine = text; },
+        true},
     SimulationOption{
         "tp", "N",
         "split each layer over 1 to 8 GPUs, which sum up over their links (needs --link and an "
@@ -155,7 +158,8 @@ constexpr std::array kTable{
           const std::optional<bool> choice = parse_sparsity_choice(text);
           options.sparsity_auto = choice.value_or(false);
           options.sparse_layers = choice ? "" : text;
-        }},
+        },
+        true},
     SimulationOption{"algorithm", "heuristic|best",
                      "the kernel that the library's heuristic takes, or the fastest that it has",
                      "time, energy", "heuristic",
@@ -174,7 +178,8 @@ constexpr std::array kTable{
         "library", "NAME",
         "GEMM library whose kernels run: a name of configs/libraries (default: that of the "
         "architecture)",
-        "time, energy", "", [](Options& options, const Text& text) { options.library = text; }},
+        "time, energy", "", [](Options& options, const Text& text) { options.library = text; },
+        true},
     SimulationOption{"d-dtype", "f32|f16|bf16|e4m3|s8|s32",
                      "type of D in memory (default: that of the operands, of integers s32)",
                      "time, energy", "",
@@ -231,10 +236,12 @@ constexpr std::array kTable{
         "memory", "FILE.so",
         "DRAM behind the L2: a shared object of your own (sptcsim/plugin/memory.h) instead of the "
         "modelled one; all SMs are simulated, cycle by cycle",
-        "time, energy", "", [](Options& options, const Text& text) { options.memory = text; }},
+        "time, energy", "", [](Options& options, const Text& text) { options.memory = text; },
+        true},
     SimulationOption{"memory-config", "TEXT", "of --memory: what to tell it, such as a file of its",
                      "time, energy", "",
-                     [](Options& options, const Text& text) { options.memory_config = text; }},
+                     [](Options& options, const Text& text) { options.memory_config = text; },
+                     true},
     SimulationOption{
         "no-extrapolate", "",
         "simulate every cycle instead of multiplying a detected period (datapath always does)",

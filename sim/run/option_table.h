@@ -19,6 +19,7 @@ struct SimulationOption {
   std::string_view affects;  ///< what changes with it: "values", "time", "energy", "check", "files"
   std::string_view usual;    ///< its value where nobody sets it; empty: `help` says what happens
   void (*set)(SimulationOptions& options, const std::string& text);  ///< throws InputError
+  bool names_file = false;  ///< whether a value may name a file that the simulation reads
 };
 
 /// All options, in the order in which a list of them reads best.

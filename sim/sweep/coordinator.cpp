@@ -277,8 +277,8 @@ std::vector<std::string> objectives_of(SweepStore& store,
   return objectives_among(present);
 }
 
-/// Simulates what a search asks for until its budget is spent. What the store has already is told
-/// to the search as if it were new, so that a repeated search goes on where the last one ended.
+/// Simulates what a search asks for until its budget is spent. It hears of points that the store
+/// has already as if they were new. So a repeated search goes on where the last one ended.
 SweepProgress run_search(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,
                          SweepStore& store, Executor& executor, const std::atomic<bool>& stop,
                          const std::function<void(const SweepProgress&)>& report) {

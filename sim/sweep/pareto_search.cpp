@@ -201,7 +201,7 @@ void ParetoSearch::ask(Front& front, std::uint64_t position) {
 }
 
 std::vector<std::uint64_t> ParetoSearch::first_points() const {
-  std::size_t each = kFirstPerAxis * axes_.size();
+  std::size_t each = std::max<std::size_t>(1, kFirstPerAxis * axes_.size());
   for (const DesignAxis& axis : axes_) {
     each = std::max(each, std::min(axis.size, kMostOfOneAxis));
   }

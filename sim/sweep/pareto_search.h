@@ -15,11 +15,11 @@ namespace sptc::sweep {
 /// Costs of a point, less is better; none where it failed or lacks one.
 using Costs = std::vector<double>;
 
-/// Chooses the points of a plan that is a search, one batch after the other, so that they hold the
-/// Pareto front of each workload: a Latin hypercube first, then those that would push the front
-/// that is known furthest, if their costs were half a standard deviation below what a Gaussian
-/// process expects (the maximin improvement of Svenson and Santner, Computational Statistics and
-/// Data Analysis 94, 2016). Equal plans and costs give equal points, whatever the budget.
+/// Chooses the points of a plan that is a search, so that they hold the Pareto front of each
+/// workload. The first batch is a Latin hypercube. Later ones would push the known front furthest
+/// if they cost half a standard deviation less than a Gaussian process expects. This is the maximin
+/// improvement of Svenson and Santner, Computational Statistics and Data Analysis 94, 2016. Equal
+/// plans and costs give equal points, whatever the budget.
 class ParetoSearch {
  public:
   /// `plan` outlives it.

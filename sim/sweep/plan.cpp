@@ -8,6 +8,7 @@
 #include "sim/run/option_table.h"
 #include "sim/run/simulation_options.h"
 #include "sim/sweep/digest.h"
+#include "sim/sweep/option_files.h"
 
 #include <fmt/format.h>
 
@@ -122,6 +123,25 @@ SweepPlan::SweepPlan(SweepSpec spec, std::string version)
       !has_option(spec_, "tile")) {
     spec_.options["kernels"] = name(run::KernelsFrom::kSearch);
   }
+  read_option_files();
+}
+
+void SweepPlan::read_option_files() {
+  const auto add = [&](const std::string& option, const std::string& value) {
+    if (std::string digest = option_files_digest(option, value); !digest.empty()) {
+      option_files_[{option, value}] = std::move(digest);
+    }
+  };
+  for (const auto& [option, value] : spec_.options) {
+    add(option, value);
+  }
+  for (const SweepAxis& axis : spec_.axes) {
+    if (axis.kind == SweepAxis::Kind::kOption) {
+      for (const nlohmann::json& value : axis.values) {
+        add(axis.target, run::option_text(value));
+      }
+    }
+  }
 }
 
 std::size_t SweepPlan::index(std::size_t dimension, std::uint64_t position) const {
@@ -172,6 +192,9 @@ std::uint64_t SweepPlan::drawn(std::uint64_t i) const {
 /// conditions, and with axes of many values, the first one is enough.
 void SweepPlan::for_each_in_latin_hypercubes(
     std::uint64_t points, const std::function<bool(std::uint64_t position)>& visit) const {
+  if (points == 0) {
+    return;
+  }
   const base::RandomStream random(spec_.sample_seed);
   const std::uint64_t cubes = 1 + kMaxDraws / points;
   std::unordered_set<std::uint64_t> found;
@@ -268,6 +291,10 @@ std::string SweepPlan::hash(const SweepPoint& point) const {
           std::string_view(value), std::string_view("\n")}) {
       text += part;
     }
+    if (!option_files_.empty()) {
+      const auto file = option_files_.find({key, value});
+      text += file == option_files_.end() ? "" : "files=" + file->second + "\n";
+    }
   }
   for (const HashedText& piece : hashed_[point.architecture]) {
     if (piece.axis) {
@@ -289,6 +316,9 @@ std::string SweepPlan::digest() const {
   std::string text =
       fmt::format("sptcsim-sweep/1\n{}\n{}\n", version_,
                   document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  for (const auto& [option, digest] : option_files_) {
+    text += fmt::format("files --{}={} {}\n", option.first, option.second, digest);
+  }
   for (const SweepWorkload& workload : spec_.workloads) {
     text += fmt::format("workload {} {}\n", workload.name, workload.digest);
   }

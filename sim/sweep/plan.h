@@ -28,8 +28,9 @@ struct SweepPoint {
 /// than its axes.
 class SweepPlan {
  public:
-  /// `version` enters the hash of every point. Throws InputError for conditions that are no
-  /// expression and for products of more than 10^8 points without a sample.
+  /// `version` enters the hash of every point. Reads the files that options name, for the hashes.
+  /// Throws InputError where one cannot be read and for conditions that are no expression.
+  /// Throws it for products of more than 10^8 points without a sample, too.
   SweepPlan(SweepSpec spec, std::string version);
 
   const SweepSpec& spec() const { return spec_; }
@@ -66,8 +67,9 @@ class SweepPlan {
   /// The value of axis `axis` at `position`.
   const nlohmann::json& value(std::size_t axis, std::uint64_t position) const;
 
-  /// 64 hexadecimal digits over the parameters of the architecture after derivation, the content of
-  /// the workload, options, seed and version: equal if and only if the same thing is simulated.
+  /// 32 hexadecimal digits over all that the point depends on: architecture after derivation,
+  /// workload, options, content of the files that they name, seed and version. They are equal if
+  /// and only if the same thing is simulated.
   std::string hash(const SweepPoint& point) const;
 
   /// Of everything that the points depend on. Equal digests: the same positions mean the same
@@ -84,6 +86,7 @@ class SweepPlan {
   };
   std::vector<HashedText> hashed_text(
       const std::vector<std::pair<std::string, std::string>>& parameters) const;
+  void read_option_files();
 
   SweepSpec spec_;
   std::string version_;
@@ -93,6 +96,8 @@ class SweepPlan {
   std::vector<Condition> conditions_;
   std::vector<std::vector<std::pair<std::string, std::string>>> parameters_;  ///< of each arch
   std::vector<std::vector<HashedText>> hashed_;                               ///< of each arch
+  /// option_files_digest() of the options and values that have one.
+  std::map<std::pair<std::string, std::string>, std::string> option_files_;
 };
 
 }  // namespace sptc::sweep

@@ -5,6 +5,7 @@
 #include "models/base/text.h"
 #include "sim/io/csv.h"
 #include "sim/sweep/html_report.h"
+#include "sim/sweep/sweep_spec.h"
 #include "sim/sweep/sweep_store.h"
 #include "sim/sweep/sweep_table.h"
 #include "sim/sweep/variance_share.h"
@@ -121,11 +122,10 @@ std::string share_section(const SweepTable& table) {
 /// That the points were chosen, where they were.
 std::string search_note(const SweepTable& table) {
   const auto spec = nlohmann::json::parse(table.entries.text("spec"), nullptr, false);
-  const auto sample = spec.find("sample");
-  const bool search = sample != spec.end() && sample->is_object() &&
-                      sample->value("kind", nlohmann::json()) == "pareto";
-  return search ? "\nA search for the Pareto front chose the points: they are no random sample.\n"
-                : "";
+  const auto kind = sample_kind(spec);
+  return kind && is_search(*kind)
+             ? "\nA search for the Pareto front chose the points: they are no random sample.\n"
+             : "";
 }
 
 /// How many points cannot be on the front, for they lack an objective; "" where none does.

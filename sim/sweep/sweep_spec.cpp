@@ -29,14 +29,18 @@ using nlohmann::json;
 constexpr std::uint64_t kMaxFileBytes = 16 << 20;
 constexpr std::string_view kSchema = "sptcsim-sweep/0.1";
 
-// In the order of SampleKind.
-constexpr std::array<std::string_view, 3> kSampleKinds = {"random", "latin-hypercube", "pareto"};
-
 // Columns that the results have anyway, and words of the language of conditions.
 constexpr std::array<std::string_view, 16> kReservedNames = {
     "position", "hash", "status", "reason", "result", "notes", "speedup",  "rowid",
     "oid",      "and",  "or",     "not",    "true",   "false", "workload", "arch"};
 constexpr std::array<std::string_view, 3> kReservedPrefixes = {"dense_", "sparse_", "total_"};
+
+std::optional<SampleKind> kind_called(std::string_view name) {
+  const auto* const found = std::find(kSampleKinds.begin(), kSampleKinds.end(), name);
+  return found == kSampleKinds.end()
+             ? std::nullopt
+             : std::optional(static_cast<SampleKind>(found - kSampleKinds.begin()));
+}
 
 class SpecReader {
  public:
@@ -365,13 +369,13 @@ class SpecReader {
     }
   }
 
-  static SampleKind sample_kind(const io::JsonObject& sample) {
-    const std::string kind = sample.text_or("kind", std::string(kSampleKinds.front()));
-    const auto* const found = std::find(kSampleKinds.begin(), kSampleKinds.end(), kind);
-    if (found == kSampleKinds.end()) {
-      (sample.place() / "kind").fail("unknown kind " + base::unknown_name(kind, kSampleKinds));
+  static SampleKind kind_of(const io::JsonObject& sample) {
+    const std::string name = sample.text_or("kind", std::string(kSampleKinds.front()));
+    const std::optional<SampleKind> kind = kind_called(name);
+    if (!kind) {
+      (sample.place() / "kind").fail("unknown kind " + base::unknown_name(name, kSampleKinds));
     }
-    return static_cast<SampleKind>(found - kSampleKinds.begin());
+    return *kind;
   }
 
   void read_rest() {
@@ -379,7 +383,7 @@ class SpecReader {
       constexpr std::array<std::string_view, 3> kKeys = {"kind", "points", "seed"};
       const io::JsonObject sample = root_.object("sample");
       sample.allow_only(kKeys);
-      spec_.sample_kind = sample_kind(sample);
+      spec_.sample_kind = kind_of(sample);
       spec_.sample_points =
           static_cast<std::uint64_t>(sample.integer("points", 1, kMaxSamplePoints));
       spec_.sample_seed = static_cast<std::uint64_t>(sample.integer_or("seed", 0, 0, INT64_MAX));
@@ -423,6 +427,15 @@ SweepSpec parse_sweep_spec(std::string_view text, const std::filesystem::path& f
 
 SweepSpec read_sweep_spec(const std::filesystem::path& file) {
   return parse_sweep_spec(io::read_text_file(file, kMaxFileBytes), file);
+}
+
+std::optional<SampleKind> sample_kind(const json& document) {
+  const auto sample = document.find("sample");
+  if (sample == document.end() || !sample->is_object()) {
+    return std::nullopt;
+  }
+  const json kind = sample->value("kind", json(kSampleKinds.front()));
+  return kind.is_string() ? kind_called(kind.get<std::string>()) : std::nullopt;
 }
 
 SweepSpec as_search(SweepSpec spec, std::uint64_t budget) {

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -60,6 +61,20 @@ enum class SampleKind {
   kPareto,          ///< chosen one batch after the other: a search for the Pareto front
 };
 
+/// In the order of SampleKind.
+inline constexpr std::array<std::string_view, 3> kSampleKinds{"random", "latin-hypercube",
+                                                              "pareto"};
+/// Those of them that are searches.
+inline constexpr std::array<std::string_view, 1> kSearches{kSampleKinds.back()};
+
+/// Whether the points depend on the results of others.
+constexpr bool is_search(SampleKind kind) {
+  return kind == SampleKind::kPareto;
+}
+
+/// Of the document of a spec, wherever it comes from; none where it has no sample of a known kind.
+std::optional<SampleKind> sample_kind(const nlohmann::json& document);
+
 /// Of the points of a sample.
 inline constexpr std::int64_t kMaxSamplePoints = 100'000'000;
 
@@ -80,7 +95,7 @@ struct SweepSpec {  // NOLINT(bugprone-exception-escape): as above
   SampleKind sample_kind = SampleKind::kRandom;
   std::uint64_t sample_seed = 0;
   /// Whether the points depend on the results of others.
-  bool is_search() const { return sample_points && sample_kind == SampleKind::kPareto; }
+  bool is_search() const { return sample_points && sweep::is_search(sample_kind); }
   bool store_operations = true;  ///< keep the result of every operation, not only the totals
   std::optional<double> timeout_s;
   std::optional<std::uint64_t> memory_mb;

@@ -136,16 +136,19 @@ json part_json(const PartStatus& part) {
 
 }  // namespace
 
-std::size_t SweepStatus::missing() const {
+std::optional<std::size_t> SweepStatus::missing() const {
+  if (!points) {
+    return std::nullopt;
+  }
   const std::size_t rows = done + failed;
-  return points && *points > rows ? *points - rows : 0;
+  return *points > rows ? *points - rows : 0;
 }
 
 std::string SweepStatus::state() const {
   const bool running =
       std::any_of(parts.begin(), parts.end(), [](const PartStatus& part) { return part.running; });
-  if (missing() > 0 || (!points && running) || parts.empty()) {
-    return running ? "running" : "stopped";
+  if (missing() != 0 || parts.empty()) {
+    return running ? "running" : points || parts.empty() ? "stopped" : "unknown";
   }
   return failed > 0 ? "failed" : "done";
 }
@@ -160,11 +163,22 @@ SweepStatus sweep_status(std::span<const std::filesystem::path> files) {
   return status;
 }
 
+namespace {
+
+std::string number(const std::optional<std::uint64_t>& count) {
+  return count ? std::to_string(*count) : "unknown";
+}
+
+json json_number(const std::optional<std::uint64_t>& count) {
+  return count ? json(*count) : json(nullptr);
+}
+
+}  // namespace
+
 std::string status_text(const SweepStatus& status) {
   std::string text = fmt::format("{}: {}; {} points planned, {} done, {} failed, {} missing\n\n",
-                                 io::printable(status.name), status.state(),
-                                 status.points ? std::to_string(*status.points) : "unknown",
-                                 status.done, status.failed, status.missing());
+                                 io::printable(status.name), status.state(), number(status.points),
+                                 status.done, status.failed, number(status.missing()));
   text +=
       fmt::format("{:>10} {:>10}  {:<8} {:<44} {}\n", "done", "failed", "shard", "where", "file");
   for (const PartStatus& part : status.parts) {
@@ -193,10 +207,10 @@ std::string status_json(const SweepStatus& status) {
                   {"name", status.name},
                   {"version", status.version},
                   {"state", status.state()},
-                  {"points", status.points ? json(*status.points) : json(nullptr)},
+                  {"points", json_number(status.points)},
                   {"done", status.done},
                   {"failed", status.failed},
-                  {"missing", status.missing()},
+                  {"missing", json_number(status.missing())},
                   {"parts", parts}};
   return root.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }

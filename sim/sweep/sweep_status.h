@@ -28,10 +28,11 @@ struct SweepStatus {
   std::size_t done = 0, failed = 0;     ///< points, each counted once, whatever parts it is in
   std::vector<PartStatus> parts;
 
-  /// Planned points without a row.
-  std::size_t missing() const;
+  /// Planned points without a row; none where nobody knows how many were planned.
+  std::optional<std::size_t> missing() const;
   /// "done": every point has a result; "failed": or a reason; "running": points are missing and a
-  /// part is being written; "stopped": and none is.
+  /// part is being written; "stopped": and none is. "unknown": none is, and the files do not say
+  /// how many points were planned.
   std::string state() const;
 };
 

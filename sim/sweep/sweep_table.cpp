@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
 #include "sim/sweep/objectives.h"
+#include "sim/sweep/tie.h"
 
 #include <fmt/format.h>
 
@@ -95,10 +96,9 @@ bool beats(const std::vector<const SweepColumn*>& objectives, std::size_t a, std
 /// Values of an axis in its order, and in how many groups each is as good as the best one.
 using BestCounts = std::map<double, std::pair<std::string, std::size_t>>;
 
-/// Of `rows`, which differ in `axis` alone: those within half a percent of the best are a tie.
+/// Of `rows`, which differ in `axis` alone: those within kTie of the best are as good.
 void count_best(const SweepTable& table, const SweepColumn& axis, const SweepColumn& figure,
                 const std::vector<std::size_t>& rows, BestCounts& counts) {
-  constexpr double kTie = 1.005;
   const bool more = figure.more_is_better();
   const auto worse = [&](std::size_t a, std::size_t b) {
     return more ? figure.numbers[a] < figure.numbers[b] : figure.numbers[a] > figure.numbers[b];
@@ -114,9 +114,8 @@ void count_best(const SweepTable& table, const SweepColumn& axis, const SweepCol
   }
 }
 
-/// The values that are best most often: "108", or of several "tie: 54, 108" and "tie: 54 to 216".
+/// The value that is best most often, or a tie.
 std::string best_values(const BestCounts& counts) {
-  constexpr std::size_t kListed = 2;
   std::size_t most = 0;
   for (const auto& [key, value] : counts) {
     most = std::max(most, value.second);
@@ -127,10 +126,7 @@ std::string best_values(const BestCounts& counts) {
       best.push_back(value.first);
     }
   }
-  if (best.size() == 1) {
-    return best.front();
-  }
-  return "tie: " + best.front() + (best.size() == kListed ? ", " : " to ") + best.back();
+  return best.size() == 1 ? best.front() : tie_text(best.front(), best.back(), best.size() == 2);
 }
 
 Sensitivity sensitivity(const SweepTable& table, const SweepColumn& axis,

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/variance_share.h"
 
+#include "sim/sweep/sweep_spec.h"
+#include "sim/sweep/tie.h"
+
 #include <boost/math/distributions/fisher_f.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -17,7 +20,6 @@ namespace {
 constexpr std::size_t kLeastInBin = 8;  // rows, before values become ranges
 constexpr std::size_t kMostBins = 32;
 constexpr double kChance = 0.01;
-constexpr double kTie = 1.005;
 constexpr double kStandardErrors = 2;
 
 /// Rows whose values of an axis are equal, or lie in one range.
@@ -83,7 +85,7 @@ std::vector<Bin> bins_of(const SweepTable& table, const SweepColumn& axis,
   return bins;
 }
 
-/// The bins that nothing parts from the best: "108", "tie: 54, 108", "tie: 54 to 216".
+/// The best bin, or a tie of those that nothing parts from it.
 std::string best_of(const std::vector<Bin>& bins, bool more, double within) {
   const auto worse = [&](const Bin& a, const Bin& b) {
     return more ? a.mean() < b.mean() : a.mean() > b.mean();
@@ -101,9 +103,9 @@ std::string best_of(const std::vector<Bin>& bins, bool more, double within) {
   if (tied.size() == 1) {
     return best.text();
   }
-  return tied.size() == 2 && tied[0]->first == tied[0]->last && tied[1]->first == tied[1]->last
-             ? fmt::format("tie: {}, {}", tied[0]->first, tied[1]->first)
-             : fmt::format("tie: {} to {}", tied.front()->first, tied.back()->last);
+  const bool values =
+      std::all_of(tied.begin(), tied.end(), [](const Bin* bin) { return bin->first == bin->last; });
+  return tie_text(tied.front()->first, tied.back()->last, tied.size() == 2 && values);
 }
 
 VarianceShare share_of(const SweepTable& table, const SweepColumn& axis,
@@ -162,9 +164,8 @@ bool has_random_axis(const nlohmann::json& axes) {
 
 bool is_sample(const SweepTable& table) {
   const auto spec = nlohmann::json::parse(table.entries.text("spec"), nullptr, false);
-  const auto sample = spec.find("sample");
-  if (sample != spec.end() && sample->is_object()) {
-    return sample->value("kind", nlohmann::json("random")) != "pareto";
+  if (const auto kind = sample_kind(spec)) {
+    return !is_search(*kind);
   }
   const auto axes = spec.find("axes");
   return axes != spec.end() && has_random_axis(*axes);

@@ -26,10 +26,10 @@ struct VarianceShare {
 /// Whether the rows are points drawn at random, so that few differ in one axis alone.
 bool is_sample(const SweepTable& table);
 
-/// Of every axis of a sample on every objective and the speed-up, from the rows alone (the
+/// Of every axis of a sample on every objective and the speed-up, from the rows alone. It is the
 /// given-data estimator of Plischke, Borgonovo and Smith, European Journal of Operational Research
-/// 226, 2013, without its bias); the mean of each workload is taken off. None where is_sample() is
-/// false.
+/// 226, 2013, without its bias. The mean of each workload is taken off. There is none where
+/// is_sample() is false.
 std::vector<VarianceShare> variance_shares(const SweepTable& table);
 
 }  // namespace sptc::sweep

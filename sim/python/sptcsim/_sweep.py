@@ -68,8 +68,8 @@ def _budget(search, budget):
         raise InputError("search=\"pareto\" and budget=N go together")
     if search is None:
         return 0
-    if search != "pareto":
-        raise InputError(f"search must be 'pareto', not {search!r}")
+    if search not in _core.sweep_searches():
+        raise InputError(f"search must be {' or '.join(map(repr, _core.sweep_searches()))}, not {search!r}")
     return _checks.integer("budget", budget, 1, 100_000_000)
 
 

@@ -283,6 +283,19 @@ TEST_F(SweepProgram, ASearchSpendsItsBudgetAndGoesOnWithALargerOne) {
                  "--shard: a search");
 }
 
+TEST_F(SweepProgram, DoesNotGoOnWhereAFileThatAnOptionNamesHasChanged) {
+  write("listed.json", R"({"schema": "sptcsim-sweep/0.1", "name": "listed",
+      "workloads": [{"m": 64, "n": 64, "k": 64, "name": "a"}],
+      "options": {"check": "none", "sparsity": ")" +
+                           path("l.txt") + R"("}})");
+  write("l.txt", "a\n");
+  const std::vector<std::string> command{path("listed.json"), "--db", path("listed.sqlite")};
+  EXPECT_EQ(sweep(command).exit_code, 0);
+  EXPECT_NE(sweep(command).err.find("1 of 1 points: 0 now"), std::string::npos);
+  write("l.txt", "# none\n");
+  expect_refused(command, "a workload, an architecture or a file that an option names has changed");
+}
+
 TEST_F(SweepProgram, TheStatusTellsFromOutsideWhatASweepDoes) {
   write("long.json", R"({"schema": "sptcsim-sweep/0.1", "name": "long",
       "workloads": [{"m": 64, "n": 64, "k": 64}], "options": {"check": "none"},
@@ -382,6 +395,8 @@ TEST_F(SweepProgram, ASlurmScriptSaysWhatTheClusterNeeds) {
   expect_refused(with({"--mem", "16 GB"}), "--mem must be as Slurm has it");
   expect_refused(with({"--partition", "a b"}), "--partition must be");
   expect_refused(with({"--sbatch", "qos"}), "--sbatch must be");
+  expect_refused(with({"--sbatch=--a" + std::string(100'000, 'b')}),
+                 "--sbatch must have at most 1000 characters, and it has 100003");
   expect_refused(with({"--at-once", "0"}), "--at-once");
   expect_refused(with({"--whole-node", "--jobs", "2"}), "--jobs has no effect with --whole-node");
   EXPECT_NE(sweep({"emit", "slurm", path("s.json"), "--shards", "5000"}).err.find("MaxArraySize"),

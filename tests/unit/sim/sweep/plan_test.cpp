@@ -2,8 +2,11 @@
 #include "sim/sweep/plan.h"
 
 #include "tests/support/expect_input_error.h"
+#include "tests/support/put_file.h"
 #include "tests/unit/sim/sweep/sweep_fixture.h"
 
+#include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -88,6 +91,10 @@ TEST(SweepPlan, ALatinHypercubeHasAllPointsWhereItAsksForMore) {
   EXPECT_EQ(std::set<std::uint64_t>(all.begin(), all.end()).size(), 12u);
   const SweepPlan some =
       make_plan({{"sample", {{"kind", "latin-hypercube"}, {"points", 4}}}, {"where", "sms > 50"}});
+  some.for_each_in_latin_hypercubes(0, [](std::uint64_t) {
+    ADD_FAILURE() << "none was asked for";
+    return true;
+  });
   const std::vector<std::uint64_t> four = positions(some);
   EXPECT_EQ(four.size(), 4u);
   for (const std::uint64_t position : four) {
@@ -146,6 +153,55 @@ TEST(SweepPlan, HashesConfigurationWorkloadSeedAndVersionAndNothingElse) {
   EXPECT_EQ(first(plan), swapped.hash(swapped.point(1)));
   EXPECT_NE(plan.digest(), swapped.digest());
   EXPECT_EQ(plan.digest(), make_plan({{"name", "other"}}).digest());
+}
+
+TEST(SweepPlan, HashesWhatTheFilesHoldThatOptionsName) {
+  const support::TemporaryDirectory directory;
+  const std::filesystem::path file = directory.path() / "own.json";
+  const std::filesystem::path base = directory.path() / "base.json";
+  const auto hashes = [](const json& changes) {
+    const SweepPlan plan = make_plan(changes);
+    return std::vector<std::string>{plan.digest(), plan.hash(plan.point(0))};
+  };
+  const auto all_differ = [](const std::vector<std::string>& a, const std::vector<std::string>& b) {
+    return a[0] != b[0] && a[1] != b[1];
+  };
+  for (const char* const option : {"data", "energy", "engine", "library", "sparsity"}) {
+    for (const bool as_axis : {false, true}) {
+      const json changes = as_axis
+                               ? json{{"axes", {{{"option", option}, {"values", {file.string()}}}}}}
+                               : json{{"options", {{option, file.string()}}}};
+      std::filesystem::remove(file);
+      const auto none = hashes(changes);
+      support::put_file(file, "a");
+      const auto first = hashes(changes);
+      support::put_file(file, "a\nb");
+      const auto second = hashes(changes);
+      EXPECT_TRUE(all_differ(none, first) && all_differ(first, second)) << option << as_axis;
+      support::put_file(file, "a");
+      EXPECT_EQ(hashes(changes), first) << option << as_axis;
+      support::put_file(file, R"({"base": "base.json"})");
+      support::put_file(base, "{}");
+      const auto derived = hashes(changes);
+      support::put_file(base, R"({"base": "own.json"})");
+      EXPECT_TRUE(all_differ(hashes(changes), derived)) << option << as_axis;
+    }
+  }
+}
+
+TEST(SweepPlan, HashesNamedFilesOfTheConfigurationDirectory) {
+  const support::TemporaryDirectory directory;
+  const std::filesystem::path engines = directory.path() / "engines";
+  std::filesystem::create_directories(engines);
+  std::filesystem::copy(std::filesystem::path(SPTC_SOURCE_DIR) / "configs/a100-sxm4-80gb.json",
+                        directory.path());
+  ::setenv("SPTCSIM_CONFIG_DIR", directory.path().c_str(), 1);
+  const auto digest_with = [&](const char* content) {
+    support::put_file(engines / "own.json", content);
+    return make_plan({{"options", {{"engine", "own"}}}}).digest();
+  };
+  EXPECT_NO_THROW(EXPECT_NE(digest_with("{}"), digest_with("{ }")));
+  ::unsetenv("SPTCSIM_CONFIG_DIR");
 }
 
 }  // namespace

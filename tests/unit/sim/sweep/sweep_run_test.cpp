@@ -10,6 +10,7 @@
 #include "sim/sweep/sweep_status.h"
 #include "sim/sweep/worker.h"
 #include "tests/support/expect_input_error.h"
+#include "tests/support/json_schema.h"
 #include "tests/unit/sim/sweep/sweep_fixture.h"
 
 #include <fmt/format.h>
@@ -156,6 +157,17 @@ TEST_F(SweepRun, ASearchEndsWithTheLastPointAndIsNotDivided) {
       {"--shard: a search chooses its points by the results of others"});
 }
 
+TEST_F(SweepRun, ASearchWhereNothingVariesBesidesTheWorkloadSimulatesEachOnce) {
+  for (const json& axes : {json::array(), json{{{"parameter", "/sms"}, {"values", {54}}}}}) {
+    json spec = search_of(10);
+    spec["axes"] = axes;
+    const SweepProgress progress =
+        run(make_plan(spec), axes.empty() ? "no-axis.sqlite" : "one-value.sqlite");
+    EXPECT_EQ(progress.done, 2u) << axes;
+    EXPECT_EQ(progress.total, 2u) << axes;
+  }
+}
+
 TEST_F(SweepRun, ASearchWithoutAnObjectiveStillSpendsItsBudget) {
   json failing = search_of(30);
   failing["options"] = {{"act", "refuse"}};
@@ -199,6 +211,25 @@ TEST_F(SweepRun, TheStatusCountsPointsOverAllPartsAndNamesWhoWorks) {
   support::expect_input_error([&] { sweep_status(both); }, {"are not of one sweep"});
   const std::filesystem::path none[] = {file("none")};
   support::expect_input_error([&] { sweep_status(none); }, {"no such file, and no shard"});
+}
+
+TEST_F(SweepRun, TheStatusIsUnknownWhereNobodyKnowsHowManyPointsWerePlanned) {
+  run(make_plan(acts({"answer", "x1"})), "r.sqlite");
+  const std::filesystem::path results[] = {file("r.sqlite")};
+  EXPECT_EQ(sweep_status(results).state(), "done");
+  Database(file("r.sqlite"), Database::Mode::kWrite)
+      .execute("DELETE FROM sweep WHERE key = 'points'");
+  const SweepStatus status = sweep_status(results);
+  EXPECT_EQ(status.state(), "unknown");
+  EXPECT_EQ(status.missing(), std::nullopt);
+  EXPECT_EQ(status.done, 2u);
+  const json shown = json::parse(status_json(status));
+  EXPECT_TRUE(shown["missing"].is_null() && shown["points"].is_null()) << shown;
+  const support::JsonSchema schema(json::parse(io::read_text_file(
+      std::string(SPTC_SOURCE_DIR) + "/configs/schema/sweep-status.schema.json", 1 << 20)));
+  EXPECT_EQ(schema.fault(shown), "");
+  EXPECT_NE(status_text(status).find("unknown points planned, 2 done, 0 failed, unknown missing"),
+            std::string::npos);
 }
 
 TEST_F(SweepRun, ACrashCostsOnePointAndTheReasonIsKept) {
