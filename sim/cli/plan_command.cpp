@@ -3,6 +3,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/import_options.h"
 #include "sim/cli/output.h"
+#include "sim/cli/pruning_options.h"
 #include "sim/cli/table_options.h"
 #include "sim/config/architecture.h"
 #include "sim/io/file_use.h"
@@ -141,15 +142,8 @@ void add_evaluation(CLI::App& command, Arguments& arguments) {
 }
 
 void add_pruning(CLI::App& command, Arguments& arguments) {
-  command
-      .add_option("--activations", arguments.activations,
-                  "inputs of the layers for calibration: tensors '<layer>' [samples.., k]")
-      ->type_name("FILE");
-  command
-      .add_option("--criterion", arguments.criterion,
-                  "what stays; all but the first need --activations")
-      ->type_name("magnitude|wanda|sparsegpt")
-      ->capture_default_str();
+  add_activations(command, arguments.activations);
+  add_criterion(command, arguments.criterion);
   prune::PruneOptions& options = arguments.options.pruning;
   command.add_option("--layers", options.layers, "tensors that may be pruned, as of 'prune'")
       ->type_name("REGEX|@FILE");
@@ -160,11 +154,7 @@ void add_pruning(CLI::App& command, Arguments& arguments) {
 }
 
 void add_results(CLI::App& command, Arguments& arguments) {
-  command.add_option("--report", arguments.report, "write the report to FILE instead of stdout")
-      ->type_name("FILE");
-  command.add_option("--format", arguments.format, "of the report")
-      ->type_name("text|json")
-      ->capture_default_str();
+  add_report(command, arguments.report, arguments.format);
   command.add_option("--csv", arguments.csv, "write a row for each layer")->type_name("FILE");
   command.add_option("--html", arguments.html, "write one page, which needs no network")
       ->type_name("FILE");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
+#include "sim/cli/pruning_options.h"
 #include "sim/io/file_use.h"
 #include "sim/prune/prune_model.h"
 #include "sim/prune/prune_report.h"
@@ -66,15 +67,8 @@ void add_files(CLI::App& command, Arguments& arguments) {
       ->type_name("FILE");
   command.add_option("--masks", arguments.masks, "masks for fine-tuning, BOOL: .safetensors, .npz")
       ->type_name("FILE");
-  command
-      .add_option("--activations", arguments.activations,
-                  "inputs of the layers for calibration: tensors '<layer>' [samples.., k]")
-      ->type_name("FILE");
-  command.add_option("--report", arguments.report, "write the report to FILE instead of stdout")
-      ->type_name("FILE");
-  command.add_option("--format", arguments.format, "of the report")
-      ->type_name("text|json")
-      ->capture_default_str();
+  add_activations(command, arguments.activations);
+  add_report(command, arguments.report, arguments.format);
 }
 
 void add_choices(CLI::App& command, Arguments& arguments) {
@@ -82,11 +76,7 @@ void add_choices(CLI::App& command, Arguments& arguments) {
       .add_option("--pattern", arguments.pattern,
                   "of the weights (default: what mma.sp of --dtype executes, else 2:4)")
       ->type_name("N:M|V:N:M");
-  command
-      .add_option("--criterion", arguments.criterion,
-                  "what stays; all but the first need --activations")
-      ->type_name("magnitude|wanda|sparsegpt")
-      ->capture_default_str();
+  add_criterion(command, arguments.criterion);
   command
       .add_option(
           "--dtype", arguments.dtype,

@@ -6,6 +6,7 @@
 #include "models/base/random.h"
 #include "sim/config/architecture.h"
 #include "sim/run/gemm_launcher.h"
+#include "tests/support/scale.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +18,6 @@
 #include <cstdlib>
 #include <map>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 namespace sptc::fidelity {
@@ -27,15 +27,7 @@ constexpr std::array kGpus{
     "a100-sxm4-80gb", "h100-sxm5-80gb", "v100-sxm2-16gb", "b200", "a40", "l40s",
     "rtx3090",        "rtx4090",        "rtx5080",        "t4",   "a30", "h200-sxm"};
 
-template <typename Number>
-void scale(Number& number, double factor) {
-  const double scaled = static_cast<double>(number) * factor;
-  number =
-      static_cast<Number>(std::is_integral_v<Number> ? std::max(1.0, std::round(scaled)) : scaled);
-}
-void scale(base::Bytes& bytes, double factor) {
-  bytes = base::Bytes(static_cast<std::int64_t>(static_cast<double>(bytes.count()) * factor));
-}
+using support::scale;
 
 struct Move {
   const char* name;

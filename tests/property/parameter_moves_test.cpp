@@ -7,6 +7,7 @@
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/gpu/gemm_simulator.h"
 #include "tests/support/in_child.h"
+#include "tests/support/scale.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +17,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 namespace sptc::property {
@@ -28,16 +28,7 @@ struct Move {
   void (*apply)(gpu::GpuSpec& gpu, double factor);
 };
 
-template <typename Number>
-void scale(Number& number, double factor) {
-  const double scaled = static_cast<double>(number) * factor;
-  number =
-      static_cast<Number>(std::is_integral_v<Number> ? std::max(1.0, std::round(scaled)) : scaled);
-}
-
-void scale(base::Bytes& bytes, double factor) {
-  bytes = base::Bytes(static_cast<std::int64_t>(static_cast<double>(bytes.count()) * factor));
-}
+using support::scale;
 
 void tensor_cores(gpu::GpuSpec& gpu, double factor) {
   tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
