@@ -75,8 +75,8 @@ class Channels {
       region_.clear();
       group_ = {};
       channels_ = weight->k;
-      const bool closed = spread(node.inputs[0], weight->inner_axes) &&
-                          !group_.producers.empty() && used_once();
+      const bool closed =
+          spread(node.inputs[0], weight->inner_axes) && !group_.producers.empty() && used_once();
       for (const auto& [value, inner_axes] : region_) {
         seen_.insert(value);
       }
@@ -136,9 +136,8 @@ class Channels {
       return false;
     }
     const std::vector<const OnnxNode*>& users = users_[value];
-    return std::all_of(users.begin(), users.end(), [&](const OnnxNode* user) {
-      return used_by(*user, value, inner_axes);
-    });
+    return std::all_of(users.begin(), users.end(),
+                       [&](const OnnxNode* user) { return used_by(*user, value, inner_axes); });
   }
 
   bool made_by(const OnnxNode& node, std::size_t inner_axes) {
@@ -182,10 +181,9 @@ class Channels {
     if (inner_axes == 0) {  // the number of axes before the channels is open
       return false;
     }
-    const bool keeps_channels =
-        has(kPool, node.op) || has(kGlobalPool, node.op) ||
-        (node.op == "BatchNormalization" && add_normalization(node)) ||
-        (is_depthwise(node) && add_depthwise(node));
+    const bool keeps_channels = has(kPool, node.op) || has(kGlobalPool, node.op) ||
+                                (node.op == "BatchNormalization" && add_normalization(node)) ||
+                                (is_depthwise(node) && add_depthwise(node));
     return keeps_channels && spread(node.inputs[0], inner_axes) &&
            spread(node.outputs[0], inner_axes);
   }
