@@ -207,7 +207,7 @@ class PermutationPlan {
       return layer != layers_.end() && layer->second.layout.k_first;
     }
     const std::string& name = model_.tensors()[tensor].entry.name;
-    for (const workload::OnnxNode& node : model_.onnx_graph()->nodes) {
+    for (const workload::onnx::Node& node : model_.onnx_graph()->nodes) {
       if (node.inputs.size() >= 2 && node.inputs[1] == name) {
         return node.op == "MatMul" || (node.op == "Gemm" && node.integer("transB", 0) == 0);
       }

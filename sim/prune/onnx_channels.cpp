@@ -14,8 +14,8 @@
 namespace sptc::prune {
 namespace {
 
-using workload::OnnxDims;
-using workload::OnnxNode;
+using workload::onnx::Dims;
+using workload::onnx::Node;
 
 constexpr std::array kUnary = std::to_array<std::string_view>(
     {"Relu", "Gelu", "Erf", "Tanh", "Sigmoid", "LeakyRelu", "Elu", "Selu", "HardSigmoid",
@@ -32,7 +32,7 @@ bool has(const std::array<std::string_view, N>& names, std::string_view name) {
 }
 
 /// Whether the element-wise operation has its operands and its one result in one order.
-bool is_elementwise(const OnnxNode& node) {
+bool is_elementwise(const Node& node) {
   return (has(kUnary, node.op) || has(kBinary, node.op)) && node.outputs.size() == 1 &&
          !node.inputs.empty();
 }
@@ -45,11 +45,11 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
 
 class Channels {
  public:
-  explicit Channels(const workload::OnnxGraph& graph) : graph_(graph) {
-    for (const workload::OnnxTensor& tensor : graph.initializers) {
+  explicit Channels(const workload::onnx::Graph& graph) : graph_(graph) {
+    for (const workload::onnx::Tensor& tensor : graph.initializers) {
       constants_[tensor.name] = tensor.dims;
     }
-    for (const OnnxNode& node : graph.nodes) {
+    for (const Node& node : graph.nodes) {
       const auto value = node.attributes.find("value");
       if (node.op == "Constant" && !node.outputs.empty() && value != node.attributes.end() &&
           value->second.tensor) {
@@ -67,7 +67,7 @@ class Channels {
 
   std::vector<ChannelGroup> groups() {
     std::vector<ChannelGroup> result;
-    for (const OnnxNode& node : graph_.nodes) {
+    for (const Node& node : graph_.nodes) {
       const std::optional<Weight> weight = weight_of(node);
       if (!weight || seen_.contains(node.inputs[0])) {
         continue;
@@ -94,19 +94,19 @@ class Channels {
     std::size_t inner_axes = 0;  ///< of the values, behind the channels
   };
 
-  const OnnxDims* constant(const std::string& name) const {
+  const Dims* constant(const std::string& name) const {
     const auto found = constants_.find(name);
     return found == constants_.end() ? nullptr : &found->second;
   }
 
   /// The dims of the constant that `node` multiplies or convolves values by.
-  const OnnxDims* second_factor(const OnnxNode& node) const {
+  const Dims* second_factor(const Node& node) const {
     return node.inputs.size() < 2 || constant(node.inputs[0]) != nullptr ? nullptr
                                                                          : constant(node.inputs[1]);
   }
 
-  std::optional<Weight> weight_of(const OnnxNode& node) const {
-    const OnnxDims* const dims = second_factor(node);
+  std::optional<Weight> weight_of(const Node& node) const {
+    const Dims* const dims = second_factor(node);
     if (dims == nullptr) {
       return std::nullopt;
     }
@@ -135,12 +135,12 @@ class Channels {
         !made_by(*maker->second, inner_axes)) {
       return false;
     }
-    const std::vector<const OnnxNode*>& users = users_[value];
+    const std::vector<const Node*>& users = users_[value];
     return std::all_of(users.begin(), users.end(),
-                       [&](const OnnxNode* user) { return used_by(*user, value, inner_axes); });
+                       [&](const Node* user) { return used_by(*user, value, inner_axes); });
   }
 
-  bool made_by(const OnnxNode& node, std::size_t inner_axes) {
+  bool made_by(const Node& node, std::size_t inner_axes) {
     if (const std::optional<Weight> weight = weight_of(node)) {
       add_once(group_.producers, node.inputs[1]);
       return weight->rows == channels_ && weight->inner_axes == inner_axes && add_bias(node);
@@ -151,7 +151,7 @@ class Channels {
     return passes(node, inner_axes);
   }
 
-  bool used_by(const OnnxNode& node, const std::string& value, std::size_t inner_axes) {
+  bool used_by(const Node& node, const std::string& value, std::size_t inner_axes) {
     const std::optional<Weight> weight = weight_of(node);
     if (weight && node.inputs[0] == value &&
         std::count(node.inputs.begin(), node.inputs.end(), value) == 1) {
@@ -165,7 +165,7 @@ class Channels {
   }
 
   /// A node whose values all have the channels in one place.
-  bool passes(const OnnxNode& node, std::size_t inner_axes) {
+  bool passes(const Node& node, std::size_t inner_axes) {
     if (node.outputs.size() != 1 || node.inputs.empty()) {
       return false;
     }
@@ -189,7 +189,7 @@ class Channels {
   }
 
   /// A Flatten of what a pool over whole images makes, so that its columns are channels.
-  bool is_flattened_pool(const OnnxNode& node) const {
+  bool is_flattened_pool(const Node& node) const {
     if (node.op != "Flatten" || node.integer("axis", 1) != 1 || node.inputs.size() != 1) {
       return false;
     }
@@ -197,24 +197,24 @@ class Channels {
     return maker != makers_.end() && has(kGlobalPool, maker->second->op);
   }
 
-  bool is_depthwise(const OnnxNode& node) const {
-    const OnnxDims* const dims = second_factor(node);
+  bool is_depthwise(const Node& node) const {
+    const Dims* const dims = second_factor(node);
     return node.op == "Conv" && dims != nullptr && dims->size() > 2 && (*dims)[0] == channels_ &&
            (*dims)[1] == 1 && node.integer("group", 1) == channels_;
   }
 
-  bool add_depthwise(const OnnxNode& node) {
+  bool add_depthwise(const Node& node) {
     add_once(group_.producers, node.inputs[1]);
     return add_bias(node);
   }
 
   /// The bias of a product or a convolution.
-  bool add_bias(const OnnxNode& node) {
+  bool add_bias(const Node& node) {
     return node.inputs.size() < 3 || add_vector(node.inputs[2], 0);
   }
 
   /// Scale, bias, mean and variance.
-  bool add_normalization(const OnnxNode& node) {
+  bool add_normalization(const Node& node) {
     return node.inputs.size() == 5 &&
            std::all_of(node.inputs.begin() + 1, node.inputs.end(),
                        [&](const std::string& input) { return add_vector(input, 0); });
@@ -222,7 +222,7 @@ class Channels {
 
   /// A constant beside the channels: one number, or one for each channel.
   bool add_vector(const std::string& name, std::size_t inner_axes) {
-    const OnnxDims* const dims = constant(name);
+    const Dims* const dims = constant(name);
     if (dims == nullptr) {
       return name.empty();
     }
@@ -248,10 +248,10 @@ class Channels {
            std::all_of(group_.consumers.begin(), group_.consumers.end(), once);
   }
 
-  const workload::OnnxGraph& graph_;
-  std::map<std::string, OnnxDims> constants_;
-  std::map<std::string, const OnnxNode*> makers_;
-  std::map<std::string, std::vector<const OnnxNode*>> users_;
+  const workload::onnx::Graph& graph_;
+  std::map<std::string, Dims> constants_;
+  std::map<std::string, const Node*> makers_;
+  std::map<std::string, std::vector<const Node*>> users_;
   std::set<std::string> outputs_, seen_;
   std::map<std::string, std::size_t> region_;  ///< values, and their axes behind the channels
   ChannelGroup group_;
@@ -260,7 +260,7 @@ class Channels {
 
 }  // namespace
 
-std::vector<ChannelGroup> onnx_channel_groups(const workload::OnnxGraph& graph) {
+std::vector<ChannelGroup> onnx_channel_groups(const workload::onnx::Graph& graph) {
   return Channels(graph).groups();
 }
 
