@@ -111,15 +111,17 @@ class Graph(Network):
         self.nodes = [(node.op_type, list(node.input), node.output[0],
                        {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute})
                       for node in graph.node if node.op_type != "Constant"]
-        self.input, self.output = graph.input[0].name, graph.output[0].name
+        self.input = graph.input[0].name
 
-    def forward(self, x):
+    def forward(self, x, is_logit=False):
+        """Of a graph that ends with a Sigmoid also what that gets."""
         values = {**self.t, self.input: x}
-        for op, inputs, output, attributes in self.nodes:
+        nodes = self.nodes[:-1] if is_logit and self.nodes[-1][0] == "Sigmoid" else self.nodes
+        for op, inputs, output, attributes in nodes:
             if op not in OPERATORS:
                 raise ValueError(f"no operator {op} (known: {', '.join(OPERATORS)})")
             values[output] = OPERATORS[op](attributes, *[values.get(name) for name in inputs])
-        return values[self.output]
+        return values[nodes[-1][2]]
 
 
 def _convolution(attributes, x, weight, bias=None):
