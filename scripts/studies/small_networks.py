@@ -18,8 +18,8 @@ def read_safetensors(path):
         raw = file.read()
     size = struct.unpack("<Q", raw[:8])[0]
     header = json.loads(raw[8:8 + size])
-    return {name: np.frombuffer(raw[8 + size:][slice(*entry["data_offsets"])], KINDS[entry["dtype"]]).reshape(entry["shape"])
-            for name, entry in header.items() if name != "__metadata__"}
+    return {name: np.frombuffer(raw, KINDS[entry["dtype"]], int(np.prod(entry["shape"])), 8 + size + entry["data_offsets"][0]).reshape(
+        entry["shape"]) for name, entry in header.items() if name != "__metadata__"}
 
 
 class Network(torch.nn.Module):

@@ -28,11 +28,10 @@ class Digits(unittest.TestCase):
         for variant, trained in (("dense", "dense"), ("2:4", "pruned"), ("2:4, fine-tuned", "fine_tuned")):
             self.assertAlmostEqual(figures[study.FLOAT32, variant], checks[trained], delta=1e-6)
             self.assertAlmostEqual(figures["A100 f16", variant], checks[trained], delta=1.01 * self.ONE_IMAGE)
-        # One shot loses, an order of the channels gives a part back, fine-tuning the rest: in every arithmetic.
+        # One shot loses, whatever the order of the channels, and fine-tuning gives it back: in every arithmetic.
         for name in {name for name, _ in figures}:
             dense, pruned, permuted, tuned = (figures[name, variant] for variant in study.VARIANTS)
-            self.assertLess(pruned, permuted, name)
-            self.assertLess(permuted, tuned, name)
+            self.assertLess(max(pruned, permuted), tuned - 2, name)
             self.assertLess(dense - tuned, 1, name)
 
     def test_a_multilayer_perceptron(self):
