@@ -317,9 +317,12 @@ def what_it_shows(study, found):
     study.fill("shows", f"""
 - **16 bits cost nothing that these figures show.** With dense weights f16 and bf16 lose at most {max(half):.2f} points of float32.
   With scales s8 loses up to {max(by_arithmetic["A100 s8"]):.2f} points, and e4m3 up to {max(by_arithmetic["H100 e4m3"]):.2f}.
-- **Pruning costs far more than arithmetic.** Magnitude in one shot loses, in points with f16: {listed(one_shot)}.
-- **An order of the channels that keeps more magnitude is no promise.** It gives back, in points: {listed(gain)}.
-- **Fine-tuning with fixed masks gives back most.** What stays lost, in points: {listed(tuned)}.""")
+- **Pruning costs far more than arithmetic.** Magnitude in one shot loses, in points with f16:
+  {listed(one_shot)}.
+- **An order of the channels that keeps more magnitude is no promise.** It gives back, in points:
+  {listed(gain)}.
+- **Fine-tuning with fixed masks gives back a part or all.** What stays lost, in points:
+  {listed(tuned)}.""")
 
 
 def main():
