@@ -50,7 +50,7 @@ MECHANISMS = [("power limit", {}, ["--clock", "boost"]),
               ("clusters", {"/kernels/cluster_ctas": 1}, []),
               ("partitions of the L2", {"/memory/l2_partitions": 1}, []),
               ("ports of the SMs", {"/memory/sm_port_bytes_per_cycle": 1024}, []),
-              ("refresh of DRAM", {"/memory/dram_refresh_ns": 0, "/memory/dram_refresh_interval_ns": 0}, []),
+              ("refresh of DRAM", {"/memory/dram_refresh_ns": 0.001, "/memory/dram_refresh_interval_ns": 1e6}, []),
               ("efficiency of DRAM", {"/memory/dram_efficiency_percent": 100}, []),
               ("latency of DRAM", {"/memory/dram_access_latency_cycles": 1}, []),
               ("barriers", {"/sm/barrier_latency_cycles": 1}, []),
@@ -79,9 +79,13 @@ def draw(source, target, most):
         writer.writerows(rows)
 
 
-def parameters(program, arch):
+def shown(program, arch):
     done = subprocess.run([program, "arch", "show", arch, "--format", "json"], capture_output=True, text=True, check=True)
-    return {number["pointer"]: number for number in json.loads(done.stdout)["parameters"]}
+    return json.loads(done.stdout)
+
+
+def parameters(program, arch):
+    return {number["pointer"]: number for number in shown(program, arch)["parameters"]}
 
 
 def derived(base, numbers):
@@ -110,7 +114,9 @@ class Validation:
                 continue
             rows = self.folder / f"{len(self.files)}.csv"
             draw(pathlib.Path(arguments.folder) / name, rows, arguments.most)
-            self.files.append((title, rows, arch, conditions))
+            # A changed design would else get kernels of its own search.
+            library = ["--library", shown(arguments.program, arch)["library"]]
+            self.files.append((title, rows, arch, with_options(library, conditions)))
 
     def errors(self, rows, arch, numbers, options):
         """Mean errors in percent: of dense rows, of 2:4, of the speed-up; None where the design cannot be."""
