@@ -284,9 +284,9 @@ fault_of test_sim_plan 'of sets of one loss the lesser gain first' sim/plan/pare
 fault_of test_sim_plan 'resolution of the last thinning alone' sim/plan/pareto_front.cpp \
   'resolution += step;' \
   'resolution = step;'
-fault_of test_sim_cli_plan 'a joined kernel ends with its first weight' sim/plan/planned_layers.cpp \
-  'rows = kernels[next++].shape.m;' \
-  '{ ++next; rows = op.shape.m; }'
+fault_of test_sim_cli_plan 'weights of one kernel stay apart' sim/plan/planned_layers.cpp \
+  'unions.join(i, by_kernel.emplace(launch, i).first->second);' \
+  ''
 fault_of test_kernel_comparison 'two zeros are one number' sim/compare/kernel/word_comparison.cpp \
   '-magnitude - 1 : magnitude' \
   '-magnitude : magnitude'
