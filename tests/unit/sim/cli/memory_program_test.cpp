@@ -119,7 +119,7 @@ TEST_F(MemoryOfTheProgram, ItsLimitChangesNoResultThatFits) {
 
 TEST_F(MemoryOfTheProgram, ALimitThatIsNoneOrLessThanTheProgramIsRefused) {
   const std::string file = SPTC_SOURCE_DIR "/tests/fuzz/corpus/measurements/rows.csv";
-  for (const std::string command :
+  for (const std::string& command :
        {std::string("gemm 64 64 64"), "run " + file, "compare " + file, "validate " + file}) {
     EXPECT_EQ(run(command + " --memory-limit 64K", kPlentyKib), 2);
     EXPECT_NE(message().find("is less than the"), std::string::npos) << message();
