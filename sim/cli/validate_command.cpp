@@ -11,7 +11,7 @@
 #include "sim/report/report.h"
 #include "sim/report/validation_page.h"
 #include "sim/run/option_values.h"
-#include "sim/workload/workload_text_writer.h"
+#include "sim/workload/importer/account.h"
 
 #include <cstddef>
 #include <memory>
@@ -76,7 +76,7 @@ int validate(const Arguments& given) {
   job.defaults = defaults;
   job.jobs = jobs;
   job.on_recording = [](const workload::Recording& recording) {
-    report::write_message(workload::account_text(recording));
+    report::write_message(workload::importer::account_text(recording));
   };
   job.progress = [&](std::size_t done, std::size_t total) {
     if (!bar) {

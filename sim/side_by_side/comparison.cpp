@@ -7,7 +7,7 @@
 #include "sim/run/run_options.h"
 #include "sim/run/simulate.h"
 #include "sim/run/worker_pool.h"
-#include "sim/workload/recording.h"
+#include "sim/workload/importer/recording_reader.h"
 
 #include <fmt/format.h>
 
@@ -140,7 +140,7 @@ std::optional<double> ComparedFigures::per_watt() const {
 std::vector<ComparedWorkload> compared_workloads(const std::filesystem::path& file,
                                                  const workload::DimLists& dims) {
   const std::vector<workload::NamedDims> all = workload::combinations(dims);
-  std::vector<workload::Recording> recordings = workload::read_recordings(file, dims, {});
+  std::vector<workload::Recording> recordings = workload::importer::read_recordings(file, dims, {});
   base::ensure(all.size() == recordings.size(), "compare: a combination of dimensions is missing");
   std::vector<ComparedWorkload> workloads;
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -3,11 +3,13 @@
 
 #include "models/base/error.h"
 #include "models/base/shape.h"
+#include "sim/io/text_file.h"
 #include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace sptc::workload {
@@ -168,6 +170,17 @@ void LaunchList::move_to(Recording& recording, const std::string& name) && {
   if (recording.workload.operations.empty()) {
     fail_without_launch(recording, name);
   }
+}
+
+std::int64_t recorded_integer(std::string_view text, const std::string& place,
+                              std::string_view what) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw base::InputError(
+        fmt::format("{}: {} must be an integer, not '{}'", place, what, io::printable(text)));
+  }
+  return value;
 }
 
 }  // namespace sptc::workload
