@@ -315,10 +315,10 @@ fault_of test_sim_report 'power of one launch of many' sim/report/power_trace.cp
 fault_of test_sim_report 'launches lose what one does' sim/report/waterfall.cpp \
   'sums.launches += count * (' \
   'sums.launches += ('
-fault_of test_import 'M of SCALE-Sim is m' sim/workload/scale_sim.cpp \
+fault_of test_import 'M of SCALE-Sim is m' sim/workload/topology/scale_sim.cpp \
   '{row.integer(2, "N"), row.integer(1, "M"), row.integer(3, "K")}' \
   '{row.integer(1, "M"), row.integer(2, "N"), row.integer(3, "K")}'
-fault_of test_import 'types of two letters unknown in pairs' sim/workload/kernel_name.cpp \
+fault_of test_import 'types of two letters unknown in pairs' sim/workload/profile/kernel_name.cpp \
   'std::size_t at = 2; at + 2 <= word.size()' \
   'std::size_t at = 3; at + 2 <= word.size()'
 fault_of test_workload 'tokens left over go to the wrong expert' sim/workload/expert_shares.cpp \
