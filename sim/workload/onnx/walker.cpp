@@ -29,8 +29,11 @@ std::optional<Origin> origin_behind(const Node& node, const std::vector<Value>& 
                ? std::optional(origin_of(*value->second.tensor))
                : std::nullopt;
   }
+  if (node.op == "DequantizeLinear") {
+    return quantized_origin(node, inputs, 0, 2, node.integer("axis", 1));
+  }
   std::optional<Origin> origin = inputs.empty() ? std::nullopt : inputs[0].origin;
-  if (!origin || node.op == "Identity" || node.op == "Cast" || node.op == "DequantizeLinear") {
+  if (!origin || node.op == "Identity" || node.op == "Cast") {
     return origin;
   }
   const bool swaps = node.op == "Transpose" && origin->dims.size() == 2 &&

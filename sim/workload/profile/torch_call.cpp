@@ -41,7 +41,7 @@ struct Leaf {
   std::size_t pad, stride;  ///< of a convolution: which inputs they are
 };
 
-constexpr std::array<Leaf, 34> kLeaves{{
+constexpr std::array<Leaf, 35> kLeaves{{
     {"aten::mm", Kind::kMm, 0, 0, 0},
     {"aten::_int_mm", Kind::kMm, 0, 0, 0},
     {"aten::addmm", Kind::kAddmm, 1, 0, 0},
@@ -69,6 +69,7 @@ constexpr std::array<Leaf, 34> kLeaves{{
     {"aten::cudnn_convolution_transpose", Kind::kTransposed, 0, 0, 0},
     {"aten::_grouped_mm", Kind::kGrouped, 0, 0, 0},
     {"aten::_scaled_grouped_mm", Kind::kGrouped, 0, 0, 0},
+    {"aten::_scaled_grouped_mm_v2", Kind::kGrouped, 0, 0, 0},
     {"aten::_scaled_mm_v2", Kind::kScaledMm, 0, 0, 0},
     {"_C::cutlass_scaled_mm", Kind::kScaledMm, 1, 0, 0},  // of vLLM: (out, a, b, ..)
     {"sgl_kernel::fp8_scaled_mm", Kind::kScaledMm, 0, 0, 0},
@@ -85,6 +86,11 @@ const Leaf* find_leaf(std::string_view name) {
   const auto found = std::find_if(kLeaves.begin(), kLeaves.end(),
                                   [name](const auto& row) { return row.name == name; });
   return found == kLeaves.end() ? nullptr : &*found;
+}
+
+bool is_grouped(std::string_view name) {
+  const Leaf* const leaf = find_leaf(name);
+  return leaf != nullptr && leaf->kind == Kind::kGrouped;
 }
 
 std::string our_type(std::string_view word) {
@@ -148,6 +154,23 @@ std::optional<Extents> integers(std::string_view text) {
   return values.empty() ? std::nullopt : std::optional(values);
 }
 
+/// Throws InputError where operands `a` and `b` do not fit, or no GEMM has their extents.
+void require_fit(const TorchCall& call, const std::string& place, const Extents& a,
+                 const Extents& b, bool fit) {
+  if (!fit) {
+    throw base::InputError(fmt::format("{}: {} has operands {} and {}, which do not fit", place,
+                                       io::printable(call.name), shown(a), shown(b)));
+  }
+  for (const Extents* extents : {&a, &b}) {
+    for (const std::int64_t extent : *extents) {
+      if (extent < 0 || extent > kMaxExtent) {
+        throw base::InputError(fmt::format("{}: {} has an operand of {}, beyond 0 to {}", place,
+                                           io::printable(call.name), extent, kMaxExtent));
+      }
+    }
+  }
+}
+
 void read_product(const TorchCall& call, const Leaf& leaf, const std::string& place,
                   RecordedLaunch& launch) {
   const Extents& a = input(call.dims, leaf.first);
@@ -159,16 +182,7 @@ void read_product(const TorchCall& call, const Leaf& leaf, const std::string& pl
     return;
   }
   const std::int64_t batch = rank == 3 ? a[0] : 1;
-  if (a[rank - 1] != b[rank - 2] || (rank == 3 && b[0] != batch)) {
-    throw base::InputError(fmt::format("{}: {} has operands {} and {}, which do not fit", place,
-                                       io::printable(call.name), shown(a), shown(b)));
-  }
-  for (const std::int64_t extent : {batch, a[rank - 2], a[rank - 1], b[rank - 1]}) {
-    if (extent < 0 || extent > kMaxExtent) {
-      throw base::InputError(fmt::format("{}: {} has an operand of {}, beyond 0 to {}", place,
-                                         io::printable(call.name), extent, kMaxExtent));
-    }
-  }
+  require_fit(call, place, a, b, a[rank - 1] == b[rank - 2] && (rank == 2 || b[0] == batch));
   launch.op.shape = {b[rank - 1], a[rank - 2], a[rank - 1]};
   launch.op.batch = std::max<std::int64_t>(batch, 1);
   if (batch == 0 || launch.op.shape.m == 0 || launch.op.shape.n == 0 || launch.op.shape.k == 0) {
@@ -184,6 +198,47 @@ void read_product(const TorchCall& call, const Leaf& leaf, const std::string& pl
     default:
       launch.weight = leaf.kind == Kind::kScaledMm;
   }
+}
+
+/// GEMMs of experts in one kernel. Where an operand has three axes, the first counts experts, and
+/// they share the tokens of the other; of two matrices they share K. As far as the recording says,
+/// all get as many.
+void read_grouped(const TorchCall& call, const std::string& place, RecordedLaunch& launch) {
+  const Extents& a = input(call.dims, 0);
+  const Extents& b = input(call.dims, 1);
+  const std::size_t ends = call.name == "aten::_grouped_mm"          ? 2
+                           : call.name == "aten::_scaled_grouped_mm" ? 4
+                                                                     : 8;  // where groups end
+  const Extents& groups = input(call.dims, ends);
+  const std::size_t rank_a = a.size(), rank_b = b.size();
+  const bool matrices = rank_a == 2 && rank_b == 2;
+  if (rank_a < 2 || rank_a > 3 || rank_b < 2 || rank_b > 3 || (matrices && groups.size() != 1)) {
+    launch.reason = call.dims.empty() ? "no shapes: record with record_shapes=True"
+                                      : "no shapes of the GEMMs of experts";
+    return;
+  }
+  require_fit(call, place, a, b,
+              a[rank_a - 1] == b[rank_b - 2] && (rank_a + rank_b < 6 || a[0] == b[0]));
+  const std::int64_t experts = matrices ? groups[0] : rank_a == 3 ? a[0] : b[0];
+  base::GemmShape shape{b[rank_b - 1], a[rank_a - 2], a[rank_a - 1]};
+  std::int64_t* const shared = matrices      ? &shape.k
+                               : rank_b == 2 ? &shape.m
+                               : rank_a == 2 ? &shape.n
+                                             : nullptr;
+  if (experts < 1 || shape.m == 0 || shape.n == 0 || shape.k == 0) {
+    launch.reason = "an operand is empty";
+    return;
+  }
+  launch.op.batch = experts;
+  if (shared != nullptr) {
+    launch.op.batch = std::min(experts, *shared);
+    *shared = (*shared + launch.op.batch - 1) / launch.op.batch;
+  }
+  if (shared == &shape.m) {  // the experts' matrices are the first operand
+    std::swap(shape.m, shape.n);
+  }
+  launch.op.shape = shape;
+  launch.weight = shared == &shape.m || shared == &shape.n;
 }
 
 /// Transformer Engine: (A, scale, which, type of A, transpose A, B, scale, which, type of B,
@@ -367,12 +422,26 @@ RecordedLaunch launch_of(const TorchCall& call, const std::string& place) {
       launch.reason = "transposed convolution";
       break;
     case Kind::kGrouped:
-      launch.reason = "GEMMs of experts in one kernel: how many tokens each gets is not recorded";
+      read_grouped(call, place, launch);
       break;
     default:
       read_product(call, *leaf, place, launch);
   }
   return launch;
+}
+
+std::vector<std::string> grounds_of(const std::vector<Operation>& operations) {
+  std::vector<std::string> grounds{
+      "A is taken for a weight in addmm with a bias, _scaled_mm, sparse operations and "
+      "convolutions, and in mm where its second operand is stored as [out, in]; PyTorch's M is n "
+      "here, its N is m"};
+  if (std::any_of(operations.begin(), operations.end(),
+                  [](const Operation& op) { return is_grouped(op.name); })) {
+    grounds.emplace_back(
+        "how many tokens each expert of a grouped GEMM gets is not recorded: all are taken to get "
+        "as many, and their matrices are taken for weights");
+  }
+  return grounds;
 }
 
 void apply_no_kernel(const TorchCall& call, bool tf32, RecordedLaunch& launch) {

@@ -38,9 +38,8 @@ void apply_no_kernel(const TorchCall& call, bool tf32, RecordedLaunch& launch);
 /// What the kernel says of the launch: whether it ran on tensor cores, and f32 as TF32.
 void apply_kernel(const KernelName* kernel, std::string_view name, RecordedLaunch& launch);
 
-/// How launch_of() knows which operand is the weight, a sentence.
-inline constexpr std::string_view kTorchWeightGround =
-    "A is taken for a weight in addmm with a bias, _scaled_mm, sparse operations and convolutions, "
-    "and in mm where its second operand is stored as [out, in]; PyTorch's M is n here, its N is m";
+/// On what launch_of() took `operations`, a sentence each: which operand is the weight, and how
+/// experts share tokens where they are among them.
+std::vector<std::string> grounds_of(const std::vector<Operation>& operations);
 
 }  // namespace sptc::workload::profile
