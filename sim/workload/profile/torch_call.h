@@ -4,6 +4,7 @@
 #include "sim/workload/launch_list.h"
 #include "sim/workload/profile/kernel_name.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,6 +20,8 @@ struct TorchCall {
   std::vector<std::string> types;   ///< "c10::BFloat16"
   std::vector<std::string> values;  ///< of what is no tensor: "[1, 1]"; may be absent
 
+  /// Extents of an input; none where there is no such input.
+  const std::vector<std::int64_t>& input(std::size_t index) const;
   void clear();
   /// All of it in one text: equal calls have the same.
   std::string signature() const;
