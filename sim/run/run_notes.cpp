@@ -68,6 +68,20 @@ void add_note_on_tile(const RunOptions& options, const sm::SmSpec& sm, RunResult
   }
 }
 
+/// Says where the library has dense integer kernels of an older generation alone.
+void add_note_on_integers(const gpu::GpuSpec& gpu, RunResult& result) {
+  const auto is_old = [&](const OperationResult& op) {
+    return !numerics::info(op.dtype).is_float() && op.dense &&
+           !op.dense->kernel.instruction.is_asynchronous();
+  };
+  if (!gpu.kernels.integer_tiles.empty() && gpu.sm.has(mma::MmaFamily::kTcgen05) &&
+      std::any_of(result.operations.begin(), result.operations.end(), is_old)) {
+    result.notes.push_back(
+        "dense integer launches run as mma.sync: cuBLAS has no tcgen05.mma kernels of integers; "
+        "2:4 ones are tcgen05.mma, which is most of their gain");
+  }
+}
+
 void add_note_on_clock(const RunOptions& options, const gpu::GpuSpec& gpu, RunResult& result) {
   if (options.clock_policy.fixed_mhz > gpu.boost_clock_mhz) {
     result.notes.push_back(fmt::format(
@@ -174,6 +188,7 @@ void add_notes(const workload::Workload& workload, const RunOptions& options,
                const gpu::GpuSpec& gpu, bool network_ran, RunResult& result) {
   add_notes_on_values(workload, options, gpu.numerics, network_ran, result);
   add_note_on_tile(options, gpu.sm, result);
+  add_note_on_integers(gpu, result);
   add_note_on_clock(options, gpu, result);
   add_note_on_search(options, gpu, result);
   add_note_on_feeds(gpu, result);
