@@ -6,6 +6,7 @@
 #include "sim/io/file_use.h"
 #include "sim/io/text_file.h"
 #include "sim/report/version.h"
+#include "sim/sweep/cost_sets.h"
 #include "sim/sweep/digest.h"
 #include "sim/sweep/results_file.h"
 
@@ -202,7 +203,8 @@ void SweepStore::create() {
                              {"points", std::to_string(points_of(plan_))},
                              {"spec", json_text(plan_.spec().document)},
                              {"axes", json_text(json(axis_names(plan_.spec())))},
-                             {"assumed", assumed_parameters(plan_.spec())}});
+                             {"assumed", assumed_parameters(plan_.spec())},
+                             {"costs", json_text(to_json(cost_sets(plan_.spec())))}});
   database_->execute("COMMIT");
 }
 
