@@ -17,6 +17,7 @@
 #include <cmath>
 #include <set>
 #include <span>
+#include <tuple>
 #include <utility>
 
 namespace sptc::sweep {
@@ -91,7 +92,7 @@ std::vector<std::uint64_t> points_near_front(const SweepTable& table, std::size_
   const SweepColumn* const position = table.find("position");
   const SweepColumn* const known =
       objectives.empty() ? nullptr : table.find_total(timing_name(objectives.front()->name));
-  std::vector<std::pair<double, std::uint64_t>> near;
+  std::vector<std::tuple<double, std::uint64_t, bool>> near;  // distance, position, known
   for (const std::vector<std::size_t>& rows : rows_by_workload(table, objectives)) {
     std::vector<std::size_t> of_workload;
     std::copy_if(rows.begin(), rows.end(), std::back_inserter(of_workload),
@@ -101,17 +102,20 @@ std::vector<std::uint64_t> points_near_front(const SweepTable& table, std::size_
       for (const std::size_t other : of_workload) {
         farthest = std::max(farthest, distance(objectives, row, other));
       }
-      if (farthest <= 1 + kFidelitiesAgree && !has_number(known, row)) {
+      if (farthest <= 1 + kFidelitiesAgree) {
         // Behind the front those that may come before it.
         near.emplace_back(front.contains(row) ? 0 : farthest,
-                          static_cast<std::uint64_t>(position->numbers[row]));
+                          static_cast<std::uint64_t>(position->numbers[row]),
+                          has_number(known, row));
       }
     }
   }
   std::sort(near.begin(), near.end());
   std::vector<std::uint64_t> positions;
   for (std::size_t i = 0; i < std::min(near.size(), most); ++i) {
-    positions.push_back(near[i].second);
+    if (!std::get<2>(near[i])) {
+      positions.push_back(std::get<1>(near[i]));
+    }
   }
   return positions;
 }

@@ -28,8 +28,8 @@ inline constexpr std::string_view kTimingPrefix = "timing_";
 SweepSpec as_timing(SweepSpec spec);
 
 /// Positions of the points of the fronts, and of those whose objectives would have to improve by
-/// kFidelitiesAgree at most to be there. The nearest first, at most `most`. Points that SystemC has
-/// simulated already are not among them.
+/// kFidelitiesAgree at most to be there. The `most` nearest, without those of them that SystemC has
+/// simulated already.
 std::vector<std::uint64_t> points_near_front(const SweepTable& table, std::size_t most);
 
 /// Lets SystemC simulate up to `most` of points_near_front() of the finished `results` of `plan`,

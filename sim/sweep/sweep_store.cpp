@@ -239,11 +239,11 @@ void SweepStore::verify(const Options& options) {
                     shown, io::printable(recorded.text("version")), report::program_version()));
   }
   if (recorded.text("digest") != plan_.digest()) {
-    throw base::InputError(
-        fmt::format("{}: holds results of another sweep ('{}'), or the spec, a workload, an "
-                    "architecture or a file that an option names has changed since; give another "
-                    "file with --db",
-                    shown, io::printable(recorded.text("name"))));
+    throw base::InputError(fmt::format(
+        "{}: holds results of another sweep ('{}'), or the spec, a workload, an "
+        "architecture or a file that it or an option names has changed since; give another "
+        "file with --db",
+        shown, io::printable(recorded.text("name"))));
   }
   if (recorded.text("build") != program_digest() && !options.mixed_builds) {
     throw base::InputError(fmt::format(
