@@ -2,7 +2,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/import_options.h"
 #include "sim/cli/output.h"
-#include "sim/workload/workload_export.h"
+#include "sim/workload/topology/export.h"
 #include "sim/workload/workload_text_writer.h"
 
 #include <memory>
@@ -12,13 +12,14 @@ namespace sptc::cli {
 
 namespace {
 
-std::string exported(const workload::Recording& recording, workload::ExportFormat format) {
+std::string exported(const workload::Recording& recording,
+                     workload::topology::ExportFormat format) {
   switch (format) {
-    case workload::ExportFormat::kScaleSim:
-      return workload::scale_sim_text(recording.workload);
-    case workload::ExportFormat::kTimeloop:
-      return workload::timeloop_text(recording.workload);
-    case workload::ExportFormat::kWorkload:
+    case workload::topology::ExportFormat::kScaleSim:
+      return workload::topology::scale_sim_text(recording.workload);
+    case workload::topology::ExportFormat::kTimeloop:
+      return workload::topology::timeloop_text(recording.workload);
+    case workload::topology::ExportFormat::kWorkload:
       break;
   }
   return workload::workload_json(recording);
@@ -48,7 +49,8 @@ void add_import_command(CLI::App& app, Command& chosen) {
       if (!arguments->out.empty()) {
         require_writable(kOutOption, arguments->out);
       }
-      const workload::ExportFormat format = workload::parse_export_format(arguments->to);
+      const workload::topology::ExportFormat format =
+          workload::topology::parse_export_format(arguments->to);
       write_result(arguments->out, exported(arguments->recording.read(), format));
       return 0;
     };

@@ -5,8 +5,8 @@
 #include "sim/io/text_file.h"
 #include "sim/report/message.h"
 #include "sim/run/option_values.h"
+#include "sim/workload/importer/account.h"
 #include "sim/workload/workload_text.h"
-#include "sim/workload/workload_text_writer.h"
 
 #include <fmt/format.h>
 
@@ -69,7 +69,7 @@ void RecordingOptions::add_extents_to(CLI::App& command) {
 }
 
 workload::Recording RecordingOptions::read() const {
-  workload::InputStream input{std::filesystem::path(file)};
+  workload::input::InputStream input{std::filesystem::path(file)};
   return read(input);
 }
 
@@ -91,12 +91,12 @@ workload::ImportOptions RecordingOptions::import_options() const {
   return options;
 }
 
-workload::Recording RecordingOptions::read(workload::InputStream& input) const {
-  workload::Recording recording = workload::read_recording(input, import_options());
+workload::Recording RecordingOptions::read(workload::input::InputStream& input) const {
+  workload::Recording recording = workload::importer::read_recording(input, import_options());
   if (strict) {
-    workload::require_all_taken(recording);
+    workload::importer::require_all_taken(recording);
   }
-  report::write_message(workload::account_text(recording));
+  report::write_message(workload::importer::account_text(recording));
   return recording;
 }
 

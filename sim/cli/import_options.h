@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/workload/recording.h"
+#include "sim/workload/importer/recording_reader.h"
 
 #include <CLI/CLI.hpp>
 
@@ -25,7 +25,7 @@ struct RecordingOptions {
   workload::ImportOptions import_options() const;
   /// Reads the file and says on stderr what was taken and what was not. Throws InputError.
   workload::Recording read() const;
-  workload::Recording read(workload::InputStream& input) const;
+  workload::Recording read(workload::input::InputStream& input) const;
 };
 
 }  // namespace sptc::cli

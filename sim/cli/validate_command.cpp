@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/memory_option.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
 #include "sim/compare/times/validate.h"
@@ -10,7 +11,7 @@
 #include "sim/report/report.h"
 #include "sim/report/validation_page.h"
 #include "sim/run/option_values.h"
-#include "sim/workload/workload_text_writer.h"
+#include "sim/workload/importer/account.h"
 
 #include <cstddef>
 #include <memory>
@@ -75,7 +76,7 @@ int validate(const Arguments& given) {
   job.defaults = defaults;
   job.jobs = jobs;
   job.on_recording = [](const workload::Recording& recording) {
-    report::write_message(workload::account_text(recording));
+    report::write_message(workload::importer::account_text(recording));
   };
   job.progress = [&](std::size_t done, std::size_t total) {
     if (!bar) {
@@ -153,6 +154,7 @@ void add_validate_command(CLI::App& app, Command& chosen) {
   command
       ->add_option("--html", arguments->html, "write one page with figures, which needs no network")
       ->type_name("FILE");
+  add_memory_limit(*command);
   command->add_flag("--quiet", arguments->quiet, "no progress bar");
   command->callback([arguments, command, &chosen] {
     arguments->arch_given = command->get_option("--arch")->count() > 0;

@@ -13,6 +13,7 @@
 #include "sim/run/run.h"
 #include "sim/run/simulate.h"
 #include "sim/run/simulation_caches.h"
+#include "sim/workload/importer/recording_reader.h"
 
 #include <fmt/format.h>
 
@@ -116,8 +117,8 @@ class Planning {
       throw base::InputError(fmt::format(
           "{}: it says no shapes of products: --workload names a file that does", file_->shown()));
     }
-    workload_ = workload::read_recording(options.workload.empty() ? model : options.workload,
-                                         options.import)
+    workload_ = workload::importer::read_recording(
+                    options.workload.empty() ? model : options.workload, options.import)
                     .workload;
     pruning_ = options.pruning;
     pruning_.dtype = type_of(workload_, options.simulation);

@@ -190,7 +190,7 @@ class PermutationPlan {
     if (model_.onnx_graph() == nullptr) {
       return false;
     }
-    for (const workload::OnnxNode& node : model_.onnx_graph()->nodes) {
+    for (const workload::onnx::Node& node : model_.onnx_graph()->nodes) {
       if (node.inputs.size() >= 2 && node.inputs[1] == name) {
         return node.op == "MatMul" || (node.op == "Gemm" && node.integer("transB", 0) == 0);
       }

@@ -116,13 +116,13 @@ class ArrayModel : public ModelFile {
   std::vector<io::Tensor> arrays_;
 };
 
-std::string_view dtype_name(workload::OnnxType type) {
-  using workload::OnnxType;
-  constexpr std::pair<OnnxType, std::string_view> kNames[] = {
-      {OnnxType::kFloat, "F32"},    {OnnxType::kUint8, "U8"},      {OnnxType::kInt8, "I8"},
-      {OnnxType::kInt32, "I32"},    {OnnxType::kInt64, "I64"},     {OnnxType::kFloat16, "F16"},
-      {OnnxType::kDouble, "F64"},   {OnnxType::kBfloat16, "BF16"}, {OnnxType::kE4m3, "F8_E4M3"},
-      {OnnxType::kE5m2, "F8_E5M2"},
+std::string_view dtype_name(workload::onnx::Type type) {
+  using workload::onnx::Type;
+  constexpr std::pair<Type, std::string_view> kNames[] = {
+      {Type::kFloat, "F32"},    {Type::kUint8, "U8"},      {Type::kInt8, "I8"},
+      {Type::kInt32, "I32"},    {Type::kInt64, "I64"},     {Type::kFloat16, "F16"},
+      {Type::kDouble, "F64"},   {Type::kBfloat16, "BF16"}, {Type::kE4m3, "F8_E4M3"},
+      {Type::kE5m2, "F8_E5M2"},
   };
   const auto* const found = std::find_if(std::begin(kNames), std::end(kNames),
                                          [&](const auto& row) { return row.first == type; });
@@ -135,12 +135,12 @@ class OnnxModel : public ModelFile {
   explicit OnnxModel(const std::filesystem::path& path)
       : ModelFile(Format::kOnnx, io::printable(path.string())),
         bytes_(io::read_text_file(path, kMaxOnnxBytes)),
-        graph_(workload::parse_onnx(bytes_, shown_).graph) {
+        graph_(workload::onnx::parse_onnx(bytes_, shown_).graph) {
     files_.push_back(path);
-    for (const workload::OnnxTensor& tensor : graph_.initializers) {
+    for (const workload::onnx::Tensor& tensor : graph_.initializers) {
       add(tensor, tensor.name);
     }
-    for (const workload::OnnxNode& node : graph_.nodes) {
+    for (const workload::onnx::Node& node : graph_.nodes) {
       const auto value = node.attributes.find("value");
       if (node.op == "Constant" && !node.outputs.empty() && value != node.attributes.end() &&
           value->second.tensor) {
@@ -156,10 +156,10 @@ class OnnxModel : public ModelFile {
     return bytes;
   }
   const std::string* onnx_bytes() const override { return &bytes_; }
-  const workload::OnnxGraph* onnx_graph() const override { return &graph_; }
+  const workload::onnx::Graph* onnx_graph() const override { return &graph_; }
 
  private:
-  void add(const workload::OnnxTensor& tensor, const std::string& name) {
+  void add(const workload::onnx::Tensor& tensor, const std::string& name) {
     const io::ElementType* const type = io::find_element_type(dtype_name(tensor.type));
     const auto bytes = type == nullptr ? std::nullopt : io::packed_bytes(tensor.dims, type->bytes);
     if (bytes && *bytes > 0 && static_cast<std::size_t>(*bytes) == tensor.raw.size()) {
@@ -170,7 +170,7 @@ class OnnxModel : public ModelFile {
   }
 
   std::string bytes_;
-  workload::OnnxGraph graph_;
+  workload::onnx::Graph graph_;
 };
 
 }  // namespace

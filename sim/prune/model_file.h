@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/io/tensor_layout.h"
-#include "sim/workload/onnx_model.h"
+#include "sim/workload/onnx/model.h"
 
 #include <cstddef>
 #include <filesystem>
@@ -48,7 +48,7 @@ class ModelFile {
 
   /// Of ONNX: the bytes of the model and its graph.
   virtual const std::string* onnx_bytes() const { return nullptr; }
-  virtual const workload::OnnxGraph* onnx_graph() const { return nullptr; }
+  virtual const workload::onnx::Graph* onnx_graph() const { return nullptr; }
 
  protected:
   ModelFile(Format format, std::string shown) : format_(format), shown_(std::move(shown)) {}

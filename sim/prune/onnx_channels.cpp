@@ -14,8 +14,8 @@
 namespace sptc::prune {
 namespace {
 
-using workload::OnnxDims;
-using workload::OnnxNode;
+using workload::onnx::Dims;
+using workload::onnx::Node;
 
 constexpr std::array kUnary = std::to_array<std::string_view>(
     {"Relu", "Gelu", "Erf", "Tanh", "Sigmoid", "LeakyRelu", "Elu", "Selu", "HardSigmoid",
@@ -30,11 +30,11 @@ bool has(const std::array<std::string_view, N>& names, std::string_view name) {
 
 class Channels {
  public:
-  explicit Channels(const workload::OnnxGraph& graph) : graph_(graph) {
-    for (const workload::OnnxTensor& tensor : graph.initializers) {
+  explicit Channels(const workload::onnx::Graph& graph) : graph_(graph) {
+    for (const workload::onnx::Tensor& tensor : graph.initializers) {
       constants_[tensor.name] = tensor.dims;
     }
-    for (const OnnxNode& node : graph.nodes) {
+    for (const Node& node : graph.nodes) {
       const auto value = node.attributes.find("value");
       if (node.op == "Constant" && !node.outputs.empty() && value != node.attributes.end() &&
           value->second.tensor) {
@@ -52,7 +52,7 @@ class Channels {
 
   std::vector<ChannelGroup> groups() {
     std::vector<ChannelGroup> result;
-    for (const OnnxNode& node : graph_.nodes) {
+    for (const Node& node : graph_.nodes) {
       if (!consumer_weight(node) || seen_.contains(node.inputs[0])) {
         continue;
       }
@@ -69,28 +69,28 @@ class Channels {
   }
 
  private:
-  const OnnxDims* constant(const std::string& name) const {
+  const Dims* constant(const std::string& name) const {
     const auto found = constants_.find(name);
     return found == constants_.end() ? nullptr : &found->second;
   }
-  static bool is_product(const OnnxNode& node) {
+  static bool is_product(const Node& node) {
     return node.op == "MatMul" || (node.op == "Gemm" && node.integer("transA", 0) == 0);
   }
   /// The dims of the weight where `node` multiplies values by one.
-  const OnnxDims* consumer_weight(const OnnxNode& node) const {
+  const Dims* consumer_weight(const Node& node) const {
     if (!is_product(node) || node.inputs.size() < 2 || constant(node.inputs[0]) != nullptr) {
       return nullptr;
     }
-    const OnnxDims* const dims = constant(node.inputs[1]);
+    const Dims* const dims = constant(node.inputs[1]);
     return dims != nullptr && dims->size() == 2 ? dims : nullptr;
   }
-  static bool is_k_first(const OnnxNode& node) {
+  static bool is_k_first(const Node& node) {
     return node.op == "MatMul" || node.integer("transB", 0) == 0;
   }
-  std::int64_t k_of(const OnnxNode& node) const {
+  std::int64_t k_of(const Node& node) const {
     return (*consumer_weight(node))[is_k_first(node) ? 0 : 1];
   }
-  std::int64_t rows_of(const OnnxNode& node) const {
+  std::int64_t rows_of(const Node& node) const {
     return (*consumer_weight(node))[is_k_first(node) ? 1 : 0];
   }
 
@@ -104,12 +104,12 @@ class Channels {
     if (outputs_.contains(value) || maker == makers_.end() || !made_by(*maker->second)) {
       return false;
     }
-    const std::vector<const OnnxNode*>& users = users_[value];
+    const std::vector<const Node*>& users = users_[value];
     return std::all_of(users.begin(), users.end(),
-                       [&](const OnnxNode* user) { return used_by(*user, value); });
+                       [&](const Node* user) { return used_by(*user, value); });
   }
 
-  bool made_by(const OnnxNode& node) {
+  bool made_by(const Node& node) {
     if (consumer_weight(node) != nullptr) {
       group_.producers.push_back(node.inputs[1]);
       return rows_of(node) == channels_ && (node.inputs.size() < 3 || add_vector(node.inputs[2]));
@@ -117,7 +117,7 @@ class Channels {
     return passes(node);
   }
 
-  bool used_by(const OnnxNode& node, const std::string& value) {
+  bool used_by(const Node& node, const std::string& value) {
     if (consumer_weight(node) != nullptr && node.inputs[0] == value &&
         std::count(node.inputs.begin(), node.inputs.end(), value) == 1) {
       group_.consumers.push_back(node.inputs[1]);
@@ -127,7 +127,7 @@ class Channels {
   }
 
   /// A node that works on single elements: all of its values belong to the group.
-  bool passes(const OnnxNode& node) {
+  bool passes(const Node& node) {
     const bool unary = has(kUnary, node.op);
     if ((!unary && !has(kBinary, node.op)) || node.outputs.size() != 1 || node.inputs.empty()) {
       return false;
@@ -141,7 +141,7 @@ class Channels {
 
   /// A constant beside the channels: one number, or one for each channel.
   bool add_vector(const std::string& name) {
-    const OnnxDims* const dims = constant(name);
+    const Dims* const dims = constant(name);
     if (dims == nullptr) {
       return name.empty();
     }
@@ -169,10 +169,10 @@ class Channels {
            std::all_of(group_.consumers.begin(), group_.consumers.end(), once);
   }
 
-  const workload::OnnxGraph& graph_;
-  std::map<std::string, OnnxDims> constants_;
-  std::map<std::string, const OnnxNode*> makers_;
-  std::map<std::string, std::vector<const OnnxNode*>> users_;
+  const workload::onnx::Graph& graph_;
+  std::map<std::string, Dims> constants_;
+  std::map<std::string, const Node*> makers_;
+  std::map<std::string, std::vector<const Node*>> users_;
   std::set<std::string> outputs_, seen_, region_;
   ChannelGroup group_;
   std::int64_t channels_ = 0;
@@ -180,7 +180,7 @@ class Channels {
 
 }  // namespace
 
-std::vector<ChannelGroup> onnx_channel_groups(const workload::OnnxGraph& graph) {
+std::vector<ChannelGroup> onnx_channel_groups(const workload::onnx::Graph& graph) {
   return Channels(graph).groups();
 }
 

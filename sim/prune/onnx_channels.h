@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/workload/onnx_model.h"
+#include "sim/workload/onnx/model.h"
 
 #include <string>
 #include <vector>
@@ -17,6 +17,6 @@ struct ChannelGroup {
 /// The groups of a graph between MatMul and Gemm through operations on single elements, where
 /// nothing else sees the channels: no other node, no output of the graph, and no tensor is used
 /// twice.
-std::vector<ChannelGroup> onnx_channel_groups(const workload::OnnxGraph& graph);
+std::vector<ChannelGroup> onnx_channel_groups(const workload::onnx::Graph& graph);
 
 }  // namespace sptc::prune

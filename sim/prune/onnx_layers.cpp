@@ -9,8 +9,8 @@
 namespace sptc::prune {
 namespace {
 
-using workload::OnnxDims;
-using workload::OnnxNode;
+using workload::onnx::Dims;
+using workload::onnx::Node;
 
 /// An initializer as a value further on has it.
 struct Source {
@@ -19,17 +19,17 @@ struct Source {
   bool is_transposed = false;
 };
 
-bool passes_values(const OnnxNode& node) {
+bool passes_values(const Node& node) {
   return node.op == "DequantizeLinear" || node.op == "Cast" || node.op == "Identity";
 }
 
 class Layers {
  public:
-  explicit Layers(const workload::OnnxGraph& graph) {
-    for (const workload::OnnxTensor& tensor : graph.initializers) {
+  explicit Layers(const workload::onnx::Graph& graph) {
+    for (const workload::onnx::Tensor& tensor : graph.initializers) {
       sources_[tensor.name] = {tensor.name, tensor.dims.size(), false};
     }
-    for (const OnnxNode& node : graph.nodes) {
+    for (const Node& node : graph.nodes) {
       const auto value = node.attributes.find("value");
       if (node.op == "Constant" && !node.outputs.empty() && value != node.attributes.end() &&
           value->second.tensor) {
@@ -37,7 +37,7 @@ class Layers {
         sources_[name] = {name, value->second.tensor->dims.size(), false};
       }
     }
-    for (const OnnxNode& node : graph.nodes) {
+    for (const Node& node : graph.nodes) {
       visit(node);
     }
   }
@@ -50,7 +50,7 @@ class Layers {
   }
 
  private:
-  std::optional<Source> source(const OnnxNode& node, std::size_t input) const {
+  std::optional<Source> source(const Node& node, std::size_t input) const {
     if (input >= node.inputs.size()) {
       return std::nullopt;
     }
@@ -58,7 +58,7 @@ class Layers {
     return found == sources_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  void visit(const OnnxNode& node) {
+  void visit(const Node& node) {
     if (node.op == "MatMul") {
       add(node, source(node, 1), 2, true);
       add(node, source(node, 0), 2, false);
@@ -72,21 +72,20 @@ class Layers {
     }
   }
 
-  void pass_on(const OnnxNode& node) {
+  void pass_on(const Node& node) {
     std::optional<Source> from = source(node, 0);
     if (!from) {
       return;
     }
-    const bool swaps = node.op == "Transpose" && from->axes == 2 &&
-                       node.integers("perm", {1, 0}) == OnnxDims{1, 0};
+    const bool swaps =
+        node.op == "Transpose" && from->axes == 2 && node.integers("perm", {1, 0}) == Dims{1, 0};
     if (swaps || passes_values(node)) {
       from->is_transposed ^= swaps;
       sources_[node.outputs[0]] = *from;
     }
   }
 
-  void add(const OnnxNode& node, const std::optional<Source>& weight, std::size_t axes,
-           bool k_first) {
+  void add(const Node& node, const std::optional<Source>& weight, std::size_t axes, bool k_first) {
     if (!weight || weight->axes != axes) {
       return;
     }
@@ -111,7 +110,7 @@ class Layers {
 
 }  // namespace
 
-std::vector<OnnxLayer> onnx_layers(const workload::OnnxGraph& graph) {
+std::vector<OnnxLayer> onnx_layers(const workload::onnx::Graph& graph) {
   return Layers(graph).result();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/workload/onnx_model.h"
+#include "sim/workload/onnx/model.h"
 
 #include <string>
 #include <vector>
@@ -12,12 +12,12 @@ namespace sptc::prune {
 struct OnnxLayer {
   std::string initializer;
   bool k_first = false;            ///< [k, rows], as MatMul has it
-  std::vector<std::string> nodes;  ///< that have it as their weight, by OnnxNode::label()
+  std::vector<std::string> nodes;  ///< that have it as their weight, by onnx::Node::label()
 };
 
 /// The weights of MatMul, Gemm and Conv, in the order of the nodes, each once: also those behind
 /// DequantizeLinear, Cast, Identity and a transposition of two axes. One that is used both ways is
 /// left out.
-std::vector<OnnxLayer> onnx_layers(const workload::OnnxGraph& graph);
+std::vector<OnnxLayer> onnx_layers(const workload::onnx::Graph& graph);
 
 }  // namespace sptc::prune

@@ -25,7 +25,8 @@
 #include "sim/run/run_options.h"
 #include "sim/show/show_instruction.h"
 #include "sim/side_by_side/comparison.h"
-#include "sim/workload/recording.h"
+#include "sim/workload/importer/account.h"
+#include "sim/workload/importer/recording_reader.h"
 #include "sim/workload/workload_text_writer.h"
 
 #include <cstdint>
@@ -177,11 +178,11 @@ std::pair<std::string, std::string> load_workload(const std::string& file,
   options.inputs = inputs;
   options.tf32 = tf32;
   options.convention = workload::parse_convention(convention);
-  const workload::Recording recording = workload::read_recording(file, options);
+  const workload::Recording recording = workload::importer::read_recording(file, options);
   if (strict) {
-    workload::require_all_taken(recording);
+    workload::importer::require_all_taken(recording);
   }
-  return {workload::workload_json(recording), workload::account_text(recording)};
+  return {workload::workload_json(recording), workload::importer::account_text(recording)};
 }
 
 std::string verify(const std::string& directory, const std::string& profile) {

@@ -3,11 +3,14 @@
 
 #include "models/base/error.h"
 #include "models/base/shape.h"
+#include "sim/io/text_file.h"
+#include "sim/workload/asp_rule.h"
 #include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace sptc::workload {
@@ -24,9 +27,7 @@ void require_extent(const std::string& place, const char* what, std::int64_t val
 }
 
 bool is_weight_to_prune(const RecordedLaunch& launch) {
-  const Operation& op = launch.op;
-  return launch.weight && (op.conv ? asp_eligible(op.conv->k, op.conv->c / op.conv->groups)
-                                   : asp_eligible(op.shape.m, op.shape.k));
+  return launch.weight && asp_eligible(launch.op);
 }
 
 /// Says the most frequent reason.
@@ -168,6 +169,17 @@ void LaunchList::move_to(Recording& recording, const std::string& name) && {
   if (recording.workload.operations.empty()) {
     fail_without_launch(recording, name);
   }
+}
+
+std::int64_t recorded_integer(std::string_view text, const std::string& place,
+                              std::string_view what) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw base::InputError(
+        fmt::format("{}: {} must be an integer, not '{}'", place, what, io::printable(text)));
+  }
+  return value;
 }
 
 }  // namespace sptc::workload

@@ -2,16 +2,12 @@
 #include "sim/workload/workload_text_writer.h"
 
 #include "models/base/error.h"
-#include "models/base/text.h"
 #include "models/numerics/data_type.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/workload_text.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <map>
 #include <string_view>
 
 namespace sptc::workload {
@@ -123,74 +119,6 @@ ordered_json account_json(const Account& account) {
   return json;
 }
 
-struct Sum {
-  std::int64_t launches = 0;
-  double time_us = 0;
-
-  void add(std::int64_t count, double each_us) {
-    launches += count;
-    time_us += each_us * static_cast<double>(count);
-  }
-  std::string text(double all_us, const std::string& shapes = "") const {
-    const std::string share = all_us > 0
-                                  ? fmt::format(", {:.1f} us, {:.1f} % of the recorded kernel time",
-                                                time_us, 100 * time_us / all_us)
-                                  : "";
-    return fmt::format("{} {}{}{}", launches, launches == 1 ? "launch" : "launches", shapes, share);
-  }
-};
-
-std::string shape_text(const base::GemmShape& shape) {
-  const bool said = shape.m > 0 && shape.n > 0 && shape.k > 0;
-  return said ? fmt::format(" {} x {} x {}", shape.m, shape.n, shape.k) : "";
-}
-
-/// The launches that were not taken by reason, the longest first.
-std::string not_taken_text(const std::vector<NotTaken>& launches, double all_us) {
-  constexpr std::size_t kMaxExamples = 3, kMaxReasons = 12, kNameBytes = 60;
-  std::map<std::string, std::pair<Sum, std::vector<const NotTaken*>>> by_reason;
-  for (const NotTaken& launch : launches) {
-    auto& [sum, examples] = by_reason[launch.reason];
-    sum.add(launch.count, launch.time_us);
-    examples.push_back(&launch);
-  }
-  std::vector<const decltype(by_reason)::value_type*> rows;
-  for (const auto& row : by_reason) {
-    rows.push_back(&row);
-  }
-  std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
-    return std::pair(a->second.first.time_us, a->second.first.launches) >
-           std::pair(b->second.first.time_us, b->second.first.launches);
-  });
-  std::string text;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i == kMaxReasons) {
-      text += fmt::format("    and {} more reasons\n", rows.size() - i);
-      break;
-    }
-    const auto& [reason, row] = *rows[i];
-    text += fmt::format("    {}: {}\n", row.first.text(all_us), reason);
-    for (std::size_t j = 0; j < std::min(kMaxExamples, row.second.size()); ++j) {
-      const NotTaken& launch = *row.second[j];
-      text += fmt::format("      {} x {}{}{}{}\n", launch.count,
-                          io::printable(base::shortened(launch.name, kNameBytes)),
-                          shape_text(launch.shape), launch.dtype.empty() ? "" : " ", launch.dtype);
-    }
-    if (row.second.size() > kMaxExamples) {
-      text += fmt::format("      and {} more\n", row.second.size() - kMaxExamples);
-    }
-  }
-  return text;
-}
-
-std::string notes_text(const std::vector<std::string>& notes) {
-  std::string text;
-  for (const std::string& note : notes) {
-    text += "  note: " + note + "\n";
-  }
-  return text;
-}
-
 ordered_json vector_json(const VectorOperation& op) {
   ordered_json json{{"name", op.name},
                     {"kind", name(op.kind)},
@@ -283,46 +211,6 @@ WorkloadText gemms_as_text(const std::string& name, std::span<const Operation> g
   }
   const ordered_json json{{"schema", kWorkloadSchema}, {"name", name}, {"ops", std::move(ops)}};
   return {json.dump(-1, ' ', false, ordered_json::error_handler_t::replace), "workload"};
-}
-
-std::string account_text(const Recording& recording) {
-  const Workload& workload = recording.workload;
-  const Account& account = recording.account;
-  if (account.format.empty()) {
-    return notes_text(workload.notes);
-  }
-  Sum taken;
-  for (const Operation& op : workload.operations) {
-    taken.add(op.count, op.recorded.time_us);
-  }
-  Sum left;
-  for (const NotTaken& launch : workload.not_taken) {
-    left.add(launch.count, launch.time_us);
-  }
-  std::string text = io::printable(workload.source);
-  if (!account.gpu.empty()) {
-    text += "; recorded on " + io::printable(account.gpu);
-  }
-  text += fmt::format(
-      "\n  taken: {}\n",
-      taken.text(account.kernels_us, fmt::format(" of {} shapes", workload.operations.size())));
-  text += fmt::format("  not taken: {}\n", left.text(account.kernels_us));
-  text += not_taken_text(workload.not_taken, account.kernels_us);
-  return text + notes_text(account.notes) + notes_text(workload.notes);
-}
-
-void require_all_taken(const Recording& recording) {
-  const auto& left = recording.workload.not_taken;
-  if (!left.empty()) {
-    std::int64_t launches = 0;
-    for (const NotTaken& launch : left) {
-      launches += launch.count;
-    }
-    throw base::InputError(
-        fmt::format("--strict: {} launches of {} are not taken; the first, {}: {}", launches,
-                    io::printable(recording.workload.file.string()),
-                    io::printable(left.front().name), left.front().reason));
-  }
 }
 
 }  // namespace sptc::workload

@@ -11,10 +11,4 @@ namespace sptc::workload {
 /// a network with real values, whose tensors stand in a file of its own.
 std::string workload_json(const Recording& recording);
 
-/// What was taken, what was not and why, for a reader; of a workload of our own the notes alone.
-std::string account_text(const Recording& recording);
-
-/// Throws InputError where something was not taken.
-void require_all_taken(const Recording& recording);
-
 }  // namespace sptc::workload

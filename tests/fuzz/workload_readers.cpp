@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
-#include "sim/workload/kernel_name.h"
+#include "sim/workload/blas/readers.h"
+#include "sim/workload/importer/account.h"
+#include "sim/workload/importer/recording_reader.h"
 #include "sim/workload/layer_list.h"
-#include "sim/workload/readers.h"
-#include "sim/workload/recording.h"
+#include "sim/workload/onnx/reader.h"
+#include "sim/workload/profile/kernel_name.h"
+#include "sim/workload/profile/readers.h"
+#include "sim/workload/topology/readers.h"
 #include "sim/workload/workload_text.h"
 #include "sim/workload/workload_text_writer.h"
 #include "tests/fuzz/readers.h"
@@ -30,7 +34,7 @@ void read_workload_csv(const std::string& bytes) {
 /// What was taken is written as JSON that is read back.
 void use(const workload::Recording& recording) {
   const std::string written = workload::workload_json(recording);
-  workload::account_text(recording);
+  workload::importer::account_text(recording);
   for (const workload::Operation& op : recording.workload.operations) {
     if (op.values) {
       op.values->row(op.batch - 1, op.shape.m - 1);
@@ -45,7 +49,7 @@ void use(const workload::Recording& recording) {
 
 template <auto kRead>
 void read_recording_of(const std::string& bytes, const workload::NamedDims& dims) {
-  workload::InputStream input(bytes, "f");
+  workload::input::InputStream input(bytes, "f");
   workload::Recording recording;
   recording.account.format = "fuzzed";
   recording.workload.name = "f";  // which read_recording() takes from the file
@@ -61,16 +65,16 @@ void read_recording_of(const std::string& bytes) {
 /// Dimensions that a model does not have must not be named.
 void read_onnx(const std::string& bytes) {
   try {
-    read_recording_of<workload::read_onnx>(bytes, {});
+    read_recording_of<workload::onnx::read_onnx>(bytes, {});
   } catch (const base::InputError&) {
-    read_recording_of<workload::read_onnx>(bytes, {{"batch", 2}});
+    read_recording_of<workload::onnx::read_onnx>(bytes, {{"batch", 2}});
   }
 }
 
 /// Nothing of it can be simulated: what is understood is said in the refusal.
 void read_sass_trace(const std::string& bytes) {
   try {
-    read_recording_of<workload::read_sass_trace>(bytes);
+    read_recording_of<workload::profile::read_sass_trace>(bytes);
   } catch (const base::InputError& error) {
     if (std::string_view(error.what()).find(" of 0 instructions") != std::string_view::npos) {
       throw;
@@ -80,12 +84,12 @@ void read_sass_trace(const std::string& bytes) {
 
 /// Any of the formats, recognised by content, also compressed or in a tar.
 void read_any_recording(const std::string& bytes) {
-  workload::InputStream input(bytes, "f");
-  use(workload::read_recording(input));
+  workload::input::InputStream input(bytes, "f");
+  use(workload::importer::read_recording(input));
 }
 
 void read_kernel_name(const std::string& bytes) {
-  const auto kernel = workload::decode_kernel_name(bytes);
+  const auto kernel = workload::profile::decode_kernel_name(bytes);
   if (!kernel) {
     throw base::InputError("no name of a kernel");
   }
@@ -120,14 +124,15 @@ void read_layer_list(const std::string& bytes) {
 constexpr Reader kReaders[] = {
     {"workload_json", Content::kJson, read_workload_json},
     {"workload_csv", Content::kText, read_workload_csv},
-    {"kineto", Content::kJson, read_recording_of<workload::read_kineto>},
-    {"execution_trace", Content::kJson, read_recording_of<workload::read_execution_trace>},
-    {"blas_log", Content::kText, read_recording_of<workload::read_blas_log>},
-    {"transformer_config", Content::kJson, read_recording_of<workload::read_transformer_config>},
-    {"cutlass_profile", Content::kText, read_recording_of<workload::read_cutlass_profile>},
-    {"scale_sim", Content::kText, read_recording_of<workload::read_scale_sim>},
+    {"kineto", Content::kJson, read_recording_of<workload::profile::read_kineto>},
+    {"execution_trace", Content::kJson, read_recording_of<workload::profile::read_execution_trace>},
+    {"blas_log", Content::kText, read_recording_of<workload::blas::read_blas_log>},
+    {"transformer_config", Content::kJson,
+     read_recording_of<workload::topology::read_transformer_config>},
+    {"cutlass_profile", Content::kText, read_recording_of<workload::blas::read_cutlass_profile>},
+    {"scale_sim", Content::kText, read_recording_of<workload::topology::read_scale_sim>},
     {"sass_trace", Content::kText, read_sass_trace},
-    {"nsys", Content::kBytes, read_recording_of<workload::read_nsys>},
+    {"nsys", Content::kBytes, read_recording_of<workload::profile::read_nsys>},
     {"onnx", Content::kBytes, read_onnx},
     {"recording", Content::kBytes, read_any_recording},
     {"kernel_name", Content::kText, read_kernel_name},

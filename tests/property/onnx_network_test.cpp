@@ -2,7 +2,7 @@
 // A BERT that was exported to ONNX takes as long as the one that is shipped.
 #include "sim/config/architecture.h"
 #include "sim/run/simulate.h"
-#include "sim/workload/recording.h"
+#include "sim/workload/importer/recording_reader.h"
 #include "sim/workload/workload.h"
 #include "sim/workload/workload_text.h"
 #include "sim/workload/workload_text_writer.h"
@@ -97,8 +97,8 @@ double latency_us(const workload::Workload& workload, const std::string& engine)
 
 TEST(OnnxNetwork, AnExportedBertTakesAsLongAsTheShippedOne) {
   for (const std::int64_t batch : {1, 32}) {
-    workload::InputStream stream(ExportedBert(batch, 128).text(), "bert.onnx");
-    const workload::Workload exported = workload::read_recording(stream).workload;
+    workload::input::InputStream stream(ExportedBert(batch, 128).text(), "bert.onnx");
+    const workload::Workload exported = workload::importer::read_recording(stream).workload;
     const workload::Workload shipped = workload::read_workload(
         std::string(SPTC_SOURCE_DIR) + "/traces/bert_base.json", {{"batch", batch}, {"seq", 128}});
     const double ratio = latency_us(exported, "tensorrt") / latency_us(shipped, "tensorrt");
@@ -108,8 +108,8 @@ TEST(OnnxNetwork, AnExportedBertTakesAsLongAsTheShippedOne) {
 }
 
 TEST(OnnxNetwork, ItsFormulasAreOneOperationEach) {
-  workload::InputStream stream(ExportedBert(2, 128).text(), "bert.onnx");
-  const workload::Workload workload = workload::read_recording(stream).workload;
+  workload::input::InputStream stream(ExportedBert(2, 128).text(), "bert.onnx");
+  const workload::Workload workload = workload::importer::read_recording(stream).workload;
   EXPECT_EQ(workload.operations.size(), 8U * kLayers);
   std::int64_t gelus = 0, norms = 0, masks = 0, residuals = 0, biases = 0;
   for (const workload::VectorOperation& op : workload.vectors) {
@@ -127,8 +127,8 @@ TEST(OnnxNetwork, ItsFormulasAreOneOperationEach) {
 }
 
 TEST(OnnxNetwork, WrittenAsAWorkloadItIsTheSame) {
-  workload::InputStream stream(ExportedBert(4, 128).text(), "bert.onnx");
-  const workload::Recording recording = workload::read_recording(stream);
+  workload::input::InputStream stream(ExportedBert(4, 128).text(), "bert.onnx");
+  const workload::Recording recording = workload::importer::read_recording(stream);
   const workload::Workload again =
       workload::parse_workload_json(workload::workload_json(recording), "again.json");
   EXPECT_EQ(again.vectors.size(), recording.workload.vectors.size());

@@ -7,6 +7,7 @@
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/run/run_options.h"
+#include "sim/workload/importer/recording_reader.h"
 #include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
@@ -50,9 +51,10 @@ std::vector<std::string> notes_on(const std::vector<Measurement>& measured,
 
 /// The recording that `file` is; nothing where it is a CSV of measured times.
 std::optional<workload::Recording> recording_of(const std::string& file) {
-  workload::InputStream input{std::filesystem::path(file)};
-  return workload::is_recording(input) ? std::optional(workload::read_recording(input))
-                                       : std::nullopt;
+  workload::input::InputStream input{std::filesystem::path(file)};
+  return workload::importer::is_recording(input)
+             ? std::optional(workload::importer::read_recording(input))
+             : std::nullopt;
 }
 
 std::string board_of(const ValidationJob& job,

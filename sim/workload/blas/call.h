@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/workload/launch_list.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sptc::workload::blas {
+
+/// One logged call of a GEMM as BLAS has it: D[m,n] = op(A) op(B), column by column.
+struct BlasCall {
+  std::string function;
+  std::int64_t m = 0, n = 0, k = 0, batch = 1, count = 1;
+  std::string a_type, b_type, d_type;  ///< as logged: "R_16F", "CUDA_R_16F", "f16_r"
+  std::string compute;                 ///< "COMPUTE_32F_FAST_TF32", "xf32_r", ..
+  bool transpose_b = false;
+  bool a_sparse = false, b_sparse = false;
+  bool inputs_only = false;  ///< what a descriptor was made from, which may be logged again
+  bool row_major = false;    ///< D: then the library computes the transpose, and B is the weight
+  std::string kernel;
+  Recorded chosen;  ///< tile, stages, slices of K and epilogue, where they are logged
+};
+
+/// What `call` launches. A is taken for the weight where the log does not say more.
+RecordedLaunch launch_of(const BlasCall& call);
+
+inline constexpr std::string_view kBlasWeightGround =
+    "the logs do not say which operand is the weight: A is taken for it where the launch has one "
+    "batch and B is not transposed, as in the gradient of a weight";
+inline constexpr std::string_view kFailedCallsGround = "calls that fail are logged, too";
+
+/// The value of `key` in "key=value key=[..] key={..}": what brackets hold, or up to the next
+/// blank, comma or bracket. Nothing where the key is not there.
+std::optional<std::string_view> value_of(std::string_view text, std::string_view key);
+
+// One line of a log each; nothing where it is no launch. Throw InputError with `place`.
+
+/// "[date][cublasLt][pid][Trace][cublasLtMatmul] A=.. Adesc=[..] .." and hipBLASLt's like.
+std::optional<BlasCall> read_lt_line(std::string_view line, const std::string& place);
+/// "[date][CUSPARSELT][pid][Api][..] .. m=, n=, k=, .. is_A_sparse=true ..".
+std::optional<BlasCall> read_cusparselt_line(std::string_view line, const std::string& place);
+/// "hipblaslt-bench -m .. -n ..", "rocblas-bench -f gemm_ex ..".
+std::optional<BlasCall> read_bench_line(std::string_view line, const std::string& place);
+/// "- { rocblas_function: "rocblas_gemm_ex", .. call_count: 136 }".
+std::optional<BlasCall> read_rocblas_line(std::string_view line, const std::string& place);
+
+}  // namespace sptc::workload::blas

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "sim/io/text_file.h"
+#include "sim/workload/blas/call.h"
+#include "sim/workload/blas/readers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sptc::workload::blas {
+namespace {
+
+/// What cuBLAS logs of one call: a line of its own per argument.
+class CublasCall {
+ public:
+  /// Takes a line; false where it is not of cuBLAS.
+  bool take(std::string_view line) {
+    constexpr std::string_view kBegin = "function cublasStatus_t ";
+    if (line.starts_with("I! cuBLAS")) {
+      const std::size_t at = line.find(kBegin);
+      const std::string_view rest =
+          at == std::string_view::npos ? "" : line.substr(at + kBegin.size());
+      function_ = rest.substr(0, rest.find('('));
+      values_.clear();
+      return true;
+    }
+    if (!line.starts_with("i!")) {
+      return false;
+    }
+    const std::size_t colon = line.find(": type=");
+    const std::size_t value = line.find("val=");
+    if (colon != std::string_view::npos && value != std::string_view::npos) {
+      std::string_view name = line.substr(2, colon - 2);
+      name.remove_prefix(std::min(name.size(), name.find_first_not_of(' ')));
+      const std::size_t begin = value + 4;
+      values_[std::string(name)] = line.substr(begin, line.find_first_of("(\r", begin) - begin);
+    }
+    return true;
+  }
+
+  /// The call that ended; nothing where it was no GEMM.
+  std::optional<BlasCall> finish(const std::string& place) {
+    const std::string function = std::exchange(function_, "");
+    const bool gemm =
+        function.find("gemm") != std::string::npos || function.find("Gemm") != std::string::npos;
+    if (!gemm) {
+      return std::nullopt;
+    }
+    BlasCall call;
+    call.function = function.substr(0, function.find("_v2"));
+    const auto integer = [&](const char* name, std::int64_t absent) {
+      const auto found = values_.find(name);
+      if (found == values_.end() && absent < 0) {
+        throw base::InputError(fmt::format("{}: the call of {} has no {}: the log is cut off",
+                                           place, io::printable(function), name));
+      }
+      return found == values_.end() ? absent : recorded_integer(found->second, place, name);
+    };
+    const auto word = [&](const char* name) {
+      const auto found = values_.find(name);
+      return found == values_.end() ? std::string() : found->second;
+    };
+    call.m = integer("m", -1);
+    call.n = integer("n", -1);
+    call.k = integer("k", -1);
+    call.batch = integer("batchCount", 1);
+    const std::string of_name = call.function.starts_with("cublasS")   ? "R_32F"
+                                : call.function.starts_with("cublasH") ? "R_16F"
+                                : call.function.starts_with("cublasD") ? "R_64F"
+                                                                       : "";
+    call.a_type = word("Atype").empty() ? of_name : word("Atype");
+    call.b_type = word("Btype").empty() ? of_name : word("Btype");
+    call.d_type = word("Ctype").empty() ? of_name : word("Ctype");
+    call.compute = word("computeType");
+    call.transpose_b = !word("transb").empty() && word("transb") != "CUBLAS_OP_N";
+    return call;
+  }
+
+ private:
+  std::string function_;
+  std::map<std::string, std::string> values_;
+};
+
+/// "7617" of "[date][cublasLt][7617][Trace]..".
+std::string_view process_of(std::string_view line) {
+  const std::size_t level = line.find("][Trace]");
+  const std::size_t open = level == std::string_view::npos ? level : line.rfind('[', level);
+  return open == std::string_view::npos ? "" : line.substr(open + 1, level - open - 1);
+}
+
+class LogReader {
+ public:
+  explicit LogReader(input::InputStream& input) : name_(input.name()) {
+    constexpr std::size_t kMaxLine = 1 << 20;
+    std::vector<char> line(kMaxLine);
+    while (input.stream().getline(line.data(), kMaxLine) || input.stream().gcount() > 0) {
+      ++number_;
+      if (input.stream().fail() && !input.stream().eof()) {
+        throw base::InputError(
+            fmt::format("{}: longer than {} bytes, which no line of a log is", place(), kMaxLine));
+      }
+      take(line.data());
+    }
+    finish_cublas();
+  }
+
+  /// What one library logs of another's calls counts once.
+  LaunchList take_launches(std::vector<std::string>& notes) {
+    add(lt_, "");
+    if (lt_.empty() && calls_without_trace_ > 0) {
+      RecordedLaunch launch;
+      launch.op.name = "cublasLtMatmul";
+      launch.op.count = calls_without_trace_;
+      launch.reason = "the log has no [Trace] line of the call, which says its shape";
+      list_.add(std::move(launch), name_);
+    }
+    if (descriptors_.empty()) {
+      descriptors_ = std::move(descriptor_inputs_);
+    }
+    add(cusparselt_calls_, "");
+    add(cusparselt_calls_.empty() ? descriptors_ : std::vector<Placed>(), "");
+    add_once(cublas_);
+    add(rocblas_, lt_.empty() ? "" : "the same launch is logged by hipBLASLt");
+    add(bench_, lt_.empty() && rocblas_.empty() ? "" : "the same launch is logged as a trace");
+    if (cusparselt_calls_.empty() && !descriptors_.empty()) {
+      notes.emplace_back(
+          "no call of cusparseLtMatmul says its shape: each descriptor counts as one launch");
+    }
+    if (processes_.size() > 1) {
+      notes.push_back(
+          fmt::format("launches of {} processes are counted together", processes_.size()));
+    }
+    return std::move(list_);
+  }
+
+ private:
+  using Placed = std::pair<BlasCall, std::int64_t>;  ///< and its line
+
+  std::string place() const { return fmt::format("{}:{}", name_, number_); }
+
+  void take(std::string_view line) {
+    if (line.starts_with("I! cuBLAS")) {
+      finish_cublas();
+      cublas_line_ = number_;
+    }
+    if (cublas_call_.take(line)) {
+      return;
+    }
+    calls_without_trace_ += line.find("[Api][cublasLtMatmul]") != std::string_view::npos ? 1 : 0;
+    if (auto call = read_lt_line(line, place())) {
+      processes_.insert(std::string(process_of(line)));
+      lt_.emplace_back(std::move(*call), number_);
+    } else if (auto sparse = read_cusparselt_line(line, place())) {
+      const bool launch = line.find("][cusparseLtMatmul]") != std::string_view::npos;
+      const bool created = line.find("matmulDescr[out]") != std::string_view::npos;
+      if (launch || created) {
+        std::vector<Placed>& list = launch                ? cusparselt_calls_
+                                    : sparse->inputs_only ? descriptor_inputs_
+                                                          : descriptors_;
+        list.emplace_back(std::move(*sparse), number_);
+      }
+    } else if (auto bench = read_bench_line(line, place())) {
+      bench_.emplace_back(std::move(*bench), number_);
+    } else if (auto rocblas = read_rocblas_line(line, place())) {
+      rocblas_.emplace_back(std::move(*rocblas), number_);
+    }
+  }
+
+  void finish_cublas() {
+    if (auto call = cublas_call_.finish(fmt::format("{}:{}", name_, cublas_line_))) {
+      cublas_.emplace_back(std::move(*call), cublas_line_);
+    }
+  }
+
+  void add(const std::vector<Placed>& calls, const std::string& reason) {
+    for (const auto& [call, line] : calls) {
+      RecordedLaunch launch = launch_of(call);
+      launch.reason = reason.empty() ? launch.reason : reason;
+      list_.add(std::move(launch), fmt::format("{}:{}", name_, line));
+    }
+  }
+
+  /// A launch that cuBLASLt logs with the same extents is the same.
+  void add_once(const std::vector<Placed>& calls) {
+    std::map<std::array<std::int64_t, 4>, std::int64_t> logged;
+    const auto extents = [](const BlasCall& call) {
+      return std::array<std::int64_t, 4>{call.m, call.n, call.k, call.batch};
+    };
+    for (const auto& [call, line] : lt_) {
+      ++logged[extents(call)];
+    }
+    for (const Placed& call : calls) {
+      std::int64_t& left = logged[extents(call.first)];
+      add({call}, left > 0 ? "the same launch is logged by cuBLASLt" : "");
+      left -= left > 0 ? 1 : 0;
+    }
+  }
+
+  std::string name_;
+  std::int64_t number_ = 0, cublas_line_ = 0, calls_without_trace_ = 0;
+  CublasCall cublas_call_;
+  std::vector<Placed> lt_, cublas_, cusparselt_calls_, descriptors_, descriptor_inputs_, bench_,
+      rocblas_;
+  std::set<std::string> processes_;
+  LaunchList list_;
+};
+
+}  // namespace
+
+bool is_blas_log(std::string_view head) {
+  static constexpr std::string_view kMarks[] = {
+      "][cublasLt][", "[cublasLt][",      "][CUSPARSELT][", "][HIPBLASLT][",
+      "I! cuBLAS (",  "hipblaslt-bench ", "rocblas-bench ", "rocblas_function: "};
+  for (const std::string_view mark : kMarks) {
+    if (head.find(mark) != std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void read_blas_log(input::InputStream& input, const ImportOptions& /*options*/,
+                   Recording& recording) {
+  LogReader reader(input);
+  LaunchList list = reader.take_launches(recording.account.notes);
+  recording.account.notes.emplace_back(kBlasWeightGround);
+  recording.account.notes.emplace_back(kFailedCallsGround);
+  std::move(list).move_to(recording, input.name());
+}
+
+}  // namespace sptc::workload::blas

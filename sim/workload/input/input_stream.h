@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <istream>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace sptc::workload::input {
+
+/// Bytes in order. Throws InputError where they cannot be had.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  /// Fills `to` with up to `size` bytes and says how many; 0 at the end.
+  virtual std::size_t read(char* to, std::size_t size) = 0;
+};
+
+/// A file, or standard input, opened for reading. What gzip, xz or zstd compressed and tar packed
+/// is unwrapped by content; of a tar the member is read that the path names
+/// ("x.tar.gz:trace.json"), or the largest.
+class InputStream {
+ public:
+  /// `path`: "-" is standard input. Throws InputError.
+  explicit InputStream(const std::filesystem::path& path);
+  /// The same from bytes in memory; `name` is for messages.
+  InputStream(std::string bytes, std::string name);
+  ~InputStream();
+
+  /// Its exceptions are those of the source: InputError.
+  std::istream& stream();
+  /// The first bytes (up to 256 KiB), which stream() reads, too.
+  std::string_view head() const;
+  /// All that was not read yet. Throws InputError beyond `max_bytes`.
+  std::string rest(std::size_t max_bytes);
+  /// What was opened, printable, with the member of a tar.
+  const std::string& name() const { return name_; }
+  /// Which of several files of a tar is read and that nobody asked for it; else empty.
+  const std::string& choice() const { return choice_; }
+  /// The same as a path, for a workload's default name.
+  std::filesystem::path path() const { return path_; }
+
+ private:
+  void unwrap(std::unique_ptr<ByteSource> source, const std::filesystem::path& reopen,
+              const std::string& member);
+  class Buffer;
+
+  std::filesystem::path path_;
+  std::string name_;
+  std::string choice_;
+  std::unique_ptr<Buffer> buffer_;
+  std::unique_ptr<std::istream> stream_;
+};
+
+}  // namespace sptc::workload::input

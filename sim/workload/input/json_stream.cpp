@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload/input/json_stream.h"
+
+#include "models/base/error.h"
+#include "sim/io/text_file.h"
+
+#include <limits>
+#include <string_view>
+
+namespace sptc::workload::input {
+
+void JsonStream::read(std::istream& stream) {
+  nlohmann::json::sax_parse(stream, static_cast<nlohmann::json_sax<nlohmann::json>*>(this));
+}
+
+bool JsonStream::number_integer(number_integer_t value) {
+  on_integer(value);
+  return true;
+}
+
+bool JsonStream::number_unsigned(number_unsigned_t value) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  on_integer(value > static_cast<std::uint64_t>(kMost) ? kMost : static_cast<std::int64_t>(value));
+  return true;
+}
+
+bool JsonStream::number_float(number_float_t value, const string_t& /*text*/) {
+  on_float(value);
+  return true;
+}
+
+bool JsonStream::string(string_t& value) {
+  on_text(value);
+  return true;
+}
+
+bool JsonStream::word(std::string_view word) {
+  on_word(word);
+  return true;
+}
+
+bool JsonStream::start_object(std::size_t /*elements*/) {
+  return open(false);
+}
+
+bool JsonStream::start_array(std::size_t /*elements*/) {
+  return open(true);
+}
+
+bool JsonStream::end_object() {
+  return close();
+}
+
+bool JsonStream::end_array() {
+  return close();
+}
+
+bool JsonStream::key(string_t& key) {
+  on_key(key);
+  return true;
+}
+
+bool JsonStream::open(bool array) {
+  constexpr std::size_t kMaxDepth = 256;
+  if (arrays_.size() >= kMaxDepth) {
+    throw base::InputError(file_ + ": nested deeper than 256 levels");
+  }
+  arrays_.push_back(array);
+  on_open(array);
+  return true;
+}
+
+bool JsonStream::close() {
+  const bool array = arrays_.back();
+  arrays_.pop_back();
+  on_close(array);
+  return true;
+}
+
+bool JsonStream::parse_error(std::size_t /*position*/, const std::string& /*last_token*/,
+                             const nlohmann::json::exception& error) {
+  std::string_view what = error.what();  // "[..] parse error at line 1, column 2: syntax error .."
+  const std::size_t line = what.find("line ");
+  if (line != std::string_view::npos) {
+    what.remove_prefix(line);
+  }
+  throw base::InputError(file_ + ": not valid JSON: " + io::printable(what));
+}
+
+}  // namespace sptc::workload::input

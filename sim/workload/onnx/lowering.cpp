@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload/onnx/lowering.h"
+
+#include "sim/io/text_file.h"
+#include "sim/workload/workload_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sptc::workload::onnx {
+namespace {
+
+using namespace lowering;
+
+/// Products of two operands: where their second is among the inputs.
+std::size_t second_operand(std::string_view op) {
+  return op == "QLinearMatMul" || op == "QLinearConv" || op == "QGemm" ? 3 : 1;
+}
+
+void transpose_last(Dims& dims, bool transposed) {
+  if (transposed) {
+    std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+  }
+}
+
+Lowered product(const Call& call) {
+  const Node& node = call.node;
+  const Value& a = call.input(0);
+  const Value& b = call.input(second_operand(node.op));
+  if (!a.dims || !b.dims || a.dims->empty() || b.dims->empty()) {
+    return unknown(call, a, b);
+  }
+  const bool transpose_a = node.integer("transA", 0) != 0,
+             transpose_b = node.integer("transB", 0) != 0;
+  Dims left = *a.dims, right = *b.dims;
+  if (left.size() == 1) {
+    left.insert(left.begin(), 1);
+  }
+  if (right.size() == 1) {
+    right.push_back(1);
+  }
+  transpose_last(left, transpose_a);
+  transpose_last(right, transpose_b);
+  const std::int64_t m = left[left.size() - 2], k = left.back(), n = right.back();
+  const auto batches = broadcast({left.begin(), left.end() - 2}, {right.begin(), right.end() - 2});
+  if (k != right[right.size() - 2] || !batches) {
+    return unknown(call, {}, {});
+  }
+  std::int64_t batch = 1;
+  for (const std::int64_t extent : *batches) {
+    batch = extent_product({batch, extent});
+  }
+  const std::string dtype = type_of(node, a, b);
+  Lowered result;
+  if (a.constant && !b.constant) {
+    result.launches.push_back(launch(call, {m, n, k}, batch, true, dtype));
+    result.launches[0].op.values = matrix_of(call, a, transpose_a, {m, n, k}, batch);
+  } else if (right.size() == 2) {  // one weight for all batches
+    const base::GemmShape shape{n, extent_product({m, batch}), k};
+    result.launches.push_back(launch(call, shape, 1, b.constant, dtype));
+    result.launches[0].op.values = matrix_of(call, b, !transpose_b, shape);
+  } else {
+    result.launches.push_back(launch(call, {n, m, k}, batch, b.constant, dtype));
+    result.launches[0].op.values = matrix_of(call, b, !transpose_b, {n, m, k}, batch);
+  }
+  Dims output = *batches;
+  output.push_back(m);
+  output.push_back(n);
+  if (a.dims->size() == 1) {
+    output.erase(output.end() - 2);
+  }
+  if (b.dims->size() == 1) {
+    output.pop_back();
+  }
+  result.outputs.push_back(activation(output, a.type));
+  return result;
+}
+
+/// MatMulNBits: weights of few bits are unpacked to the type of the input.
+Lowered packed_product(const Call& call) {
+  const Value& x = call.input(0);
+  if (!x.dims || x.dims->empty()) {
+    return unknown(call, x, {});
+  }
+  Dims dims = *x.dims;
+  dims.back() = call.node.integer("N", 0);
+  std::int64_t tokens = 1;
+  for (std::size_t i = 0; i + 1 < dims.size(); ++i) {
+    tokens = extent_product({tokens, dims[i]});
+  }
+  const base::GemmShape shape{dims.back(), tokens, call.node.integer("K", 0)};
+  return {{launch(call, shape, 1, true, type_of(call.node, x, x))}, {activation(dims, x.type)}};
+}
+
+/// Of two axes, padded alike on both sides, the operation keeps the geometry.
+void keep_geometry(const Dims& x, const Window& window, std::int64_t groups, Operation& op) {
+  if (x.size() != 4 || window.pads[0] != window.pads[2] || window.pads[1] != window.pads[3]) {
+    return;
+  }
+  ConvGeometry conv;
+  conv.n = x[0];
+  conv.c = x[1];
+  conv.h = x[2];
+  conv.w = x[3];
+  conv.k = op.shape.m * groups;
+  conv.r = window.kernel[0];
+  conv.s = window.kernel[1];
+  conv.stride = {window.stride[0], window.stride[1]};
+  conv.pad = {window.pads[0], window.pads[1]};
+  conv.dilation = {window.dilation[0], window.dilation[1]};
+  conv.groups = groups;
+  Operation lowered;
+  if (lower_convolution(conv, lowered) && lowered.shape == op.shape) {
+    op.conv = lowered.conv;
+  }
+}
+
+Lowered convolution(const Call& call) {
+  const Value& x = call.input(0);
+  const Value& w = call.input(second_operand(call.node.op));
+  const bool known = x.dims && w.dims && x.dims->size() >= 3 && w.dims->size() == x.dims->size();
+  const auto window =
+      known ? window_of(call.node, *x.dims, {w.dims->begin() + 2, w.dims->end()}) : std::nullopt;
+  const std::int64_t groups = call.node.integer("group", 1);
+  if (!window || groups < 1 || (*x.dims)[1] % groups != 0 || (*w.dims)[0] % groups != 0 ||
+      (*w.dims)[1] != (*x.dims)[1] / groups) {
+    return unknown(call, x, w);
+  }
+  Dims output{(*x.dims)[0], (*w.dims)[0]};
+  std::int64_t pixels = (*x.dims)[0], depth = (*w.dims)[1];
+  for (std::size_t i = 0; i < window->output.size(); ++i) {
+    output.push_back(window->output[i]);
+    pixels = extent_product({pixels, window->output[i]});
+    depth = extent_product({depth, window->kernel[i]});
+  }
+  RecordedLaunch taken = launch(call, {(*w.dims)[0] / groups, pixels, depth}, groups, w.constant,
+                                type_of(call.node, x, w));
+  if (w.origin && !w.origin->transposed && w.origin->dims == *w.dims) {
+    taken.op.values = onnx_weight(call.bytes, *w.origin, filter_layout(*w.dims, groups));
+  }
+  keep_geometry(*x.dims, *window, groups, taken.op);
+  return {{std::move(taken)}, {activation(output, x.type)}};
+}
+
+/// Each input pixel times the filters, which then overlap: k is the channels of the input.
+Lowered transposed_convolution(const Call& call) {
+  const Node& node = call.node;
+  const Value& x = call.input(0);
+  const Value& w = call.input(1);
+  const std::int64_t groups = node.integer("group", 1);
+  if (!x.dims || !w.dims || x.dims->size() < 3 || w.dims->size() != x.dims->size() ||
+      (*w.dims)[0] != (*x.dims)[1] || groups < 1 || (*x.dims)[1] % groups != 0) {
+    return unknown(call, x, w);
+  }
+  const std::size_t axes = x.dims->size() - 2;
+  const Dims stride = node.integers("strides", Dims(axes, 1));
+  const Dims dilation = node.integers("dilations", Dims(axes, 1));
+  const Dims pads = node.integers("pads", Dims(2 * axes, 0));
+  const Dims more = node.integers("output_padding", Dims(axes, 0));
+  const Dims stated = node.integers("output_shape", {});
+  if (stride.size() != axes || dilation.size() != axes || pads.size() != 2 * axes ||
+      more.size() != axes) {
+    return unknown(call, x, w);
+  }
+  Dims output{(*x.dims)[0], extent_product({(*w.dims)[1], groups})};
+  std::int64_t filters = (*w.dims)[1], pixels = (*x.dims)[0];
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::int64_t extent = (*x.dims)[i + 2], kernel = (*w.dims)[i + 2];
+    filters = extent_product({filters, kernel});
+    pixels = extent_product({pixels, extent});
+    const std::int64_t spread = extent_product({stride[i], extent});
+    const std::int64_t reach = extent_product({dilation[i], kernel});
+    for (const std::int64_t value : {pads[i], pads[i + axes], more[i], stride[i], dilation[i]}) {
+      if (value < 0 || value > kMaxExtent) {
+        return unknown(call, x, w);
+      }
+    }
+    output.push_back(stated.size() == axes ? stated[i]
+                                           : spread - stride[i] + more[i] + reach - dilation[i] +
+                                                 1 - pads[i] - pads[i + axes]);
+  }
+  return {{launch(call, {filters, pixels, (*x.dims)[1] / groups}, groups, w.constant,
+                  type_of(node, x, w))},
+          {activation(output, x.type)}};
+}
+
+Lowered experts(const Call& call) {
+  RecordedLaunch left = launch(call, {}, 1, true, "");
+  left.reason = "experts in one operator: how many tokens each gets is not in the model";
+  return {{std::move(left)}, {activation(call.input(0).dims.value_or(Dims{}), call.input(0).type)}};
+}
+
+const LoweringRules& rules() {
+  static const LoweringRules kRules = [] {
+    LoweringRules all{{"MatMulNBits", packed_product},
+                      {"ConvTranspose", transposed_convolution},
+                      {"MoE", experts},
+                      {"QMoE", experts}};
+    for (const char* op :
+         {"MatMul", "FusedMatMul", "MatMulInteger", "QLinearMatMul", "Gemm", "FusedGemm", "QGemm",
+          "DynamicQuantizeMatMul", "MatMulIntegerToFloat", "GemmFloat8"}) {
+      all.emplace(op, product);
+    }
+    for (const char* op : {"Conv", "FusedConv", "ConvInteger", "QLinearConv"}) {
+      all.emplace(op, convolution);
+    }
+    add_layer_rules(all);
+    return all;
+  }();
+  return kRules;
+}
+
+}  // namespace
+
+const Value& Call::input(std::size_t index) const {
+  static const Value kNone;
+  return index < inputs.size() ? inputs[index] : kNone;
+}
+
+bool launches_gemms(std::string_view op) {
+  return rules().contains(op);
+}
+
+std::optional<Lowered> lower(const Call& call) {
+  const auto rule = rules().find(call.node.op);
+  return rule == rules().end() ? std::nullopt : std::optional(rule->second(call));
+}
+
+Lowered lowering::unknown(const Call& call, const Value& a, const Value& b) {
+  const std::string& lost = a.dims ? b.lost : a.lost;
+  Lowered result;
+  result.launches.push_back(launch(call, {}, 1, false, ""));
+  result.launches[0].reason =
+      lost.empty() ? "the shapes of its operands do not fit" : "its shape is not known: " + lost;
+  result.outputs.resize(std::max<std::size_t>(1, call.node.outputs.size()));
+  for (Value& output : result.outputs) {
+    output.lost = !lost.empty()
+                      ? lost
+                      : fmt::format("the operands of {} '{}' do not fit",
+                                    io::printable(call.node.op), io::printable(call.node.label()));
+  }
+  return result;
+}
+
+RecordedLaunch lowering::launch(const Call& call, const base::GemmShape& shape, std::int64_t batch,
+                                bool weight, std::string dtype, std::string_view part) {
+  RecordedLaunch taken;
+  taken.op.name = call.node.label() + std::string(part);
+  taken.op.shape = shape;
+  taken.op.batch = batch;
+  taken.weight = weight;
+  taken.dtype = std::move(dtype);
+  taken.op.input = weight && !call.node.inputs.empty() ? call.node.inputs.front() : "";
+  return taken;
+}
+
+std::string lowering::type_of(const Node& node, const Value& x, const Value& w) {
+  const bool integers = node.op.find("Integer") != std::string::npos ||
+                        node.op.starts_with("QLinear") || node.op.starts_with("DynamicQuantize") ||
+                        node.op == "QGemm" || node.op == "QAttention" ||
+                        (x.quantized && w.quantized);
+  const Type type = integers || !x.quantized ? x.type : w.quantized ? Type::kFloat : w.type;
+  switch (type) {
+    case Type::kFloat16:
+      return "f16";
+    case Type::kBfloat16:
+      return "bf16";
+    case Type::kE4m3:
+      return "e4m3";
+    case Type::kE5m2:
+      return "e5m2";
+    case Type::kDouble:
+      return "f64";
+    case Type::kInt16:
+    case Type::kUint16:
+      return "s16";
+    default:
+      return integers ? "s8" : "tf32";
+  }
+}
+
+Value lowering::activation(const Dims& dims, Type type) {
+  Value value;
+  value.dims = bounded(dims);
+  value.type = type;
+  return value;
+}
+
+std::shared_ptr<const WeightValues> lowering::matrix_of(const Call& call, const Value& operand,
+                                                        bool by_columns,
+                                                        const base::GemmShape& shape,
+                                                        std::int64_t batch) {
+  if (!operand.constant || !operand.origin) {
+    return nullptr;
+  }
+  by_columns = by_columns != operand.origin->transposed;
+  Dims stored = by_columns ? Dims{shape.k, shape.m} : Dims{shape.m, shape.k};
+  Dims held = operand.origin->dims;
+  while (held.size() > 2 && held.front() == 1) {
+    held.erase(held.begin());
+  }
+  const bool batched = batch > 1 && held.size() == 3 && held.front() == batch;
+  if (batched) {
+    held.erase(held.begin());
+  }
+  return held == stored && (batched || batch == 1)
+             ? onnx_weight(call.bytes, *operand.origin, matrix_layout(stored, by_columns))
+             : nullptr;
+}
+
+}  // namespace sptc::workload::onnx

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this program needs of an ONNX model, out of its protobuf wire format (onnx/onnx.proto). The
+// bytes of large tensors stay where they are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sptc::workload::onnx {
+
+using Dims = std::vector<std::int64_t>;
+
+/// TensorProto.DataType, those that matter here.
+enum class Type : std::int32_t {
+  kNone = 0,
+  kFloat = 1,
+  kUint8 = 2,
+  kInt8 = 3,
+  kUint16 = 4,
+  kInt16 = 5,
+  kInt32 = 6,
+  kInt64 = 7,
+  kBool = 9,
+  kFloat16 = 10,
+  kDouble = 11,
+  kBfloat16 = 16,
+  kE4m3 = 17,
+  kE5m2 = 19
+};
+
+/// Where the elements of a tensor are outside of the model.
+struct External {
+  std::string location;  ///< a path from the directory of the model
+  std::uint64_t offset = 0;
+  std::optional<std::uint64_t> bytes;  ///< nothing: up to the end of the file
+};
+
+struct Tensor {
+  std::string name;
+  Type type = Type::kNone;
+  Dims dims;
+  std::optional<Dims> integers;  ///< of a small tensor of int32 or int64
+  std::vector<float> reals;      ///< of a small tensor of float
+  std::string_view raw;  ///< its elements in order, little-endian, inside the model; may be empty
+  std::optional<External> external;
+};
+
+/// Bytes of an element in memory; 0: of a type that is not read.
+std::size_t element_bytes(Type type);
+
+/// Gives `tensor` its elements: little-endian, which stay where they are.
+void set_elements(Tensor& tensor, std::string_view raw);
+
+struct Graph;
+
+struct Attribute {
+  std::int64_t integer = 0;
+  double real = 0;
+  std::string text;
+  Dims integers;
+  std::vector<float> reals;
+  std::optional<Tensor> tensor;
+  std::vector<Graph> graphs;
+  std::string refers_to;  ///< inside a function: an attribute of its call
+};
+
+struct Node {
+  std::string op, name, domain;
+  std::vector<std::string> inputs, outputs;
+  std::map<std::string, Attribute> attributes;
+
+  std::int64_t integer(const std::string& key, std::int64_t absent) const;
+  Dims integers(const std::string& key, Dims absent) const;
+  /// How a launch of it is called.
+  std::string label() const;
+};
+
+/// An input of the graph. An extent that the model leaves open is -1, and has a name or "".
+struct Input {
+  std::string name;
+  Type type = Type::kNone;
+  Dims dims;
+  std::vector<std::string> dim_names;
+  bool has_shape = false;
+};
+
+struct Graph {
+  std::vector<Node> nodes;
+  std::vector<Tensor> initializers;
+  std::vector<Input> inputs, values;  ///< values: what the model says of inner ones
+  std::vector<std::string> outputs;
+};
+
+/// A function of the model, which its nodes call by domain and name.
+struct Function {
+  std::string name, domain;
+  std::vector<std::string> inputs, outputs;
+  std::vector<Node> nodes;
+  std::map<std::string, Attribute> defaults;  ///< of its attributes
+};
+
+struct Model {
+  Graph graph;
+  std::vector<Function> functions;
+};
+
+/// Parses `bytes`. Throws InputError "file: byte N: ...".
+Model parse_onnx(std::string_view bytes, const std::string& file);
+
+}  // namespace sptc::workload::onnx

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload/onnx/reader.h"
+
+#include "sim/io/text_file.h"
+#include "sim/workload/onnx/walker.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace sptc::workload::onnx {
+namespace {
+
+constexpr std::string_view kTf32Note =
+    "ONNX says no type of computation: float GEMMs are taken as TF32, quantized ones as INT8; "
+    "--dtype f16 changes all of them";
+
+}  // namespace
+
+bool is_onnx(std::string_view head) {
+  // ir_version, which is field 1, and then a field that a model begins with.
+  constexpr std::string_view kNext = "\x12\x1A\x22\x28\x2A\x32\x3A\x42";
+  constexpr char kMostVersions = 32;
+  return head.size() > 3 && head[0] == '\x08' && head[1] > 0 && head[1] < kMostVersions &&
+         kNext.find(head[2]) != std::string_view::npos;
+}
+
+void read_onnx(input::InputStream& input, const ImportOptions& options, Recording& recording) {
+  constexpr std::size_t kMaxBytes = std::size_t{2} << 30;  // of protobuf
+  const auto bytes = std::make_shared<ModelBytes>(input.rest(kMaxBytes), input.path());
+  Model model = parse_onnx(bytes->model(), input.name());
+  bytes->open_external(model, input.name());
+  Walker walker(model, options, input.name(), bytes);
+  recording.workload.vectors = vector_operations(walker.steps());
+  std::vector<std::string>& notes = recording.account.notes;
+  notes.emplace_back(kTf32Note);
+  notes.emplace_back(
+      "A is the operand that the model holds as a weight; of two activations it is the second");
+  notes.insert(notes.end(), walker.notes().begin(), walker.notes().end());
+  if (!bytes->absent().empty()) {
+    notes.push_back(fmt::format("weights in {} are not there, so that their values are generated",
+                                io::printable(*bytes->absent().begin())));
+  }
+  std::move(walker).take().move_to(recording, input.name());
+  for (std::string& note : mark_sparse_weights(recording.workload.operations)) {
+    notes.push_back(std::move(note));
+  }
+}
+
+}  // namespace sptc::workload::onnx

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the rules of shape inference have in common.
+#pragma once
+
+#include "sim/workload/onnx/shapes.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace sptc::workload::onnx {
+
+/// The first output of a node from its inputs.
+using Rule = Value (*)(const Node&, const std::vector<Value>&);
+using Rules = std::unordered_map<std::string_view, Rule>;
+
+/// The rules of operators that arrange elements anew: Reshape, Concat, Slice, ..
+void add_arrangement_rules(Rules& rules);
+/// Those whose extents or type are values: Constant, Range, Cast, ..
+void add_value_rules(Rules& rules);
+
+namespace rule {
+
+using Inputs = std::vector<Value>;
+
+inline constexpr std::size_t kMaxIntegers = 4096;
+inline constexpr std::size_t kMaxRank = 16;
+
+inline std::int64_t size(const Dims& dims) {
+  return static_cast<std::int64_t>(dims.size());
+}
+
+inline const Value& at(const Inputs& inputs, std::size_t index) {
+  static const Value kNone;
+  return index < inputs.size() ? inputs[index] : kNone;
+}
+
+/// An axis counted from the front; nothing where there is no such axis.
+inline std::optional<std::size_t> axis_of(std::int64_t axis, std::int64_t rank) {
+  axis += axis < 0 ? rank : 0;
+  return axis < 0 || axis >= rank ? std::nullopt : std::optional(static_cast<std::size_t>(axis));
+}
+
+/// Integers of an input or, in older opsets, an attribute.
+inline std::optional<Dims> parameter(const Node& node, const Inputs& inputs, std::size_t index,
+                                     const char* attribute) {
+  if (at(inputs, index).integers) {
+    return at(inputs, index).integers;
+  }
+  const auto found = node.attributes.find(attribute);
+  return found == node.attributes.end() ? std::nullopt : std::optional(found->second.integers);
+}
+
+/// What Slice takes along one axis.
+struct Slice {
+  std::int64_t begin = 0, count = 0, step = 1;
+};
+/// Of all axes of the first input, whose extents are known; nothing where they are not constants.
+std::optional<std::vector<Slice>> slices_of(const Node& node, const Inputs& inputs);
+
+/// `like` with other extents, of at most kMaxRank axes, and without its integers.
+Value with_dims(const Value& like, const std::optional<Dims>& dims);
+
+}  // namespace rule
+}  // namespace sptc::workload::onnx

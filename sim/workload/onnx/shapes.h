@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/workload/onnx/model.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sptc::workload::onnx {
+
+/// The tensor of the model that a value is, or that it is the transpose of.
+struct Origin {
+  std::string_view raw;
+  Type type = Type::kNone;
+  Dims dims;
+  bool transposed = false;
+};
+
+/// What is known of a value of an ONNX graph.
+struct Value {
+  std::optional<Dims> dims;      ///< nothing: unknown
+  std::optional<Dims> integers;  ///< where the model computes with shapes
+  std::vector<float> reals;      ///< of a small constant
+  Type type = Type::kNone;
+  bool constant = false;           ///< a weight, or made from weights alone
+  bool quantized = false;          ///< comes through DequantizeLinear; `type` is that before it
+  std::string lost;                ///< where the extents are unknown: why, a clause
+  std::optional<Origin> origin{};  ///< of a weight whose elements are known
+};
+
+/// Extents along the axes of a window: outputs of convolutions and pools. Nothing where the window
+/// does not fit.
+struct Window {
+  Dims kernel, stride, dilation, pads, output;
+};
+std::optional<Window> window_of(const Node& node, const Dims& input, const Dims& kernel);
+
+/// The extents to which `a` and `b` broadcast; nothing where they do not fit.
+std::optional<Dims> broadcast(const Dims& a, const Dims& b);
+
+/// `dims`, none of them negative or much beyond what a GEMM may have.
+Dims bounded(Dims dims);
+
+/// The values of the outputs of `node`, as far as they follow from its inputs.
+std::vector<Value> infer_outputs(const Node& node, const std::vector<Value>& inputs);
+
+}  // namespace sptc::workload::onnx

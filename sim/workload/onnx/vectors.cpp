@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload/onnx/vectors.h"
+
+#include "sim/workload/workload_text.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace sptc::workload::onnx {
+namespace {
+
+using Kind = VectorKind;
+
+/// Operators that stand for a vector operation by themselves.
+constexpr std::array<std::pair<std::string_view, Kind>, 22> kOperators{{
+    {"Gemm", Kind::kBias},  // with its third operand
+    {"Conv", Kind::kBias},
+    {"Relu", Kind::kRelu},
+    {"Gelu", Kind::kGelu},
+    {"FastGelu", Kind::kGelu},
+    {"BiasGelu", Kind::kGelu},
+    {"QuickGelu", Kind::kSilu},
+    {"Silu", Kind::kSilu},
+    {"Tanh", Kind::kTanh},
+    {"Erf", Kind::kTanh},
+    {"Sigmoid", Kind::kSigmoid},
+    {"Softmax", Kind::kSoftmax},
+    {"LayerNormalization", Kind::kLayerNorm},
+    {"SkipLayerNormalization", Kind::kLayerNorm},
+    {"SimplifiedLayerNormalization", Kind::kRmsNorm},
+    {"RMSNormalization", Kind::kRmsNorm},
+    {"BatchNormalization", Kind::kBias},
+    {"MaxPool", Kind::kPooling},
+    {"AveragePool", Kind::kPooling},
+    {"GlobalAveragePool", Kind::kPooling},
+    {"Transpose", Kind::kCopy},
+    {"Concat", Kind::kCopy},
+}};
+
+/// Formulas as exporters write them, operator by operator.
+struct Formula {
+  Kind kind;
+  std::span<const std::string_view> operators;
+};
+constexpr std::string_view kNorm[] = {"ReduceMean", "Sub", "Pow", "ReduceMean", "Add",
+                                      "Sqrt",       "Div", "Mul", "Add"};
+constexpr std::string_view kErfGelu[] = {"Div", "Erf", "Add", "Mul", "Mul"};
+constexpr std::string_view kErfGeluByProduct[] = {"Mul", "Erf", "Add", "Mul", "Mul"};
+constexpr std::string_view kTanhGelu[] = {"Pow", "Mul", "Add", "Mul", "Tanh", "Add", "Mul", "Mul"};
+constexpr std::string_view kRms[] = {"Pow", "ReduceMean", "Add", "Sqrt", "Div", "Mul", "Mul"};
+constexpr std::string_view kRmsByRoot[] = {"Pow",        "ReduceMean", "Add", "Sqrt",
+                                           "Reciprocal", "Mul",        "Mul"};
+constexpr std::string_view kSilu[] = {"Sigmoid", "Mul"};
+constexpr std::array<Formula, 7> kFormulas{{{Kind::kLayerNorm, kNorm},
+                                            {Kind::kGelu, kErfGelu},
+                                            {Kind::kGelu, kErfGeluByProduct},
+                                            {Kind::kGelu, kTanhGelu},
+                                            {Kind::kRmsNorm, kRms},
+                                            {Kind::kRmsNorm, kRmsByRoot},
+                                            {Kind::kSilu, kSilu}}};
+
+std::int64_t elements(const Value& value) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : *value.dims) {
+    if (extent <= 0 || count > kMaxExtent) {
+      return 0;
+    }
+    count *= extent;
+  }
+  return count;
+}
+
+/// Whether it is made of what flows through the network.
+bool flows(const Value& value) {
+  const bool shape = value.integers || !value.reals.empty() || value.type == Type::kInt64 ||
+                     value.type == Type::kInt32 || value.constant;
+  return value.dims && !value.dims->empty() && !shape && elements(value) > 1;
+}
+
+/// The operands that flow.
+std::vector<const Value*> flowing(const Step& step) {
+  std::vector<const Value*> result;
+  for (const Value& input : step.inputs) {
+    if (flows(input)) {
+      result.push_back(&input);
+    }
+  }
+  return result;
+}
+
+/// A sum or product: with a parameter for each column, a number, a mask, or another tensor.
+std::optional<Kind> kind_of_binary(const Step& step) {
+  const std::vector<const Value*> operands = flowing(step);
+  const bool adds = step.node->op == "Add" || step.node->op == "Sub";
+  if (operands.size() >= 2) {
+    const bool alike = elements(*operands[0]) == elements(*operands[1]);
+    return adds ? (alike ? Kind::kResidual : Kind::kMask) : (alike ? Kind::kGate : Kind::kScale);
+  }
+  for (const Value& input : step.inputs) {
+    if (!flows(input) && input.dims && elements(input) > 1) {
+      const bool of_columns = elements(input) == step.output.dims->back();
+      return !adds ? Kind::kScale : of_columns ? Kind::kBias : Kind::kResidual;
+    }
+  }
+  return Kind::kScale;
+}
+
+std::optional<Kind> kind_of(const Step& step) {
+  const std::string& op = step.node->op;
+  const auto known = std::find_if(kOperators.begin(), kOperators.end(),
+                                  [&](const auto& row) { return row.first == op; });
+  if (known != kOperators.end()) {
+    return known->second;
+  }
+  if (op == "Add" || op == "Sub" || op == "Mul" || op == "Div") {
+    return kind_of_binary(step);
+  }
+  if (op == "Gather" && step.inputs.size() > 1 && step.inputs[0].constant && step.inputs[0].dims &&
+      step.inputs[0].dims->size() == 2) {
+    return Kind::kEmbedding;
+  }
+  if (op == "Where" || op == "Pow" || op == "Sqrt" || op == "Exp" || op == "Neg") {
+    return op == "Where" ? Kind::kMask : Kind::kScale;
+  }
+  return std::nullopt;
+}
+
+/// Whether operators of `steps` from `first` on are those of `formula`.
+bool matches(const Formula& formula, std::span<const Step> steps) {
+  return steps.size() >= formula.operators.size() &&
+         std::equal(formula.operators.begin(), formula.operators.end(), steps.begin(),
+                    [](std::string_view op, const Step& step) { return step.node->op == op; });
+}
+
+std::optional<VectorOperation> operation(Kind kind, const Step& step, const Step& last) {
+  if (!last.output.dims || last.output.dims->empty()) {
+    return std::nullopt;
+  }
+  const std::int64_t all = elements(last.output);
+  VectorOperation op;
+  op.kind = kind;
+  op.name = step.node->label();
+  op.columns = last.output.dims->back();
+  op.rows = op.input_rows = op.columns > 0 ? all / op.columns : 0;
+  op.tensors = info(kind).tensors;
+  op.after = step.after;
+  op.count = step.count;
+  if (kind == Kind::kPooling && !step.inputs.empty() && step.inputs[0].dims) {
+    op.input_rows = elements(step.inputs[0]) / op.columns;
+  }
+  if (step.node->op == "SkipLayerNormalization") {
+    op.tensors = 2;
+  }
+  const bool fits = all > 1 && op.rows >= 1 && op.input_rows >= 1 && op.rows <= kMaxExtent &&
+                    op.input_rows <= kMaxExtent && op.columns <= kMaxExtent;
+  return fits ? std::optional(op) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<VectorOperation> vector_operations(const std::vector<Step>& steps) {
+  // What flows, without what only says how.
+  std::vector<Step> work;
+  for (const Step& step : steps) {
+    const bool table = step.node->op == "Gather" && kind_of(step) == Kind::kEmbedding;
+    if (step.output.dims && (table || !flowing(step).empty()) && !step.output.integers &&
+        (kind_of(step) || step.node->op == "ReduceMean" || step.node->op == "Reciprocal")) {
+      work.push_back(step);
+    }
+  }
+  std::vector<VectorOperation> result;
+  std::span<const Step> rest(work);
+  while (!rest.empty()) {
+    const auto formula = std::find_if(kFormulas.begin(), kFormulas.end(),
+                                      [&](const Formula& row) { return matches(row, rest); });
+    const std::size_t used = formula == kFormulas.end() ? 1 : formula->operators.size();
+    const std::optional<Kind> kind =
+        formula == kFormulas.end() ? kind_of(rest.front()) : formula->kind;
+    if (kind) {
+      if (auto op = operation(*kind, rest.front(), rest[used - 1])) {
+        result.push_back(std::move(*op));
+      }
+    }
+    rest = rest.subspan(used);
+  }
+  return result;
+}
+
+}  // namespace sptc::workload::onnx

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/workload/onnx/lowering.h"
+#include "sim/workload/onnx/vectors.h"
+#include "sim/workload/open_dims.h"
+#include "sim/workload/recording.h"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace sptc::workload::onnx {
+
+/// Goes through a model in the order of its nodes, with branches, loops and functions, and gathers
+/// what it launches.
+class Walker {
+ public:
+  /// All of them stay. Throws InputError where dimensions are open.
+  Walker(const Model& model, const ImportOptions& options, const std::string& file,
+         std::shared_ptr<const ModelBytes> bytes);
+
+  LaunchList take() && { return std::move(list_); }
+  const std::vector<Step>& steps() const { return steps_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  using Values = std::vector<Value>;
+
+  void bind_inputs(const Graph& graph);
+  Dims input_dims(const Input& input, OpenDims& open) const;
+  void refuse_unknown_inputs(const Graph& graph) const;
+
+  void visit_graph(const Graph& graph);
+  void visit(const Node& node);
+  /// Those of branches, loops and functions; false where `node` is none.
+  bool visit_inner(const Node& node, const Values& inputs);
+  void visit_branch(const Node& node, const Values& inputs);
+  void visit_loop(const Node& node, const Values& inputs);
+  void visit_scan(const Node& node, const Values& inputs);
+  void visit_function(const Node& node, const Function& function, const Values& inputs);
+  /// A body that runs `times`, 0 where that is not known. `given` are its inputs.
+  void visit_body(const Node& node, const Graph& body, std::int64_t times, const Values& given);
+  /// What the branches or the body of `node` launch is not taken.
+  void leave_inner(const Graph& graph, const std::string& reason);
+
+  Value value_of(const std::string& name) const;
+  void set(const Node& node, std::size_t output, Value value);
+  void add(const Values& inputs, RecordedLaunch launch);
+  void add_step(const Node& node, const Values& inputs, const Value& output);
+
+  const ImportOptions& options_;
+  const std::string& file_;
+  const std::shared_ptr<const ModelBytes> bytes_;
+  std::unordered_map<std::string, const Function*> functions_;  ///< by domain and name
+  std::unordered_map<std::string, Value> values_;
+  std::unordered_map<std::string, const Input*> stated_;
+  std::deque<Node> instantiated_;  ///< nodes of functions with the attributes of a call
+  std::string prefix_;             ///< of names inside a function
+  std::int64_t repeats_ = 1;       ///< of the loops around
+  int depth_ = 0;
+  std::int64_t visited_ = 0;
+  LaunchList list_;
+  std::vector<Step> steps_;  ///< beside GEMMs and convolutions
+  std::vector<std::string> notes_;
+};
+
+}  // namespace sptc::workload::onnx

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload/onnx/weight.h"
+
+#include "models/base/shape.h"
+#include "models/base/text.h"
+#include "models/numerics/codec.h"
+#include "sim/io/text_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace sptc::workload::onnx {
+namespace {
+
+/// Types whose values are those of a weight.
+bool is_weight_type(Type type) {
+  return type == Type::kFloat || type == Type::kFloat16 || type == Type::kBfloat16 ||
+         type == Type::kInt8 || type == Type::kDouble;
+}
+
+class TensorWeight : public WeightValues {
+ public:
+  TensorWeight(std::shared_ptr<const ModelBytes> bytes, const Origin& origin,
+               const WeightLayout& layout)
+      : bytes_(std::move(bytes)), raw_(origin.raw), type_(origin.type), layout_(layout) {}
+
+  std::vector<float> row(std::int64_t batch, std::int64_t row) const override {
+    std::vector<float> values;
+    values.reserve(static_cast<std::size_t>(layout_.taps * layout_.channels));
+    const std::int64_t first = batch * layout_.batch_stride + row * layout_.row_stride;
+    for (std::int64_t tap = 0; tap < layout_.taps; ++tap) {
+      for (std::int64_t channel = 0; channel < layout_.channels; ++channel) {
+        values.push_back(at(first + tap * layout_.tap_stride + channel * layout_.channel_stride));
+      }
+    }
+    return values;
+  }
+
+  float largest() const override {
+    if (!largest_) {
+      float most = 0;
+      const auto elements = static_cast<std::int64_t>(raw_.size() / element_bytes(type_));
+      for (std::int64_t i = 0; i < elements; ++i) {
+        const float magnitude = std::fabs(at(i));
+        most = magnitude > most ? magnitude : most;
+      }
+      largest_ = most;
+    }
+    return *largest_;
+  }
+
+  bool integral() const override { return type_ == Type::kInt8; }
+
+ private:
+  float at(std::int64_t index) const {
+    const std::size_t size = element_bytes(type_);
+    const char* const from = raw_.data() + static_cast<std::size_t>(index) * size;
+    if (type_ == Type::kInt8) {
+      return static_cast<float>(static_cast<signed char>(*from));
+    }
+    if (type_ == Type::kDouble) {
+      double value = 0;
+      std::memcpy(&value, from, size);
+      return static_cast<float>(value);
+    }
+    if (type_ == Type::kFloat) {
+      float value = 0;
+      std::memcpy(&value, from, size);
+      return value;
+    }
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, from, size);
+    return static_cast<float>(numerics::to_double(
+        bits, type_ == Type::kFloat16 ? numerics::DataType::kF16 : numerics::DataType::kBf16));
+  }
+
+  std::shared_ptr<const ModelBytes> bytes_;
+  std::string_view raw_;  ///< inside of them
+  Type type_;
+  WeightLayout layout_;
+  mutable std::optional<float> largest_;
+};
+
+}  // namespace
+
+std::shared_ptr<const WeightValues> onnx_weight(const std::shared_ptr<const ModelBytes>& bytes,
+                                                const Origin& origin, const WeightLayout& layout) {
+  std::optional<std::int64_t> size = static_cast<std::int64_t>(element_bytes(origin.type));
+  for (const std::int64_t extent : origin.dims) {
+    size = size && extent > 0 ? base::checked_multiply(*size, extent) : std::nullopt;
+  }
+  if (!is_weight_type(origin.type) || !size ||
+      static_cast<std::size_t>(*size) != origin.raw.size()) {
+    return nullptr;
+  }
+  return std::make_shared<TensorWeight>(bytes, origin, layout);
+}
+
+WeightLayout matrix_layout(const Dims& dims, bool by_columns) {
+  WeightLayout layout;
+  layout.channels = by_columns ? dims[0] : dims[1];
+  layout.row_stride = by_columns ? 1 : dims[1];
+  layout.channel_stride = by_columns ? dims[1] : 1;
+  layout.batch_stride = dims[0] * dims[1];
+  return layout;
+}
+
+WeightLayout filter_layout(const Dims& dims, std::int64_t groups) {
+  WeightLayout layout;
+  layout.taps = 1;
+  for (std::size_t i = 2; i < dims.size(); ++i) {
+    layout.taps *= dims[i];
+  }
+  layout.tap_stride = 1;
+  layout.channels = dims[1];
+  layout.channel_stride = layout.taps;
+  layout.row_stride = layout.taps * dims[1];
+  layout.batch_stride = layout.row_stride * (dims[0] / groups);
+  return layout;
+}
+
+bool is_two_of_four(const Operation& op) {
+  constexpr std::size_t kGroup = 4;
+  if (!op.values || op.shape.k % static_cast<std::int64_t>(kGroup) != 0) {
+    return false;
+  }
+  for (std::int64_t batch = 0; batch < op.batch; ++batch) {
+    for (std::int64_t row = 0; row < op.shape.m; ++row) {
+      const std::vector<float> values = op.values->row(batch, row);
+      for (std::size_t at = 0; at < values.size(); at += kGroup) {
+        const auto first = values.begin() + static_cast<std::ptrdiff_t>(at);
+        if (std::count(first, first + kGroup, 0.0F) < 2) {
+          return false;
+        }
+      }
+    }
+  }
+  return true;
+}
+
+std::vector<std::string> mark_sparse_weights(std::vector<Operation>& operations) {
+  constexpr std::size_t kNameBytes = 60;
+  std::size_t held = 0, sparse = 0, of_tf32 = 0;
+  std::string first;
+  for (Operation& op : operations) {
+    held += op.values ? 1 : 0;
+    if (is_two_of_four(op)) {
+      op.prunable = true;
+      first = sparse == 0 ? io::printable(base::shortened(op.name, kNameBytes)) : first;
+      ++sparse;
+      of_tf32 += op.dtype == numerics::DataType::kTf32 ? 1 : 0;
+    }
+  }
+  std::vector<std::string> notes;
+  if (held > 0) {
+    notes.push_back(fmt::format(
+        "values of A are the weights of the model in {} of {} operations; B is generated", held,
+        operations.size()));
+  }
+  if (sparse > 0) {
+    notes.push_back(fmt::format(
+        "2:4 already: {} of them, the first '{}'; pruning leaves such weights as they are", sparse,
+        first));
+  }
+  if (of_tf32 > 0) {
+    notes.emplace_back(
+        "TF32 executes 1:2 and not 2:4, so that it prunes such weights further; --dtype f16 or "
+        "bf16 "
+        "runs them as they are");
+  }
+  return notes;
+}
+
+}  // namespace sptc::workload::onnx

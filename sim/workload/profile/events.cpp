@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload/profile/events.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+namespace sptc::workload::profile {
+namespace {
+
+using Op = ProfileEvents::Op;
+using Kernel = ProfileEvents::Kernel;
+using Step = ProfileEvents::Step;
+
+constexpr std::size_t kMaxKernelName = 200;
+
+/// Finds the operation that launched a kernel.
+class Linker {
+ public:
+  explicit Linker(ProfileEvents& events) : events_(events) {
+    // Operations of one thread nest: sorted by begin, the longer first, the innermost comes last.
+    std::sort(events.ops.begin(), events.ops.end(), [](const Op& a, const Op& b) {
+      return std::tuple(a.thread, a.begin, -a.end) < std::tuple(b.thread, b.begin, -b.end);
+    });
+    std::sort(events.calls.begin(), events.calls.end(),
+              [](const auto& a, const auto& b) { return a.correlation < b.correlation; });
+    by_external_.resize(events.ops.size());
+    std::iota(by_external_.begin(), by_external_.end(), 0U);
+    std::sort(by_external_.begin(), by_external_.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return events.ops[a].external < events.ops[b].external;
+    });
+    find_parents();
+  }
+
+  /// The index of the operation; nothing where there is none. In files of 2022 and 2023 a kernel's
+  /// external id is its correlation, and only the call at that time tells the operation.
+  std::optional<std::size_t> op_of(const Kernel& kernel) const {
+    if (kernel.external != 0 && kernel.external != kernel.correlation) {
+      const auto found = std::lower_bound(by_external_.begin(), by_external_.end(), kernel.external,
+                                          [&](std::uint32_t index, std::int64_t external) {
+                                            return events_.ops[index].external < external;
+                                          });
+      if (found != by_external_.end() && events_.ops[*found].external == kernel.external) {
+        return *found;
+      }
+    }
+    const ProfileEvents::Call* call = call_of(kernel);
+    return call == nullptr ? std::nullopt : innermost(call->thread, call->begin);
+  }
+
+  /// When it was launched.
+  double launch_time(const Kernel& kernel) const {
+    const ProfileEvents::Call* call = call_of(kernel);
+    return call == nullptr ? kernel.begin : call->begin;
+  }
+
+  /// The operation itself, or the next around it that is a GEMM; nothing where none is.
+  std::optional<std::size_t> gemm_around(std::size_t op) const {
+    for (std::int64_t at = static_cast<std::int64_t>(op); at >= 0;
+         at = parents_[static_cast<std::size_t>(at)]) {
+      if (events_.ops[static_cast<std::size_t>(at)].launch >= 0) {
+        return static_cast<std::size_t>(at);
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void find_parents() {
+    parents_.assign(events_.ops.size(), -1);
+    std::vector<std::int64_t> open;
+    for (std::size_t i = 0; i < events_.ops.size(); ++i) {
+      const Op& op = events_.ops[i];
+      while (!open.empty()) {
+        const Op& outer = events_.ops[static_cast<std::size_t>(open.back())];
+        if (outer.thread == op.thread && op.begin < outer.end) {
+          break;
+        }
+        open.pop_back();
+      }
+      parents_[i] = open.empty() ? -1 : open.back();
+      open.push_back(static_cast<std::int64_t>(i));
+    }
+  }
+
+  const ProfileEvents::Call* call_of(const Kernel& kernel) const {
+    const auto found = std::lower_bound(
+        events_.calls.begin(), events_.calls.end(), kernel.correlation,
+        [](const auto& call, std::int64_t correlation) { return call.correlation < correlation; });
+    const bool is_it = found != events_.calls.end() && found->correlation == kernel.correlation;
+    return is_it && kernel.correlation != 0 ? &*found : nullptr;
+  }
+
+  std::optional<std::size_t> innermost(std::uint32_t thread, double time) const {
+    const auto after = std::upper_bound(
+        events_.ops.begin(), events_.ops.end(), std::pair(thread, time),
+        [](const auto& key, const Op& op) { return key < std::pair(op.thread, op.begin); });
+    std::int64_t at = after - events_.ops.begin() - 1;
+    if (at < 0 || events_.ops[static_cast<std::size_t>(at)].thread != thread) {
+      return std::nullopt;
+    }
+    while (at >= 0 && events_.ops[static_cast<std::size_t>(at)].end < time) {
+      at = parents_[static_cast<std::size_t>(at)];
+    }
+    return at < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(at));
+  }
+
+  ProfileEvents& events_;
+  std::vector<std::uint32_t> by_external_;
+  std::vector<std::int64_t> parents_;
+};
+
+/// Of the steps that launch GEMMs the one of median length; nothing where there is one step or
+/// none.
+std::optional<Step> chosen_step(const ProfileEvents& events, std::vector<std::string>& notes) {
+  std::vector<double> gemms;  // when they begin
+  for (const Op& op : events.ops) {
+    if (op.launch >= 0) {
+      gemms.push_back(op.begin);
+    }
+  }
+  std::sort(gemms.begin(), gemms.end());
+  std::vector<Step> steps;
+  for (const Step& step : events.steps) {
+    const auto first = std::lower_bound(gemms.begin(), gemms.end(), step.begin);
+    if (first != gemms.end() && *first <= step.end) {
+      steps.push_back(step);
+    }
+  }
+  if (events.steps.size() < 2 || steps.empty()) {
+    return std::nullopt;
+  }
+  std::sort(steps.begin(), steps.end(),
+            [](const Step& a, const Step& b) { return a.end - a.begin < b.end - b.begin; });
+  const Step& chosen = steps[(steps.size() - 1) / 2];
+  notes.push_back(
+      fmt::format("of {} steps {} is taken, of those with GEMMs the one of median length",
+                  events.steps.size(), chosen.name));
+  return chosen;
+}
+
+/// Kernels of one operation.
+struct Launched {
+  double time_us = 0;
+  std::optional<std::uint32_t> main;  ///< name of the kernel that multiplies, or the longest
+  double main_us = 0;
+  bool multiplies = false;
+};
+
+bool holds_gemms(const std::string& name, const std::optional<KernelName>& decoded) {
+  if (decoded) {
+    return decoded->is_gemm();
+  }
+  static constexpr std::string_view kParts[] = {
+      "gemm",      "GEMM",      "Cijk_",     "triton_tem", "fused_moe", "marlin",    "Marlin",
+      "flash_fwd", "flash_bwd", "FlashAttn", "fmha",       "sdpa",      "sage_attn", "attention",
+      "Attention", "PagedKV",   "RaggedKV",  "_attn_fwd",  "_attn_bwd"};
+  const auto has = [&name](std::string_view part) { return name.find(part) != std::string::npos; };
+  const bool embedding = has("fbgemm") || has("split_embedding");
+  return !embedding && std::any_of(std::begin(kParts), std::end(kParts), has);
+}
+
+std::string short_name(const std::string& name) {
+  const std::size_t open = name.find('<');
+  std::string_view bare = name;
+  if (name.starts_with("void cutlass") && open != std::string::npos) {
+    bare = bare.substr(open + 1, bare.find_first_of(">,", open) - open - 1);
+  }
+  return std::string(bare.substr(0, kMaxKernelName));
+}
+
+class Profile {
+ public:
+  /// `tf32`: where no kernel is recorded at all, f32 runs as TF32.
+  Profile(ProfileEvents& events, bool tf32, std::vector<std::string>& notes)
+      : events_(events),
+        linker_(events),
+        step_(chosen_step(events, notes)),
+        tf32_(tf32 && events.kernels.empty()) {
+    for (const std::string& name : events.names) {
+      decoded_.push_back(decode_kernel_name(name));
+    }
+  }
+
+  /// All launches, with the time of their kernels; of kernels that no operation launched, those
+  /// that hold GEMMs.
+  LaunchList launches(const std::string& file, const std::string& no_shapes) {
+    std::map<std::size_t, Launched> of_op;
+    std::map<std::pair<std::uint32_t, std::string>, Launched> others;
+    std::map<std::pair<std::uint32_t, std::string>, std::int64_t> other_counts;
+    for (const Kernel& kernel : events_.kernels) {
+      const auto op = linker_.op_of(kernel);
+      const auto gemm = op ? linker_.gemm_around(*op) : std::nullopt;
+      if (gemm) {
+        add(kernel, of_op[*gemm]);
+      }
+      if (!in_step(op ? events_.ops[*op].begin : linker_.launch_time(kernel))) {
+        continue;
+      }
+      kernels_us += kernel.duration;
+      if (!gemm && holds_gemms(events_.names[kernel.name], decoded_[kernel.name])) {
+        const std::pair key(kernel.name, op ? "the kernel is of " +
+                                                  events_.names[events_.ops[*op].name] +
+                                                  ", which says no shapes of matrices"
+                                            : no_shapes);
+        others[key].time_us += kernel.duration;
+        ++other_counts[key];
+      }
+    }
+    LaunchList list;
+    for (std::size_t i = 0; i < events_.ops.size(); ++i) {
+      if (events_.ops[i].launch >= 0) {
+        list.add(launch(events_.ops[i], of_op[i]), file);
+      }
+    }
+    for (const auto& [key, launched] : others) {
+      RecordedLaunch left;
+      left.op.name = short_name(events_.names[key.first]);
+      left.op.count = other_counts[key];
+      left.op.recorded.time_us = launched.time_us / static_cast<double>(left.op.count);
+      left.dtype = decoded_[key.first] ? decoded_[key.first]->a_type : "";
+      left.reason = key.second;
+      list.add(std::move(left), file);
+    }
+    return list;
+  }
+
+  double kernels_us = 0;  ///< of the step
+
+ private:
+  bool in_step(double time) const { return !step_ || (time >= step_->begin && time <= step_->end); }
+
+  void add(const Kernel& kernel, Launched& launched) const {
+    const auto& decoded = decoded_[kernel.name];
+    const bool multiplies = decoded ? decoded->unit != KernelName::Unit::kHelper
+                                    : holds_gemms(events_.names[kernel.name], decoded);
+    launched.time_us += kernel.duration;
+    if (std::pair(multiplies, kernel.duration) > std::pair(launched.multiplies, launched.main_us) ||
+        !launched.main) {
+      launched.main = kernel.name;
+      launched.main_us = kernel.duration;
+      launched.multiplies = multiplies;
+    }
+  }
+
+  RecordedLaunch launch(const Op& op, const Launched& launched) const {
+    RecordedLaunch launch = events_.launches[static_cast<std::size_t>(op.launch)];
+    if (!in_step(op.begin)) {
+      launch.reason = kAnotherStep + (" than " + step_->name);
+      return launch;
+    }
+    if (!launched.main && !events_.kernels.empty() && launch.reason.empty()) {
+      launch.reason = "no kernel is recorded: it ran on the CPU, or the recording had ended";
+    }
+    if (tf32_ && launch.dtype == "f32") {
+      launch.dtype = "tf32";
+    }
+    launch.op.recorded.time_us = launched.time_us;
+    const auto* decoded =
+        launched.main && decoded_[*launched.main] ? &*decoded_[*launched.main] : nullptr;
+    apply_kernel(decoded, launched.main ? short_name(events_.names[*launched.main]) : "", launch);
+    return launch;
+  }
+
+  ProfileEvents& events_;
+  Linker linker_;
+  std::optional<Step> step_;
+  bool tf32_;
+  std::vector<std::optional<KernelName>> decoded_;
+};
+
+}  // namespace
+
+void ProfileBuilder::add_op(std::uint64_t thread, double begin, double duration,
+                            std::int64_t external, TorchCall& call,
+                            const std::function<std::string()>& place) {
+  std::int32_t launch = -1;
+  if (is_leaf_gemm(call.name)) {
+    const auto [found, is_new] =
+        launches_.emplace(call.signature(), static_cast<std::int32_t>(events.launches.size()));
+    if (is_new) {
+      events.launches.push_back(launch_of(call, place()));
+    }
+    launch = found->second;
+  }
+  events.ops.push_back(
+      {begin, begin + duration, external, thread_index(thread), name_index(call.name), launch});
+}
+
+void ProfileBuilder::add_kernel(ProfileEvents::Kernel kernel, std::string& name) {
+  kernel.name = name_index(name);
+  events.kernels.push_back(kernel);
+}
+
+void ProfileBuilder::add_call(std::uint64_t thread, double begin, std::int64_t correlation) {
+  events.calls.push_back({correlation, begin, thread_index(thread)});
+}
+
+std::uint32_t ProfileBuilder::thread_index(std::uint64_t thread) {
+  return threads_.emplace(thread, static_cast<std::uint32_t>(threads_.size())).first->second;
+}
+
+std::uint32_t ProfileBuilder::name_index(std::string& name) {
+  const auto [found, is_new] =
+      names_.emplace(name, static_cast<std::uint32_t>(events.names.size()));
+  if (is_new) {
+    events.names.push_back(std::move(name));
+  }
+  return found->second;
+}
+
+void take_profile(ProfileEvents& events, const std::string& file, std::string_view no_shapes,
+                  bool tf32, Recording& recording) {
+  Account& account = recording.account;
+  account.gpu = events.gpu;
+  Profile profile(events, tf32, account.notes);
+  LaunchList list = profile.launches(file, std::string(no_shapes));
+  account.kernels_us = profile.kernels_us;
+  account.notes.emplace_back(kTorchWeightGround);
+  std::move(list).move_to(recording, file);
+}
+
+}  // namespace sptc::workload::profile

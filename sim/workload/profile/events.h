@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/workload/profile/torch_call.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace sptc::workload::profile {
+
+/// What a profile of a program holds, without what no GEMM needs. Times are in us.
+struct ProfileEvents {
+  struct Op {
+    double begin = 0, end = 0;
+    std::int64_t external = 0;
+    std::uint32_t thread = 0;
+    std::uint32_t name = 0;
+    std::int32_t launch = -1;  ///< in `launches`; -1: no GEMM
+  };
+  struct Kernel {
+    double begin = 0, duration = 0;
+    std::int64_t external = 0, correlation = 0;
+    std::uint32_t name = 0;
+  };
+  /// A call of the runtime or the driver.
+  struct Call {
+    std::int64_t correlation = 0;
+    double begin = 0;
+    std::uint32_t thread = 0;
+  };
+  struct Step {
+    std::string name;
+    double begin = 0, end = 0;
+  };
+
+  std::vector<Op> ops;
+  std::vector<Kernel> kernels;
+  std::vector<Call> calls;
+  std::vector<Step> steps;               ///< ProfilerStep#N
+  std::vector<RecordedLaunch> launches;  ///< each kind of call once
+  std::vector<std::string> names;        ///< of operations and kernels
+  std::string gpu;
+};
+
+/// Fills ProfileEvents.
+class ProfileBuilder {
+ public:
+  /// `place` is called where the operation is a GEMM whose shapes contradict each other.
+  void add_op(std::uint64_t thread, double begin, double duration, std::int64_t external,
+              TorchCall& call, const std::function<std::string()>& place);
+  void add_kernel(ProfileEvents::Kernel kernel, std::string& name);
+  void add_call(std::uint64_t thread, double begin, std::int64_t correlation);
+  ProfileEvents events;  ///< steps and GPU are put in directly
+
+ private:
+  std::uint32_t thread_index(std::uint64_t thread);
+  std::uint32_t name_index(std::string& name);
+
+  std::unordered_map<std::string, std::uint32_t> names_;
+  std::unordered_map<std::string, std::int32_t> launches_;
+  std::unordered_map<std::uint64_t, std::uint32_t> threads_;
+};
+
+/// Takes the launches of `events` into `recording`; `no_shapes` is why a kernel without operation
+/// is not taken, and `tf32` decides f32 where no kernel is recorded. Throws InputError.
+void take_profile(ProfileEvents& events, const std::string& file, std::string_view no_shapes,
+                  bool tf32, Recording& recording);
+
+}  // namespace sptc::workload::profile

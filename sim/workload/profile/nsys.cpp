@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "sim/io/text_file.h"
+#include "sim/workload/profile/events.h"
+#include "sim/workload/profile/readers.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <functional>
+#include <memory>
+#include <sqlite3.h>
+#include <string_view>
+#include <utility>
+
+namespace sptc::workload::profile {
+namespace {
+
+constexpr double kUsPerNs = 1e-3;
+constexpr std::string_view kNoShapes =
+    "nsys records no shapes: NVTX ranges of torch.autograd.profiler.emit_nvtx(record_shapes=True) "
+    "say them";
+
+/// A database in memory, only read.
+class Database {
+ public:
+  Database(std::string bytes, std::string file) : bytes_(std::move(bytes)), file_(std::move(file)) {
+    sqlite3* handle = nullptr;
+    const int opened = sqlite3_open(":memory:", &handle);
+    handle_.reset(handle);
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+    const auto size = static_cast<sqlite3_int64>(bytes_.size());
+    if (opened != SQLITE_OK ||
+        sqlite3_deserialize(handle, "main", reinterpret_cast<unsigned char*>(bytes_.data()), size,
+                            size, SQLITE_DESERIALIZE_READONLY) != SQLITE_OK) {
+      fail();
+    }
+  }
+
+  bool has(const std::string& table, const std::string& column) const {
+    bool found = false;
+    each("SELECT 1 FROM sqlite_master t, pragma_table_info('" + table +
+             "') c WHERE t.type = 'table' "
+             "AND t.name = '" +
+             table + "' AND c.name = '" + column + "'",
+         [&found](sqlite3_stmt*) { found = true; });
+    return found;
+  }
+
+  void each(const std::string& query, const std::function<void(sqlite3_stmt*)>& row) const {
+    sqlite3_stmt* raw = nullptr;
+    if (sqlite3_prepare_v2(handle_.get(), query.c_str(), -1, &raw, nullptr) != SQLITE_OK) {
+      fail();
+    }
+    const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> statement(raw,
+                                                                               sqlite3_finalize);
+    int status = SQLITE_ROW;
+    while ((status = sqlite3_step(raw)) == SQLITE_ROW) {
+      row(raw);
+    }
+    if (status != SQLITE_DONE) {
+      fail();
+    }
+  }
+
+  static std::string text(sqlite3_stmt* row, int column) {
+    const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(row, column));
+    return bytes == nullptr ? "" : bytes;
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw base::InputError(fmt::format("{}: this SQLite file cannot be read: {}", file_,
+                                       io::printable(sqlite3_errmsg(handle_.get()))));
+  }
+
+  struct Close {
+    void operator()(sqlite3* handle) const { sqlite3_close(handle); }
+  };
+  std::string bytes_;
+  std::string file_;
+  std::unique_ptr<sqlite3, Close> handle_;
+};
+
+/// "aten::addmm, seq = 5, op_id = 5, sizes = [[512], [141, 512], [512, 512], [], []]"
+TorchCall call_of(std::string_view text) {
+  constexpr std::string_view kSizes = "sizes = [";
+  TorchCall call;
+  call.name = text.substr(0, text.find(','));
+  const std::size_t sizes = text.find(kSizes);
+  if (sizes == std::string_view::npos) {
+    return call;
+  }
+  int depth = 1;
+  const char* end = text.data() + text.size();
+  for (const char* at = text.data() + sizes + kSizes.size(); at != end && depth > 0;) {
+    if (*at == '[' && ++depth == 2) {
+      call.dims.emplace_back();
+    }
+    std::int64_t value = 0;
+    const auto [next, error] = std::from_chars(at, end, value);
+    if (error == std::errc() && depth == 2) {
+      call.dims.back().push_back(value);
+    }
+    depth -= *at == ']' ? 1 : 0;
+    at = next == at ? at + 1 : next;
+  }
+  return call;
+}
+
+void read_kernels(const Database& database, ProfileBuilder& builder) {
+  database.each(
+      "SELECT k.start, k.end, k.correlationId, s.value FROM CUPTI_ACTIVITY_KIND_KERNEL k "
+      "LEFT JOIN StringIds s ON s.id = k.demangledName ORDER BY k.start",
+      [&](sqlite3_stmt* row) {
+        const double begin = sqlite3_column_double(row, 0) * kUsPerNs;
+        const double duration = sqlite3_column_double(row, 1) * kUsPerNs - begin;
+        std::string name = Database::text(row, 3);
+        builder.add_kernel({begin, duration > 0 ? duration : 0, 0, sqlite3_column_int64(row, 2), 0},
+                           name);
+      });
+}
+
+void read_calls(const Database& database, ProfileBuilder& builder) {
+  database.each("SELECT start, globalTid, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME",
+                [&](sqlite3_stmt* row) {
+                  builder.add_call(static_cast<std::uint64_t>(sqlite3_column_int64(row, 1)),
+                                   sqlite3_column_double(row, 0) * kUsPerNs,
+                                   sqlite3_column_int64(row, 2));
+                });
+}
+
+void read_ranges(const Database& database, const std::string& file, ProfileBuilder& builder) {
+  const bool ids = database.has("NVTX_EVENTS", "textId");
+  database.each(
+      std::string("SELECT n.start, n.end, n.globalTid, ") +
+          (ids ? "COALESCE(n.text, s.value), n.rowid FROM NVTX_EVENTS n LEFT JOIN StringIds s ON "
+                 "s.id = n.textId"
+               : "n.text, n.rowid FROM NVTX_EVENTS n") +
+          " WHERE n.end IS NOT NULL",
+      [&](sqlite3_stmt* row) {
+        TorchCall call = call_of(Database::text(row, 3));
+        const double begin = sqlite3_column_double(row, 0) * kUsPerNs;
+        const double duration = sqlite3_column_double(row, 1) * kUsPerNs - begin;
+        builder.add_op(static_cast<std::uint64_t>(sqlite3_column_int64(row, 2)), begin,
+                       duration > 0 ? duration : 0, 0, call, [&] {
+                         return fmt::format("{}: NVTX_EVENTS row {}", file,
+                                            sqlite3_column_int64(row, 4));
+                       });
+      });
+}
+
+}  // namespace
+
+void read_nsys(input::InputStream& input, const ImportOptions& options, Recording& recording) {
+  constexpr std::size_t kMaxBytes = std::size_t{2} << 30;
+  const Database database(input.rest(kMaxBytes), input.name());
+  if (!database.has("CUPTI_ACTIVITY_KIND_KERNEL", "demangledName") ||
+      !database.has("StringIds", "value")) {
+    throw base::InputError(
+        input.name() +
+        ": this SQLite file has no kernels of Nsight Systems (nsys export --type "
+        "sqlite writes them)");
+  }
+  ProfileBuilder builder;
+  read_kernels(database, builder);
+  if (database.has("CUPTI_ACTIVITY_KIND_RUNTIME", "globalTid")) {
+    read_calls(database, builder);
+  }
+  if (database.has("NVTX_EVENTS", "globalTid")) {
+    read_ranges(database, input.name(), builder);
+  }
+  if (database.has("TARGET_INFO_GPU", "name")) {
+    database.each("SELECT name FROM TARGET_INFO_GPU LIMIT 1",
+                  [&](sqlite3_stmt* row) { builder.events.gpu = Database::text(row, 0); });
+  }
+  take_profile(builder.events, input.name(), kNoShapes, options.tf32, recording);
+}
+
+}  // namespace sptc::workload::profile

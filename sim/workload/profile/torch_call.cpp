@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload/profile/torch_call.h"
+
+#include "models/base/error.h"
+#include "sim/io/text_file.h"
+#include "sim/workload/workload_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+namespace sptc::workload::profile {
+namespace {
+
+using Extents = std::vector<std::int64_t>;
+
+enum class Kind {
+  kMm,
+  kAddmm,
+  kScaledMm,
+  kBmm,
+  kConvolution,
+  kSparse,
+  kAttention,
+  kBackward,
+  kTransposed,
+  kGrouped,
+  kTransformerEngine
+};
+
+struct Leaf {
+  std::string_view name;
+  Kind kind;
+  std::size_t first;        ///< input that is the first operand
+  std::size_t pad, stride;  ///< of a convolution: which inputs they are
+};
+
+constexpr std::array<Leaf, 34> kLeaves{{
+    {"aten::mm", Kind::kMm, 0, 0, 0},
+    {"aten::_int_mm", Kind::kMm, 0, 0, 0},
+    {"aten::addmm", Kind::kAddmm, 1, 0, 0},
+    {"aten::_addmm_activation", Kind::kAddmm, 1, 0, 0},
+    {"aten::_scaled_mm", Kind::kScaledMm, 0, 0, 0},
+    {"aten::bmm", Kind::kBmm, 0, 0, 0},
+    {"aten::baddbmm", Kind::kBmm, 1, 0, 0},
+    {"aten::cudnn_convolution", Kind::kConvolution, 0, 2, 3},
+    {"aten::cudnn_convolution_relu", Kind::kConvolution, 0, 4, 3},
+    {"aten::miopen_convolution", Kind::kConvolution, 0, 3, 4},
+    {"aten::mkldnn_convolution", Kind::kConvolution, 0, 3, 4},
+    {"aten::_cslt_sparse_mm", Kind::kSparse, 0, 0, 0},
+    {"aten::_sparse_semi_structured_linear", Kind::kSparse, 0, 0, 0},
+    {"aten::_sparse_semi_structured_mm", Kind::kSparse, 0, 0, 0},
+    {"aten::_sparse_semi_structured_addmm", Kind::kSparse, 1, 0, 0},
+    {"aten::_flash_attention_forward", Kind::kAttention, 0, 0, 0},
+    {"aten::_flash_attention_backward", Kind::kAttention, 0, 0, 0},
+    {"aten::_efficient_attention_forward", Kind::kAttention, 0, 0, 0},
+    {"aten::_efficient_attention_backward", Kind::kAttention, 0, 0, 0},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu", Kind::kAttention, 0, 0, 0},
+    {"aten::_cudnn_attention_forward", Kind::kAttention, 0, 0, 0},
+    {"aten::_cudnn_attention_backward", Kind::kAttention, 0, 0, 0},
+    {"aten::convolution_backward", Kind::kBackward, 0, 0, 0},
+    {"aten::cudnn_convolution_backward", Kind::kBackward, 0, 0, 0},
+    {"aten::cudnn_convolution_transpose", Kind::kTransposed, 0, 0, 0},
+    {"aten::_grouped_mm", Kind::kGrouped, 0, 0, 0},
+    {"aten::_scaled_grouped_mm", Kind::kGrouped, 0, 0, 0},
+    {"aten::_scaled_mm_v2", Kind::kScaledMm, 0, 0, 0},
+    {"_C::cutlass_scaled_mm", Kind::kScaledMm, 1, 0, 0},  // of vLLM: (out, a, b, ..)
+    {"sgl_kernel::fp8_scaled_mm", Kind::kScaledMm, 0, 0, 0},
+    {"sgl_kernel::int8_scaled_mm", Kind::kScaledMm, 0, 0, 0},
+    {"tex_ts::te_gemm_ts", Kind::kTransformerEngine, 0, 0, 0},
+    {"aten::_thnn_fused_lstm_cell", Kind::kAttention, 0, 0, 0},
+    {"aten::_cudnn_rnn", Kind::kAttention, 0, 0, 0},
+}};
+
+constexpr std::string_view kUndecidedF32 =
+    "f32, and no kernel says whether it runs as TF32 (--tf32 says so)";
+
+const Leaf* find_leaf(std::string_view name) {
+  const auto found = std::find_if(kLeaves.begin(), kLeaves.end(),
+                                  [name](const auto& row) { return row.name == name; });
+  return found == kLeaves.end() ? nullptr : &*found;
+}
+
+std::string our_type(std::string_view word) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kTypes{
+      {{"c10::BFloat16", "bf16"},
+       {"c10::Half", "f16"},
+       {"float", "f32"},
+       {"double", "f64"},
+       {"signed char", "s8"},
+       {"c10::Float8_e4m3fn", "e4m3"},
+       {"c10::Float8_e5m2", "e5m2"},
+       {"c10::Float8_e4m3fnuz", "e4m3"},
+       {"c10::Float8_e5m2fnuz", "e5m2"},
+       {"", "?"}}};
+  if (word.starts_with("Tensor(") && word.ends_with(")")) {
+    word = word.substr(7, word.size() - 8);
+  }
+  for (const auto& [torch, ours] : kTypes) {
+    if (torch == word) {
+      return std::string(ours);
+    }
+  }
+  return std::string(word);
+}
+
+const Extents& input(const std::vector<Extents>& of, std::size_t index) {
+  static const Extents kNone;
+  return index < of.size() ? of[index] : kNone;
+}
+
+/// Whether the last two extents are stored column by column: the transpose of what is in memory.
+bool is_transposed(const TorchCall& call, std::size_t index) {
+  const Extents& strides = input(call.strides, index);
+  return strides.size() >= 2 && strides[strides.size() - 2] == 1 && strides.back() > 1;
+}
+
+std::string shown(const Extents& extents) {
+  return fmt::format("[{}]", fmt::join(extents, ", "));
+}
+
+/// The integers of "[1, 1]"; nothing where it is none.
+std::optional<Extents> integers(std::string_view text) {
+  Extents values;
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (at != end) {
+    if ((*at >= '0' && *at <= '9') || *at == '-') {
+      std::int64_t value = 0;
+      const auto [next, error] = std::from_chars(at, end, value);
+      if (error != std::errc()) {
+        return std::nullopt;
+      }
+      values.push_back(value);
+      at = next;
+    } else if (*at == '[' || *at == ']' || *at == ',' || *at == ' ') {
+      ++at;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return values.empty() ? std::nullopt : std::optional(values);
+}
+
+void read_product(const TorchCall& call, const Leaf& leaf, const std::string& place,
+                  RecordedLaunch& launch) {
+  const Extents& a = input(call.dims, leaf.first);
+  const Extents& b = input(call.dims, leaf.first + 1);
+  const std::size_t rank = leaf.kind == Kind::kBmm ? 3 : 2;
+  if (a.size() != rank || b.size() != rank) {
+    launch.reason = call.dims.empty() ? "no shapes: record with record_shapes=True"
+                                      : "no shapes of two matrices";
+    return;
+  }
+  const std::int64_t batch = rank == 3 ? a[0] : 1;
+  if (a[rank - 1] != b[rank - 2] || (rank == 3 && b[0] != batch)) {
+    throw base::InputError(fmt::format("{}: {} has operands {} and {}, which do not fit", place,
+                                       io::printable(call.name), shown(a), shown(b)));
+  }
+  for (const std::int64_t extent : {batch, a[rank - 2], a[rank - 1], b[rank - 1]}) {
+    if (extent < 0 || extent > kMaxExtent) {
+      throw base::InputError(fmt::format("{}: {} has an operand of {}, beyond 0 to {}", place,
+                                         io::printable(call.name), extent, kMaxExtent));
+    }
+  }
+  launch.op.shape = {b[rank - 1], a[rank - 2], a[rank - 1]};
+  launch.op.batch = std::max<std::int64_t>(batch, 1);
+  if (batch == 0 || launch.op.shape.m == 0 || launch.op.shape.n == 0 || launch.op.shape.k == 0) {
+    launch.reason = "an operand is empty";
+  }
+  switch (leaf.kind) {
+    case Kind::kMm:
+      launch.weight = is_transposed(call, leaf.first + 1) && !is_transposed(call, leaf.first);
+      break;
+    case Kind::kAddmm:
+      launch.weight = input(call.dims, 0).size() == 1;
+      break;
+    default:
+      launch.weight = leaf.kind == Kind::kScaledMm;
+  }
+}
+
+/// Transformer Engine: (A, scale, which, type of A, transpose A, B, scale, which, type of B,
+/// transpose B, ..) as cuBLAS has them, so that A is the weight.
+void read_transformer_engine(const TorchCall& call, const std::string& place,
+                             RecordedLaunch& launch) {
+  constexpr std::size_t kTypeOfA = 3, kTransposeA = 4, kB = 5, kTransposeB = 9;
+  static constexpr std::string_view kTypes[] = {"u8",  "s32",  "s64",  "f32",
+                                                "f16", "bf16", "e4m3", "e5m2"};
+  const Extents& a = input(call.dims, 0);
+  const Extents& b = input(call.dims, kB);
+  if (a.size() != 2 || b.size() != 2 || call.values.size() <= kTransposeB) {
+    launch.reason = call.dims.empty() ? "no shapes: record with record_shapes=True"
+                                      : "no shapes of two matrices";
+    return;
+  }
+  const auto is_true = [&](std::size_t index) {
+    return call.values[index] == "True" || call.values[index] == "true" ||
+           call.values[index] == "1";
+  };
+  const bool turn_a = is_true(kTransposeA), turn_b = is_true(kTransposeB);
+  const auto type = integers(call.values[kTypeOfA]);
+  if (type && type->front() >= 0 && type->front() < std::ssize(kTypes)) {
+    launch.dtype = kTypes[type->front()];
+  }
+  launch.op.shape = {turn_a ? a[0] : a[1], turn_b ? b[1] : b[0], turn_a ? a[1] : a[0]};
+  launch.weight = turn_a && !turn_b;  // else a gradient
+  if (launch.op.shape.k != (turn_b ? b[0] : b[1])) {
+    throw base::InputError(fmt::format("{}: {} has operands {} and {}, which do not fit", place,
+                                       io::printable(call.name), shown(a), shown(b)));
+  }
+  if (launch.op.shape.m == 0 || launch.op.shape.n == 0 || launch.op.shape.k == 0) {
+    launch.reason = "an operand is empty";
+  }
+}
+
+/// One extent for all axes means the same for each.
+std::optional<Extents> per_axis(const TorchCall& call, std::size_t index, std::size_t axes) {
+  auto values = index < call.values.size() ? integers(call.values[index]) : std::nullopt;
+  if (values && values->size() == 1) {
+    values->resize(axes, values->front());
+  }
+  return values && values->size() == axes ? values : std::nullopt;
+}
+
+void read_convolution(const TorchCall& call, const Leaf& leaf, RecordedLaunch& launch) {
+  const Extents& x = input(call.dims, 0);
+  const Extents& w = input(call.dims, 1);
+  launch.weight = true;
+  if (x.size() < 3 || x.size() > 5 || x.size() != w.size()) {
+    launch.reason = call.dims.empty() ? "no shapes: record with record_shapes=True"
+                                      : "no shapes of a convolution";
+    return;
+  }
+  const std::size_t axes = x.size() - 2;
+  const std::size_t after = std::max(leaf.pad, leaf.stride) + 1;
+  const auto pad = per_axis(call, leaf.pad, axes);
+  const auto stride = per_axis(call, leaf.stride, axes);
+  const auto dilation = per_axis(call, after, axes);
+  const auto groups = per_axis(call, after + 1, 1);
+  if (!pad || !stride || !dilation || !groups) {
+    launch.reason = "stride and padding of this convolution are not recorded";
+    return;
+  }
+  ConvGeometry conv;
+  conv.n = x[0];
+  conv.c = x[1];
+  conv.k = w[0];
+  conv.groups = groups->front();
+  const auto axis = [&](std::size_t i, std::int64_t& extent, std::int64_t& filter, std::size_t to) {
+    extent = x[2 + i];
+    filter = w[2 + i];
+    conv.pad[to] = (*pad)[i];
+    conv.stride[to] = (*stride)[i];
+    conv.dilation[to] = (*dilation)[i];
+  };
+  if (axes == 1) {
+    conv.h = conv.r = 1;
+  } else {
+    axis(axes - 2, conv.h, conv.r, 0);
+  }
+  axis(axes - 1, conv.w, conv.s, 1);
+  bool fits = lower_convolution(conv, launch.op);
+  if (fits && axes == 3) {  // one more axis: as a GEMM without geometry
+    Operation depth;
+    ConvGeometry line;
+    line.n = line.c = line.k = line.w = line.s = 1;
+    axis(0, line.h, line.r, 0);
+    std::swap(conv.pad, line.pad);
+    std::swap(conv.stride, line.stride);
+    std::swap(conv.dilation, line.dilation);
+    line.pad[1] = 0;
+    line.stride[1] = line.dilation[1] = 1;
+    fits = lower_convolution(line, depth);
+    launch.op.shape.n = extent_product({launch.op.shape.n, depth.shape.n});
+    launch.op.shape.k = extent_product({launch.op.shape.k, line.r});
+    launch.op.conv.reset();
+    fits = fits && launch.op.shape.n > 0 && launch.op.shape.k > 0;
+  }
+  if (!fits) {
+    launch.op.shape = {};
+    launch.op.batch = 1;
+    launch.op.conv.reset();
+    launch.reason = "the geometry of this convolution gives no GEMM";
+  }
+}
+
+/// _cslt_sparse_mm(compressed A, dense B): A holds values and metadata in 9/16 of the dense bytes,
+/// 10/16 for int8. The others are CUTLASS's and keep values and metadata apart.
+void read_sparse(const TorchCall& call, const Leaf& leaf, RecordedLaunch& launch) {
+  launch.weight = launch.op.recorded.sparse = true;
+  const Extents& a = input(call.dims, leaf.first);
+  const bool cslt = call.name == "aten::_cslt_sparse_mm";
+  const Extents& b = input(call.dims, leaf.first + (cslt ? 1 : 2));
+  if (b.size() != 2 || a.empty()) {
+    launch.reason = "no shapes of two matrices";
+    return;
+  }
+  if (cslt) {
+    const std::int64_t elements = extent_product({a[0], a.size() > 1 ? a[1] : 1});
+    const std::int64_t sixteenths = launch.dtype == "s8" ? 10 : 9;
+    launch.op.shape = {elements * 16 / sixteenths / std::max<std::int64_t>(b[0], 1), b[1], b[0]};
+  } else if (leaf.name.ends_with("linear")) {  // (input, packed weight, metadata)
+    const Extents& w = input(call.dims, 1);
+    const std::int64_t k = a.back();
+    std::int64_t tokens = 1;
+    for (std::size_t i = 0; i + 1 < a.size(); ++i) {
+      tokens = extent_product({tokens, a[i]});
+    }
+    launch.op.shape = {w.empty() ? 0 : w[0], tokens, k};
+  } else {
+    launch.op.shape = {a[0], b[1], b[0]};
+  }
+  if (launch.op.shape.m < 1 || launch.op.shape.n < 1 || launch.op.shape.k < 1) {
+    launch.op.shape = {};
+    launch.reason = "the shapes of this sparse operation give no GEMM";
+  }
+}
+
+}  // namespace
+
+void TorchCall::clear() {
+  name.clear();
+  dims.clear();
+  strides.clear();
+  types.clear();
+  values.clear();
+}
+
+std::string TorchCall::signature() const {
+  return fmt::format("{} {} {} {} {}", name, dims, strides, types, values);
+}
+
+bool is_leaf_gemm(std::string_view name) {
+  return find_leaf(name) != nullptr;
+}
+
+RecordedLaunch launch_of(const TorchCall& call, const std::string& place) {
+  RecordedLaunch launch;
+  launch.op.name = call.name;
+  const Leaf* leaf = find_leaf(call.name);
+  base::ensure(leaf != nullptr, "launch_of() of an operation that is no GEMM");
+  launch.dtype = leaf->first < call.types.size() ? our_type(call.types[leaf->first]) : "";
+  switch (leaf->kind) {
+    case Kind::kConvolution:
+      read_convolution(call, *leaf, launch);
+      break;
+    case Kind::kSparse:
+      read_sparse(call, *leaf, launch);
+      break;
+    case Kind::kAttention:
+      launch.reason = "fused attention or recurrence: its GEMMs are inside another kernel";
+      break;
+    case Kind::kBackward:
+      launch.reason = "backward convolution";
+      break;
+    case Kind::kTransformerEngine:
+      read_transformer_engine(call, place, launch);
+      break;
+    case Kind::kTransposed:
+      launch.reason = "transposed convolution";
+      break;
+    case Kind::kGrouped:
+      launch.reason = "GEMMs of experts in one kernel: how many tokens each gets is not recorded";
+      break;
+    default:
+      read_product(call, *leaf, place, launch);
+  }
+  return launch;
+}
+
+void apply_no_kernel(const TorchCall& call, bool tf32, RecordedLaunch& launch) {
+  constexpr std::size_t kAllowTf32 = 8;  // the last input of aten::cudnn_convolution
+  const bool allowed = call.name == "aten::cudnn_convolution" && call.values.size() > kAllowTf32 &&
+                       call.values[kAllowTf32] == "true";
+  if (launch.dtype == "f32" && launch.reason.empty()) {
+    if (tf32 || allowed) {
+      launch.dtype = "tf32";
+    } else {
+      launch.reason = kUndecidedF32;
+    }
+  }
+}
+
+void apply_kernel(const KernelName* kernel, std::string_view name, RecordedLaunch& launch) {
+  launch.op.recorded.kernel = name;
+  if (kernel != nullptr) {
+    launch.op.recorded.d_dtype = kernel->d_type;
+    launch.op.recorded.sparse = launch.op.recorded.sparse || kernel->sparse;
+  }
+  if (launch.dtype.empty() && kernel != nullptr) {  // nsys says no types
+    launch.dtype = kernel->a_type;
+  }
+  if (!launch.reason.empty()) {
+    return;
+  }
+  const bool tf32 = kernel != nullptr && kernel->a_type == "tf32";
+  if (kernel != nullptr && kernel->unit == KernelName::Unit::kGemv) {
+    launch.reason = "runs as gemv, not on tensor cores";
+  } else if (kernel != nullptr && kernel->unit == KernelName::Unit::kSimt) {
+    launch.reason = launch.dtype + " on SIMT units, not on tensor cores";
+  } else if (launch.dtype == "f32" && tf32) {
+    launch.dtype = "tf32";
+  } else if (launch.dtype == "f32") {
+    launch.reason = name.empty() ? std::string(kUndecidedF32)
+                                 : "f32, and the kernel's name does not say that it runs as TF32";
+  }
+}
+
+}  // namespace sptc::workload::profile

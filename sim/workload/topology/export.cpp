@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload/topology/export.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "models/sparsity/pattern.h"
+#include "sim/io/text_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+namespace sptc::workload::topology {
+namespace {
+
+constexpr std::int64_t kMaxRows = 1000000;
+
+/// A name that neither a comma of CSV nor a word of YAML can be taken for.
+std::string plain(std::string_view name) {
+  std::string result;
+  for (const char c : name) {
+    const bool keep =
+        std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' || c == '_';
+    result += keep ? c : '_';
+  }
+  return result;
+}
+
+std::string timeloop_problem(const Operation& op) {
+  const bool batched = op.batch > 1;
+  const auto space = [&](char name, char row, char column, const char* more) {
+    return fmt::format("      - {{name: {}, projection: [{}[[{}]], [[{}]]]{}}}\n", name,
+                       batched ? "[[H]], " : "", row, column, more);
+  };
+  std::string text = fmt::format(
+      "# {} x {}{}\nproblem:\n  shape:\n    name: {}\n    dimensions: [{}M, N, K]\n"
+      "    data_spaces:\n",
+      op.count, plain(op.name), op.conv ? ", a convolution as its implicit GEMM" : "",
+      plain(op.name), batched ? "H, " : "");
+  text += space('A', 'M', 'K', "");
+  text += space('B', 'K', 'N', "");
+  text += space('Z', 'M', 'N', ", read_write: True");
+  text += fmt::format("  instance: {{{}M: {}, N: {}, K: {}",
+                      batched ? fmt::format("H: {}, ", op.batch) : "", op.shape.m, op.shape.n,
+                      op.shape.k);
+  if (op.prunable) {
+    const sparsity::Pattern pattern = sparsity::hardware_pattern(op.dtype);
+    text += fmt::format(", densities: {{A: {{distribution: fixed-structured, density: {}}}}}",
+                        static_cast<double>(pattern.kept) / pattern.group);
+  }
+  return text + "}\n";
+}
+
+}  // namespace
+
+std::string scale_sim_text(const Workload& workload) {
+  std::int64_t rows = 0;
+  for (const Operation& op : workload.operations) {
+    rows += op.count > kMaxRows || op.batch > kMaxRows ? kMaxRows + 1 : op.count * op.batch;
+    if (rows > kMaxRows) {
+      throw base::InputError(
+          fmt::format("{}: SCALE-Sim has a row per GEMM, and with '{}' there are more than {}",
+                      io::printable(workload.file.string()), io::printable(op.name), kMaxRows));
+    }
+  }
+  std::string text = "Layer, M, N, K, Sparsity,\n";
+  for (const Operation& op : workload.operations) {
+    const std::string row =
+        fmt::format("{}, {}, {}, {}, {},\n", plain(op.name), op.shape.n, op.shape.m, op.shape.k,
+                    op.prunable ? sparsity::hardware_pattern(op.dtype).name() : "1:1");
+    for (std::int64_t i = 0; i < op.count * op.batch; ++i) {
+      text += row;
+    }
+  }
+  return text;
+}
+
+std::string timeloop_text(const Workload& workload) {
+  std::string text;
+  for (const Operation& op : workload.operations) {
+    text += (text.empty() ? "" : "---\n") + timeloop_problem(op);
+  }
+  return text;
+}
+
+ExportFormat parse_export_format(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, ExportFormat>, 3> kFormats{
+      {{"workload", ExportFormat::kWorkload},
+       {"scalesim", ExportFormat::kScaleSim},
+       {"timeloop", ExportFormat::kTimeloop}}};
+  std::array<std::string_view, kFormats.size()> names{};
+  for (std::size_t i = 0; i < kFormats.size(); ++i) {
+    names[i] = kFormats[i].first;
+    if (kFormats[i].first == name) {
+      return kFormats[i].second;
+    }
+  }
+  throw base::InputError("--to: unknown format " + base::unknown_name(io::printable(name), names));
+}
+
+}  // namespace sptc::workload::topology

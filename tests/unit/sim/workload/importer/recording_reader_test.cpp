@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload/importer/recording_reader.h"
+
+#include "sim/workload/importer/account.h"
+#include "sim/workload/input/json_head.h"
+#include "sim/workload/workload_text.h"
+#include "sim/workload/workload_text_writer.h"
+#include "tests/support/expect_input_error.h"
+#include "tests/support/packed.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace sptc::workload::importer {
+namespace {
+
+Recording read(std::string text, const std::string& name = "x") {
+  input::InputStream input(std::move(text), name);
+  return read_recording(input);
+}
+
+constexpr const char* kWorkload = R"({"schema": "gemm-workload/0.1", "name": "w", "ops": [
+  {"name": "g", "m": 16, "n": 8, "k": 32, "count": 3, "dtype": "s8", "b": "zeros"},
+  {"name": "c", "kind": "conv2d", "conv": {"N": 1, "C": 16, "H": 8, "W": 8, "K": 8, "R": 3, "S": 3,
+   "pad": [1, 1], "stride": [2, 1]}}]})";
+
+TEST(Recording, OwnJsonIsReadByContentAndNeedsNoAccount) {
+  const Recording recording = read(support::gzipped(kWorkload), "no-extension");
+  EXPECT_EQ(recording.workload.operations.size(), 2);
+  EXPECT_EQ(account_text(recording), "");
+}
+
+TEST(Recording, OwnCsvIsReadByContent) {
+  EXPECT_EQ(read("m,n,k\n16,8,32\n").workload.operations.at(0).shape, (base::GemmShape{16, 8, 32}));
+}
+
+TEST(Recording, WrittenJsonIsReadBackTheSame) {
+  const std::string text = workload_json(read(kWorkload));
+  EXPECT_EQ(workload_json(read(text)), text);
+  const Workload again = parse_workload_json(text, "x.json");
+  EXPECT_EQ(again.operations.at(0).count, 3);
+  EXPECT_EQ(again.operations.at(0).dtype, numerics::DataType::kS8);
+  EXPECT_TRUE(again.operations.at(0).b_is_zero);
+  EXPECT_EQ(again.operations.at(1).conv->stride, (std::array<std::int64_t, 2>{2, 1}));
+  EXPECT_EQ(again.operations.at(1).shape, (base::GemmShape{8, 32, 144}));
+}
+
+TEST(Recording, WhatWasRecordedIsReadBackTheSame) {
+  Recording recording = read(kWorkload);
+  recording.workload.source = "s";
+  recording.workload.operations[0].recorded = {12.5, "kernel", "f32",  true, {128, 64, 32},
+                                               3,    2,        "BIAS", true};
+  recording.workload.not_taken.push_back({"n", {1, 2, 0}, 4, "f32", 5, 1.25, "why"});
+  const Workload again = parse_workload_json(workload_json(recording), "x.json");
+  EXPECT_EQ(again.source, "s");
+  EXPECT_EQ(again.operations.at(0).recorded.time_us, 12.5);
+  EXPECT_EQ(again.operations.at(0).recorded.kernel, "kernel");
+  EXPECT_EQ(again.operations.at(0).recorded.d_dtype, "f32");
+  EXPECT_TRUE(again.operations.at(0).recorded.sparse);
+  EXPECT_EQ(again.operations.at(0).recorded.tile, (base::GemmShape{128, 64, 32}));
+  EXPECT_EQ(again.operations.at(0).recorded.stages, 3);
+  EXPECT_EQ(again.operations.at(0).recorded.split_k, 2);
+  EXPECT_EQ(again.operations.at(0).recorded.epilogue, "BIAS");
+  EXPECT_TRUE(again.operations.at(0).recorded.adds_c);
+  ASSERT_EQ(again.not_taken.size(), 1);
+  EXPECT_EQ(again.not_taken[0].shape, (base::GemmShape{1, 2, 0}));
+  EXPECT_EQ(again.not_taken[0].batch, 4);
+  EXPECT_EQ(again.not_taken[0].count, 5);
+  EXPECT_EQ(again.not_taken[0].time_us, 1.25);
+  EXPECT_EQ(again.not_taken[0].reason, "why");
+}
+
+TEST(Recording, JsonOfAnotherProgramIsNamedByItsKeys) {
+  support::expect_input_error(
+      [] { read(R"({"name": "npm", "dependencies": {"ops": 1}})"); },
+      {"x: this JSON is neither a workload nor a recording", "name, dependencies"});
+}
+
+TEST(Recording, OutputWithoutShapesIsNamed) {
+  support::expect_input_error(
+      [] { read("==PROF== Connected\n\"ID\",\"Kernel Name\"\n"); },
+      {"x: a report of Nsight Compute says no m, n and k", "traces/README.md"});
+  support::expect_input_error([] { read("[11/24/2026-10:00:00] [I] [TRT] Loaded\n"); },
+                              {"x: a log of TensorRT says no m, n and k"});
+  support::expect_input_error([] { read(R"({"workload_graph": []})"); },
+                              {"x: a graph of Chakra says no m, n and k"});
+}
+
+TEST(Recording, OtherFilesAreRefused) {
+  support::expect_input_error([] { read("hello\n"); }, {"x: neither a workload nor a recording"});
+  support::expect_input_error([] { read(""); }, {"x: neither a workload nor a recording"});
+  support::expect_input_error([] { read("{"); }, {"x: line 1, column 2: not valid JSON"});
+}
+
+TEST(Recording, DimensionsThatNothingUsesAreRefused) {
+  input::InputStream input(kWorkload, "x");
+  support::expect_input_error(
+      [&] {
+        read_recording(input, {{{"batch", 8}}});
+      },
+      {"x has no open dimension 'batch'"});
+}
+
+TEST(Recording, KeysOfTheOutermostObjectOnly) {
+  EXPECT_EQ(input::top_level_keys(R"( {"a": {"b": [1, {"c": "d"}]}, "e\"": "x", "f": [)"),
+            (std::vector<std::string>{"a", "e\\\"", "f"}));
+  EXPECT_TRUE(input::top_level_keys("[1, 2]").empty());
+  EXPECT_TRUE(input::top_level_keys("x {\"a\": 1}").empty());
+  EXPECT_EQ(input::top_level_keys("{\"a\\").size(), 0);
+}
+
+}  // namespace
+}  // namespace sptc::workload::importer

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights of ONNX models as operand values.
+#include "sim/workload/onnx/weight.h"
+
+#include "sim/workload/importer/recording_reader.h"
+#include "tests/support/onnx_file.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace sptc::workload::onnx {
+namespace {
+
+constexpr std::int64_t kFloat = 1, kInt8 = 3, kFloat16 = 10;
+
+template <typename Element>
+std::string raw_of(const std::vector<Element>& values) {
+  std::string raw(values.size() * sizeof(Element), '\0');
+  std::memcpy(raw.data(), values.data(), raw.size());
+  return sptc::onnx::bytes(9, raw);
+}
+
+std::string weight(const std::string& name, std::int64_t type,
+                   std::initializer_list<std::int64_t> dims, const std::string& raw) {
+  return sptc::onnx::bytes(5, sptc::onnx::tensor(name, type, dims, raw));
+}
+
+Recording read(const std::string& graph) {
+  input::InputStream input(sptc::onnx::model(graph), "x");
+  return importer::read_recording(input);
+}
+
+Operation first_of(const std::string& graph) {
+  return read(graph).workload.operations.at(0);
+}
+
+/// 0, 1, 2, ..
+std::vector<float> counting(int size) {
+  std::vector<float> values;
+  for (int i = 0; i < size; ++i) {
+    values.push_back(static_cast<float>(i));
+  }
+  return values;
+}
+
+using Row = std::vector<float>;
+const std::string kX = sptc::onnx::input("x", kFloat, {5, 4});
+
+TEST(Weight, ARightFactorIsTransposed) {  // w[k=4, n=3]
+  const Operation op = first_of(kX + weight("w", kFloat, {4, 3}, raw_of(counting(12))) +
+                                sptc::onnx::node("MatMul", {"x", "w"}, "y"));
+  ASSERT_TRUE(op.values);
+  EXPECT_EQ(op.shape, (base::GemmShape{3, 5, 4}));
+  EXPECT_EQ(op.values->row(0, 1), (Row{1, 4, 7, 10}));
+  EXPECT_EQ(op.values->largest(), 11);
+  EXPECT_FALSE(op.values->integral());
+}
+
+TEST(Weight, AGemmWithTransBIsNot) {
+  const Operation op =
+      first_of(kX + weight("w", kFloat, {3, 4}, raw_of(counting(12))) +
+               sptc::onnx::node("Gemm", {"x", "w"}, "y", sptc::onnx::integer("transB", 1)));
+  ASSERT_TRUE(op.values);
+  EXPECT_EQ(op.values->row(0, 1), (Row{4, 5, 6, 7}));
+}
+
+TEST(Weight, ALeftFactorIsAsItStands) {
+  const Operation op = first_of(sptc::onnx::input("x", kFloat, {4, 5}) +
+                                weight("w", kFloat, {3, 4}, raw_of(counting(12))) +
+                                sptc::onnx::node("MatMul", {"w", "x"}, "y"));
+  ASSERT_TRUE(op.values);
+  EXPECT_EQ(op.values->row(0, 2), (Row{8, 9, 10, 11}));
+}
+
+TEST(Weight, TransposesAndQuantizedWeightsAreFollowed) {
+  const std::vector<std::int8_t> values{1, -2, 3, -4, 5, -6, 7, -8};  // [n=2, k=4]
+  const Operation op = first_of(kX + weight("q", kInt8, {2, 4}, raw_of(values)) +
+                                weight("s", kFloat, {}, raw_of(std::vector<float>{0.5F})) +
+                                sptc::onnx::node("DequantizeLinear", {"q", "s"}, "w") +
+                                sptc::onnx::node("Transpose", {"w"}, "wt") +
+                                sptc::onnx::node("MatMul", {"x", "wt"}, "y"));
+  ASSERT_TRUE(op.values);
+  EXPECT_EQ(op.values->row(0, 1), (Row{5, -6, 7, -8}));
+  EXPECT_TRUE(op.values->integral());
+}
+
+TEST(Weight, FiltersAreOrderedByTapThenChannel) {  // [k=4, c=2, r=1, s=2], two groups
+  const Operation op = first_of(
+      sptc::onnx::input("x", kFloat16, {1, 4, 3, 3}) +
+      weight("w", kFloat16, {4, 2, 1, 2},
+             raw_of(std::vector<std::uint16_t>{0x3C00, 0x4000, 0x4200, 0x4400,  // 1 2 3 4
+                                               0, 0, 0, 0, 0x4500, 0, 0, 0, 0, 0, 0, 0xC000})) +
+      sptc::onnx::node("Conv", {"x", "w"}, "y", sptc::onnx::integer("group", 2)));
+  ASSERT_TRUE(op.values);
+  EXPECT_EQ(op.batch, 2);
+  EXPECT_EQ(op.values->row(0, 0), (Row{1, 3, 2, 4}));
+  EXPECT_EQ(op.values->row(1, 0), (Row{5, 0, 0, 0}));
+  EXPECT_EQ(op.values->row(1, 1), (Row{0, 0, 0, -2}));
+}
+
+TEST(Weight, WhatTheFileDoesNotHoldHasNoValues) {
+  const std::string matmul = sptc::onnx::node("MatMul", {"x", "w"}, "y");
+  EXPECT_FALSE(first_of(kX + sptc::onnx::weight("w", kFloat, {4, 3}) + matmul).values);
+  EXPECT_FALSE(first_of(kX + weight("w", kFloat, {4, 3}, raw_of(counting(11))) + matmul).values)
+      << "an element is missing";
+  EXPECT_FALSE(first_of(kX + weight("v", kFloat, {3, 4}, raw_of(counting(12))) +
+                        sptc::onnx::shape("s", {4, 3}) +
+                        sptc::onnx::node("Reshape", {"v", "s"}, "w") + matmul)
+                   .values)
+      << "arranged anew";
+}
+
+std::string sixteen_rows(const Row& pattern) {
+  Row values;
+  for (int i = 0; i < 16 * 16 / 4; ++i) {
+    values.insert(values.end(), pattern.begin(), pattern.end());
+  }
+  return sptc::onnx::input("x", kFloat16, {5, 16}) + weight("w", kFloat, {16, 16}, raw_of(values)) +
+         sptc::onnx::node("Gemm", {"x", "w"}, "y", sptc::onnx::integer("transB", 1));
+}
+
+bool has_note(const Recording& recording, const std::string& part) {
+  for (const std::string& note : recording.account.notes) {
+    if (note.find(part) != std::string::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+TEST(Weight, WhatIsTwoOfFourAlreadyIsSaid) {
+  const Recording sparse = read(sixteen_rows({0, 1, 2, 0}));
+  EXPECT_TRUE(is_two_of_four(sparse.workload.operations.at(0)));
+  EXPECT_TRUE(has_note(sparse, "values of A are the weights of the model in 1 of 1 operations"));
+  EXPECT_TRUE(has_note(sparse, "2:4 already: 1 of them, the first 'y'"));
+  const Recording dense = read(sixteen_rows({0, 1, 2, 3}));
+  EXPECT_FALSE(is_two_of_four(dense.workload.operations.at(0)));
+  EXPECT_FALSE(has_note(dense, "2:4 already"));
+}
+
+TEST(Weight, WhatIsTwoOfFourAlreadyIsPrunedWhateverTheRuleOfAspSays) {
+  const auto four_rows = [](const Row& values) {
+    Row all;
+    for (int i = 0; i < 4; ++i) {
+      all.insert(all.end(), values.begin(), values.end());
+    }
+    return first_of(kX + weight("w", kFloat, {4, 4}, raw_of(all)) +
+                    sptc::onnx::node("Gemm", {"x", "w"}, "y", sptc::onnx::integer("transB", 1)));
+  };
+  EXPECT_TRUE(four_rows({1, 0, 0, 2}).prunable);
+  EXPECT_FALSE(four_rows({1, 3, 0, 2}).prunable);
+}
+
+}  // namespace
+}  // namespace sptc::workload::onnx
