@@ -84,7 +84,8 @@ double crossing_bytes(const DeliveredBytes& delivered, const GemmKernel& kernel,
     return 0;
   }
   const auto wanted = [](std::int64_t readers) {
-    return 1 - std::pow(0.5, static_cast<double>(readers));
+    constexpr std::int64_t kNone = 1074;  // so many halves are less than any number
+    return 1 - std::ldexp(1.0, -static_cast<int>(std::min(readers, kNone)));
   };
   return wanted(kernel.tiles_n()) * delivered.a + wanted(kernel.tiles_m()) * delivered.b +
          delivered.again;

@@ -293,7 +293,8 @@ TEST_F(SweepProgram, DoesNotGoOnWhereAFileThatAnOptionNamesHasChanged) {
   EXPECT_EQ(sweep(command).exit_code, 0);
   EXPECT_NE(sweep(command).err.find("1 of 1 points: 0 now"), std::string::npos);
   write("l.txt", "# none\n");
-  expect_refused(command, "a workload, an architecture or a file that an option names has changed");
+  expect_refused(command,
+                 "a workload, an architecture or a file that it or an option names has changed");
 }
 
 TEST_F(SweepProgram, TheStatusTellsFromOutsideWhatASweepDoes) {
