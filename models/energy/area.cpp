@@ -35,9 +35,10 @@ TensorCoreArea tensor_core_area(const TensorCoreShape& shape, const AreaTable& t
     // One multiplexer per multiplier over the candidates of its group, and candidates: a group of M
     // elements of B is held for N multipliers where a dense core holds N.
     const double candidates = products * (shape.selector_inputs - shape.kept) / shape.kept;
+    area.candidates_um2 = candidates * shape.operand_bits * table.flip_flop_um2;
     area.selector_um2 =
         products * shape.selector_inputs * shape.operand_bits * table.mux_um2_per_input_bit +
-        candidates * shape.operand_bits * table.flip_flop_um2;
+        area.candidates_um2;
     area.metadata_um2 = shape.metadata_bits * table.flip_flop_um2;
   }
   return area;

@@ -3,7 +3,9 @@
 
 #include "models/numerics/data_type.h"
 
+#include <array>
 #include <map>
+#include <string_view>
 
 namespace sptc::energy {
 
@@ -16,6 +18,21 @@ struct AreaTable {
   double flip_flop_um2 = 0;                        ///< one bit of pipeline or metadata register
   double sram_um2_per_byte = 0;                    ///< register file, shared memory; arrays only
 };
+
+struct AreaConstant {
+  std::string_view name;  ///< of what it is the area: "flip_flops"
+  std::string_view key;   ///< in the section "area" of an energy file
+};
+
+/// The numbers that an area consists of, for a core whose widest multiplier is of f16.
+inline constexpr std::array<AreaConstant, 6> kAreaConstants = {{
+    {"multipliers", "multiplier_um2/f16"},
+    {"adders", "adder_um2/f16"},
+    {"rounders", "rounder_um2"},
+    {"multiplexers", "mux_um2_per_input_bit"},
+    {"flip_flops", "flip_flop_um2"},
+    {"sram", "sram_um2_per_byte"},
+}};
 
 /// What of a tensor core the area depends on. All from the architecture.
 struct TensorCoreShape {
@@ -36,7 +53,8 @@ struct TensorCoreArea {
   double adders_um2 = 0;
   double rounding_um2 = 0;
   double operand_registers_um2 = 0;
-  double selector_um2 = 0;  ///< multiplexers, and the registers of the candidates dense has not
+  double selector_um2 = 0;    ///< multiplexers, and the registers of the candidates dense has not
+  double candidates_um2 = 0;  ///< of selector_um2: those registers
   double metadata_um2 = 0;
 
   double total_um2() const {

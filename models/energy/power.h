@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/energy/cost_factor.h"
 #include "models/energy/energy_table.h"
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -54,6 +56,8 @@ struct PowerSpec {
   /// Times the limit that the board takes for a moment, before its mean has come to the limit.
   double burst_ratio = 1;
   int dot_width_bytes = 0;  ///< of each operand that a dot-product unit takes in one step
+  /// How far the table may be from the truth; null: nobody says.
+  std::shared_ptr<const CostFactors> factors;
 };
 
 /// One launch: its events, which do not depend on the clock, and its duration, which does.

@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 # Pages of HTML that stand in the program as strings.
 
-# sptc_page(<sources> <page.html> <function>)
+# sptc_page(<sources> <page.html> <function> [<PLACE> <file>]...)
 # Appends to <sources> a file that defines sptc::<folder>::<function>(): the page, with what all pages share:
-# [[HEAD]] is sim/report/head.html, [[STYLE]] in it page.css, and [[SCRIPT]] page.js.
+# [[HEAD]] is sim/report/head.html, [[STYLE]] in it page.css, and [[SCRIPT]] page.js. [[PLACE]] is <file> beside the page.
 function(sptc_page sources page function)
   file(READ "${page}" SPTC_PAGE_TEXT)
-  set(parts HEAD head.html STYLE page.css SCRIPT page.js)
+  set(shared "${PROJECT_SOURCE_DIR}/sim/report")
+  set(parts HEAD "${shared}/head.html" STYLE "${shared}/page.css" SCRIPT "${shared}/page.js")
+  get_filename_component(folder "${page}" DIRECTORY)
+  set(own ${ARGN})
+  while(own)
+    list(POP_FRONT own place file)
+    list(APPEND parts "${place}" "${folder}/${file}")
+  endwhile()
   while(parts)
     list(POP_FRONT parts place file)
-    file(READ "${PROJECT_SOURCE_DIR}/sim/report/${file}" text)
+    file(READ "${file}" text)
     string(STRIP "${text}" text)
     string(REPLACE "[[${place}]]" "${text}" SPTC_PAGE_TEXT "${SPTC_PAGE_TEXT}")
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/sim/report/${file}")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
   endwhile()
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${page}")
   set(SPTC_PAGE_FUNCTION "${function}")

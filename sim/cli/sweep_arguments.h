@@ -23,7 +23,8 @@ struct SweepArguments {
   std::string jobs;
   std::string shard;
   std::string timeout;
-  std::string memory;
+  std::string memory_limit;
+  std::string resimulate;
   std::string search;
   std::string budget;
   bool no_resume = false;

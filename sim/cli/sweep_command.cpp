@@ -11,12 +11,14 @@
 #include "sim/sweep/coordinator.h"
 #include "sim/sweep/local_executor.h"
 #include "sim/sweep/mpi_executor.h"
+#include "sim/sweep/resimulation.h"
 #include "sim/sweep/run_mark.h"
 #include "sim/sweep/simulation_point_runner.h"
 #include "sim/sweep/sweep_store.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <memory>
@@ -38,9 +40,9 @@ sweep::PointLimits limits_of(const SweepArguments& arguments, const sweep::Sweep
     limits.timeout_s =
         static_cast<double>(run::parse_positive("--timeout", arguments.timeout, 10000000));
   }
-  if (!arguments.memory.empty()) {
-    limits.memory_mb =
-        static_cast<std::uint64_t>(run::parse_positive("--memory", arguments.memory, 1 << 30));
+  if (!arguments.memory_limit.empty()) {
+    limits.memory_mb = static_cast<std::uint64_t>(
+        run::parse_positive("--memory-limit", arguments.memory_limit, 1 << 30));
   }
   return limits;
 }
@@ -83,6 +85,21 @@ struct Job {
   }
 };
 
+/// --resimulate; 0 where it is not given.
+std::size_t points_to_resimulate(const Job& job) {
+  const SweepArguments& arguments = job.arguments;
+  if (arguments.resimulate.empty()) {
+    return 0;
+  }
+  if (arguments.mpi || !arguments.shard.empty()) {
+    throw base::InputError(
+        "--resimulate needs the whole front: not with --mpi or --shard, but on the merged results");
+  }
+  sweep::as_timing(job.plan.spec());  // or says why not
+  return static_cast<std::size_t>(
+      run::parse_positive("--resimulate", arguments.resimulate, 1 << 20));
+}
+
 int drive(Job& job, sweep::SweepStore& store, sweep::Executor& executor) {
   sweep::SweepProgress progress;
   {
@@ -106,6 +123,25 @@ int drive(Job& job, sweep::SweepStore& store, sweep::Executor& executor) {
   return progress.interrupted ? report::kInterrupted : store.failures() > 0 ? 1 : 0;
 }
 
+int resimulate(Job& job, std::size_t most, std::size_t jobs,
+               const sweep::SweepStore::Options& options) {
+  sweep::SweepProgress progress;
+  {
+    report::ProgressBar bar(job.arguments.quiet, report::ProgressBar::Elsewhere::kLines);
+    progress =
+        sweep::simulate_again(job.plan, job.runner, job.limits, job.file, most, jobs, options,
+                              stop_requested, [&](const auto& now) { bar.update(now.shown()); });
+  }
+  if (!job.arguments.quiet) {
+    report::write_message(progress.interrupted
+                              ? "interrupted: the rest follows when the command is repeated\n"
+                              : fmt::format("SystemC simulated {} points on the front or near it "
+                                            "again, {} failed\n",
+                                            progress.total, progress.failures));
+  }
+  return progress.interrupted ? report::kInterrupted : progress.failures > 0 ? 1 : 0;
+}
+
 int run(const SweepArguments& arguments) {
   Job job(arguments);
   const std::size_t jobs = parse_jobs(arguments.jobs);
@@ -117,6 +153,7 @@ int run(const SweepArguments& arguments) {
         fmt::format("{}: exists, and --no-resume was given", io::printable(job.file.string())));
   }
   io::require_no_input(job.file);
+  const std::size_t again = points_to_resimulate(job);
   const sweep::SweepStore::Options options{arguments.retry_failed, arguments.mixed_builds};
   if (arguments.mpi) {
     return sweep::run_with_mpi(job.plan, job.runner, job.limits, [&](sweep::Executor& ranks) {
@@ -126,9 +163,15 @@ int run(const SweepArguments& arguments) {
     });
   }
   handle_stop_signals();
-  sweep::SweepStore store(job.file, job.plan, options);
-  sweep::LocalExecutor executor(job.plan, job.runner, job.limits, jobs);
-  return drive(job, store, executor);
+  int code = 0;
+  {
+    sweep::SweepStore store(job.file, job.plan, options);
+    sweep::LocalExecutor executor(job.plan, job.runner, job.limits, jobs);
+    code = drive(job, store, executor);
+  }
+  return again == 0 || code == report::kInterrupted
+             ? code
+             : std::max(code, resimulate(job, again, jobs, options));
 }
 
 // --- declaration ---
@@ -149,10 +192,15 @@ void add_run_options(CLI::App& command, const std::shared_ptr<SweepArguments>& a
                   "seconds that a point may take (default: the spec's, or no limit)")
       ->type_name("S");
   command
-      .add_option("--memory", arguments->memory,
+      .add_option("--memory-limit", arguments->memory_limit,
                   "megabytes that a point may take beyond the program (default: the spec's, or no "
                   "limit)")
       ->type_name("MB");
+  command
+      .add_option("--resimulate", arguments->resimulate,
+                  "of a sweep in closed form: SystemC simulates up to N points on the Pareto front "
+                  "or within 5 % of it again, and the report marks those that differ")
+      ->type_name("N");
   command.add_flag("--no-resume", arguments->no_resume, "refuse results that exist already");
   command.add_flag("--retry-failed", arguments->retry_failed, "simulate failed points once more");
   command.add_flag("--mixed-builds", arguments->mixed_builds,

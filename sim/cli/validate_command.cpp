@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/memory_option.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
 #include "sim/compare/times/validate.h"
@@ -153,6 +154,7 @@ void add_validate_command(CLI::App& app, Command& chosen) {
   command
       ->add_option("--html", arguments->html, "write one page with figures, which needs no network")
       ->type_name("FILE");
+  add_memory_limit(*command);
   command->add_flag("--quiet", arguments->quiet, "no progress bar");
   command->callback([arguments, command, &chosen] {
     arguments->arch_given = command->get_option("--arch")->count() > 0;

@@ -86,56 +86,76 @@ class Panels {
   /// The last of the waves that began at `begins` uses each of `panels` (may repeat).
   Fetched use(const std::vector<std::int64_t>& panels, const std::vector<L2Time>& begins) {
     Fetched result;
-    latest_wave_ = kNever;
     const auto wave = static_cast<std::int32_t>(begins.size()) - 1;
     for (const std::int64_t panel : panels) {
-      std::int32_t& last_wave = last_wave_of(panel);
-      if (last_wave == wave) {
+      Panel& seen = seen_[panel];
+      if (seen.last_wave == wave) {
         continue;  // counted already
       }
       ++result.panels;
-      const double miss = 1 - (last_wave == kNever ? resident_ : hit_after(last_wave, begins));
-      const bool first = last_wave == kNever;
-      last_wave = wave;
+      const bool first = seen.last_wave == kNever;
+      const double miss = 1 - (first ? resident_ : hit_after(seen.last_wave, begins));
+      seen.last_wave = wave;
+      if (first) {
+        seen.bytes = bytes_(panel) * distinct_;
+      }
       // A miss that the other partition owns may hit there.
       const double from_dram = partitions_ == 1 || first ? miss : 0.5 * miss + 0.5 * miss * miss;
-      const double bytes = bytes_(panel) * distinct_;
-      result.from_dram += from_dram * bytes;
+      result.from_dram += from_dram * seen.bytes;
       result.misses += miss * distinct_;
-      result.used += bytes;
-      result.inserted += miss * bytes;
+      result.used += seen.bytes;
+      result.inserted += miss * seen.bytes;
     }
     return result;
   }
 
  private:
   static constexpr std::int32_t kNever = -1;
-  // Grids of this many panels need no hashing.
-  static constexpr std::int64_t kFew = 1 << 14;
 
-  std::int32_t& last_wave_of(std::int64_t panel) {
-    if (panel >= kFew) {
-      return last_wave_of_many_.try_emplace(panel, kNever).first->second;
+  struct Panel {
+    std::int32_t last_wave = kNever;
+    double bytes = 0;  ///< that the L2 has to keep
+  };
+  /// What hit_after() said when `now` waves had begun.
+  struct Hit {
+    std::int32_t now = 0;
+    double share = 1;
+  };
+  /// By number.
+  class SeenPanels {
+   public:
+    Panel& operator[](std::int64_t panel) {
+      if (panel >= kFew) {
+        return many_[panel];
+      }
+      const auto index = static_cast<std::size_t>(panel);
+      if (index >= few_.size()) {
+        few_.resize(std::max(index + 1, 2 * few_.size()));
+      }
+      return few_[index];
     }
-    const auto index = static_cast<std::size_t>(panel);
-    if (index >= last_wave_.size()) {
-      last_wave_.resize(index + 1, kNever);
-    }
-    return last_wave_[index];
-  }
+
+   private:
+    static constexpr std::int64_t kFew = 1 << 14;  // grids of so many need no hashing
+    std::vector<Panel> few_;
+    std::unordered_map<std::int64_t, Panel> many_;
+  };
 
   /// Share of a panel that wave `wave` used that is still there when the last one begins.
   double hit_after(std::int32_t wave, const std::vector<L2Time>& begins) {
-    if (wave != latest_wave_) {  // most panels have been away for the same time
+    hits_.resize(begins.size());
+    Hit& hit = hits_[static_cast<std::size_t>(wave)];
+    const auto now = static_cast<std::int32_t>(begins.size());
+    if (hit.now != now) {  // many panels have been away for the same time
       const L2Time& then = begins[static_cast<std::size_t>(wave)];
       const double used = begins.back().used - then.used;
       const double fetched = begins.back().fetched - then.fetched;
-      latest_wave_ = wave;
-      latest_hit_ =
+      hit.now = now;
+      hit.share =
           used > 0 ? base::CacheTags::survival(used / capacity_, std::max(0.0, 1 - fetched / used))
                    : 1;
     }
-    return latest_hit_;
+    return hit.share;
   }
 
   PanelBytes bytes_;
@@ -143,10 +163,8 @@ class Panels {
   double capacity_;
   std::int64_t partitions_;
   double resident_;
-  std::vector<std::int32_t> last_wave_;
-  std::unordered_map<std::int64_t, std::int32_t> last_wave_of_many_;
-  std::int32_t latest_wave_ = kNever;
-  double latest_hit_ = 1;
+  SeenPanels seen_;
+  std::vector<Hit> hits_;  ///< by the wave that used a panel last
 };
 
 /// The L2 from wave to wave of a grid: each finds what earlier ones have left there.

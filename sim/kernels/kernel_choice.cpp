@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,37 +21,39 @@ namespace {
 /// A kernel of the library that may run.
 struct Weighed {
   GemmKernel kernel;
-  double us = 0;      ///< in closed form
-  double weight = 0;  ///< by which the library takes the least
+  KernelEstimate form;
+  double us = 0;  ///< in closed form; before they are counted, without the bytes that are
 };
 
-/// Its heuristic knows tiles and rounds, not what the L2 keeps and with it what DRAM delivers: an
-/// estimate without DRAM.
-double time_without_dram_us(const GemmKernel& kernel, const KernelTarget& target) {
-  KernelEstimate form = estimate(kernel, target);
-  form.dram_us = 0;
-  return form.time_us(1);
+/// The time of an estimate, `us`, with the bytes that are counted.
+double counted_us(const GemmKernel& kernel, const KernelEstimate& form, double us,
+                  const KernelTarget& target) {
+  return target.counted_dram_us == nullptr
+             ? us
+             : std::max(us, target.counted_dram_us(kernel, target) + form.outside_us());
 }
 
-/// The kernels of a library, weighed one by one at a fixed clock.
+/// The kernels of a library, weighed at a fixed clock.
 class Choice {
  public:
   Choice(const KernelTarget& target, Algorithm algorithm)
       : target_(target), by_heuristic_(algorithm == Algorithm::kHeuristic) {}
 
-  void weigh(const GemmKernel& kernel) {
-    const double us = closed_form_us(kernel, target_, most_us());
-    least_us_ = std::min(least_us_, us);
-    if (us <= most_us()) {
-      kernels_.push_back({kernel, us, by_heuristic_ ? time_without_dram_us(kernel, target_) : us});
-    }
+  void add(const GemmKernel& kernel) {
+    const KernelEstimate form = estimate(kernel, target_);
+    kernels_.push_back({kernel, form, form.time_us(1)});
   }
 
-  std::optional<GemmKernel> best() const {
+  /// Of several that are as good, the one that was added first.
+  std::optional<GemmKernel> best() {
+    count_bytes();
     const Weighed* best = nullptr;
+    double least = std::numeric_limits<double>::infinity();
     for (const Weighed& one : kernels_) {
-      if (one.us <= most_us() && (best == nullptr || one.weight < best->weight)) {
+      const double weight = one.us <= most_us() ? weight_of(one) : least;
+      if (weight < least) {
         best = &one;
+        least = weight;
       }
     }
     return best == nullptr ? std::nullopt : std::optional(best->kernel);
@@ -62,6 +65,36 @@ class Choice {
   static constexpr double kMostLost = 1.1;
 
   double most_us() const { return by_heuristic_ ? kMostLost * least_us_ : least_us_; }
+
+  /// Adds the bytes that are counted to those that may be taken. Counting takes longer than the
+  /// rest, so those that may be the fastest come first: they leave few others.
+  void count_bytes() {
+    std::vector<Weighed*> order;
+    order.reserve(kernels_.size());
+    for (Weighed& one : kernels_) {
+      order.push_back(&one);
+    }
+    std::sort(order.begin(), order.end(),
+              [](const Weighed* a, const Weighed* b) { return a->us < b->us; });
+    for (Weighed* const one : order) {
+      if (one->us > most_us()) {
+        break;
+      }
+      one->us = counted_us(one->kernel, one->form, one->us, target_);
+      least_us_ = std::min(least_us_, one->us);
+    }
+  }
+
+  /// By which the library takes the least. Its heuristic knows tiles and rounds, not what the L2
+  /// keeps and with it what DRAM delivers: an estimate without DRAM.
+  double weight_of(const Weighed& one) const {
+    if (!by_heuristic_) {
+      return one.us;
+    }
+    KernelEstimate form = one.form;
+    form.dram_us = 0;
+    return form.time_us(1);
+  }
 
   const KernelTarget& target_;
   bool by_heuristic_;
@@ -180,13 +213,9 @@ GemmKernel named_kernel(const GemmProblem& problem, const KernelOverrides& overr
 
 }  // namespace
 
-double closed_form_us(const GemmKernel& kernel, const KernelTarget& target, double enough_us) {
+double closed_form_us(const GemmKernel& kernel, const KernelTarget& target) {
   const KernelEstimate form = estimate(kernel, target);
-  const double us = form.time_us(1);
-  if (target.counted_dram_us == nullptr || us >= enough_us) {
-    return us;
-  }
-  return std::max(us, target.counted_dram_us(kernel, target) + form.outside_us());
+  return counted_us(kernel, form, form.time_us(1), target);
 }
 
 GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
@@ -208,7 +237,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
     most_slices = std::max(most_slices, kernel.all_k_tiles());
     for (const int slices : slices_of_k(kernel, overrides, most_split_k, values)) {
       kernel.cut_k(slices);
-      choice.weigh(overrides.stages ? kernel : with_all_stages(kernel, target));
+      choice.add(overrides.stages ? kernel : with_all_stages(kernel, target));
     }
   }
   const std::optional<GemmKernel> best = choice.best();

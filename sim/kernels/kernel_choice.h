@@ -4,16 +4,13 @@
 #include "sim/kernels/gemm_kernel.h"
 #include "sim/kernels/kernel_target.h"
 
-#include <limits>
 #include <vector>
 
 namespace sptc::kernels {
 
 /// Time [us] of a launch at the boost clock: that of the closed form, at least that of the DRAM
-/// bytes that are counted for it. Counting takes longer than the form and is left out where the
-/// form alone takes `enough_us`.
-double closed_form_us(const GemmKernel& kernel, const KernelTarget& target,
-                      double enough_us = std::numeric_limits<double>::infinity());
+/// bytes that are counted for it.
+double closed_form_us(const GemmKernel& kernel, const KernelTarget& target);
 
 /// The kernel that the library would run for `problem`: the candidate with the least time in closed
 /// form, the one that its heuristic takes for it, or what `overrides` say. With `values`, out of

@@ -17,15 +17,17 @@ std::int64_t RasterPiece::ctas_in_column(std::int64_t column) const {
 }
 
 RasterPiece first_piece(const GemmKernel& kernel, std::int64_t begin, std::int64_t end) {
-  const std::int64_t per_slice = kernel.tiles_m() * kernel.tiles_n();
-  const CtaTile tile = kernel.rasterise(begin);
+  // The order is that of GemmKernel::rasterise().
+  const std::int64_t tiles_m = kernel.tiles_m();
+  const std::int64_t tiles_n = kernel.tiles_n();
+  const std::int64_t per_slice = tiles_m * tiles_n;
   RasterPiece piece;
   piece.slice = begin / per_slice;
-  const std::int64_t index = begin % per_slice;
-  piece.first_n = tile.tile_n / kernel.swizzle * kernel.swizzle;
-  piece.width = std::min<std::int64_t>(kernel.swizzle, kernel.tiles_n() - piece.first_n);
-  piece.first = index - piece.first_n * kernel.tiles_m();
-  piece.count = std::min(end - begin, piece.width * kernel.tiles_m() - piece.first);
+  const std::int64_t index = begin - piece.slice * per_slice;
+  piece.first_n = index / (kernel.swizzle * tiles_m) * kernel.swizzle;
+  piece.width = std::min<std::int64_t>(kernel.swizzle, tiles_n - piece.first_n);
+  piece.first = index - piece.first_n * tiles_m;
+  piece.count = std::min(end - begin, piece.width * tiles_m - piece.first);
   return piece;
 }
 

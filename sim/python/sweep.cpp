@@ -7,6 +7,7 @@
 #include "sim/sweep/emit.h"
 #include "sim/sweep/local_executor.h"
 #include "sim/sweep/plan_summary.h"
+#include "sim/sweep/resimulation.h"
 #include "sim/sweep/run_mark.h"
 #include "sim/sweep/simulation_point_runner.h"
 #include "sim/sweep/sweep_report.h"
@@ -89,27 +90,38 @@ std::size_t processes(int jobs) {
                   : std::max(1U, std::thread::hardware_concurrency());
 }
 
-/// Runs the points that `results` lacks.
+/// Runs the points that `results` lacks. `again`: of a sweep in closed form the points of the front
+/// that SystemC simulates once more; 0: none.
 void sweep(const std::optional<std::string>& spec, const std::string& file, std::uint64_t budget,
-           const std::string& results, int jobs, const nb::object& progress) {
+           std::size_t again, const std::string& results, int jobs, const nb::object& progress) {
   Watch watch(progress);
   {
     const nb::gil_scoped_release unlocked;
     const sweep::SweepPlan plan = plan_of(spec, file, budget);
     sweep::SimulationPointRunner runner;
     const sweep::PointLimits limits{plan.spec().timeout_s, plan.spec().memory_mb};
-    sweep::SweepStore store(results, plan, {});
-    sweep::LocalExecutor executor(plan, runner, limits, processes(jobs));
-    sweep::RunMarker mark(results, {});
-    const sweep::SweepProgress last =
-        sweep::run_sweep(plan, runner, limits, {}, store, executor, watch.stop(),
-                         [&](const sweep::SweepProgress& now) {
-                           mark.update(now);
-                           watch.report(now);
-                         });
-    watch.report(last);
-    if (!last.interrupted) {
-      store.finish();
+    if (again > 0) {
+      sweep::as_timing(plan.spec());  // or says why not
+    }
+    const auto report = [&](const sweep::SweepProgress& now) { watch.report(now); };
+    sweep::SweepProgress last;
+    {
+      sweep::SweepStore store(results, plan, {});
+      sweep::LocalExecutor executor(plan, runner, limits, processes(jobs));
+      sweep::RunMarker mark(results, {});
+      last = sweep::run_sweep(plan, runner, limits, {}, store, executor, watch.stop(),
+                              [&](const sweep::SweepProgress& now) {
+                                mark.update(now);
+                                watch.report(now);
+                              });
+      watch.report(last);
+      if (!last.interrupted) {
+        store.finish();
+      }
+    }
+    if (again > 0 && !last.interrupted) {
+      sweep::simulate_again(plan, runner, limits, results, again, processes(jobs), {}, watch.stop(),
+                            report);
     }
   }
   watch.raise();
@@ -165,7 +177,7 @@ std::string sweep_emit(const std::string& spec, bool slurm, const std::string& p
 
 void bind_sweep(nb::module_& module) {
   module.def("sweep", sweep, nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg().none());
+             nb::arg(), nb::arg().none());
   module.def("sweep_plan", sweep_plan, nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg(), nb::arg());
   module.def("sweep_status", sweep_status);

@@ -48,6 +48,11 @@ std::optional<FigureValue> part_of(const run::EnergyResult& energy, std::string_
   return std::nullopt;
 }
 
+/// A bound; absent where nobody says how far the constants may be from the truth.
+std::optional<FigureValue> bound(const run::EnergyResult& energy, double value) {
+  return energy.factors ? std::optional<FigureValue>(value) : std::nullopt;
+}
+
 }  // namespace
 
 template <typename Result>
@@ -66,6 +71,10 @@ void append_energy_figures(Figures<Result>& figures) {
   }
   using Energy = run::EnergyResult;
   add("energy_uj", "total", "uJ", "all energy", [](const Energy& e) { return e.total_uj; });
+  add("energy_uj", "low", "uJ", "all energy, constants at the low ends of their ranges",
+      [](const Energy& e) { return bound(e, e.bounds_uj.low); });
+  add("energy_uj", "high", "uJ", "all energy, constants at the high ends of their ranges",
+      [](const Energy& e) { return bound(e, e.bounds_uj.high); });
   add("", "power_w", "W", "average power", [](const Energy& e) { return e.power_w; });
   add("", "peak_power_w", "W", "power while the tensor cores are fed",
       [](const Energy& e) { return e.peak_power_w; });
@@ -75,6 +84,12 @@ void append_energy_figures(Figures<Result>& figures) {
       [](const Energy& e) { return e.pj_per_flop; });
   add("", "gflops_per_w", "GFLOP/s per W", "effective rate per watt",
       [](const Energy& e) { return 1e3 / e.pj_per_flop; });
+  add("", "gflops_per_w_low", "GFLOP/s per W", "the same, constants at the high ends",
+      [](const Energy& e) {
+        return bound(e, 1e3 / e.pj_per_flop * e.total_uj / e.bounds_uj.high);
+      });
+  add("", "gflops_per_w_high", "GFLOP/s per W", "the same, constants at the low ends",
+      [](const Energy& e) { return bound(e, 1e3 / e.pj_per_flop * e.total_uj / e.bounds_uj.low); });
 }
 
 template void append_energy_figures(Figures<run::VariantResult>&);

@@ -38,6 +38,23 @@ class Adder {
   std::string group_;
 };
 
+/// Both ends of performance_per_watt_ratio, which `get` returns.
+template <typename Add, typename Get>
+void add_bounds(const Add& add, Get get) {
+  add("performance_per_watt_ratio_low", "",
+      "the least that the ranges of the energy file's constants allow, which both share",
+      [get](const auto& result) -> Value {
+        const auto bounds = get(result);
+        return bounds ? Value(bounds->low) : std::nullopt;
+      });
+  add("performance_per_watt_ratio_high", "",
+      "the most that the ranges of the energy file's constants allow, which both share",
+      [get](const auto& result) -> Value {
+        const auto bounds = get(result);
+        return bounds ? Value(bounds->high) : std::nullopt;
+      });
+}
+
 void append_kernel(Figures<VariantResult>& figures) {
   const Adder add(figures, "kernel");
   using V = VariantResult;
@@ -314,6 +331,7 @@ const Figures<OperationResult>& comparison_figures() {
         [](const Op& op) -> Value { return op.speedup(); });
     add("performance_per_watt_ratio", "", "dense energy per sparse energy",
         [](const Op& op) -> Value { return op.performance_per_watt_ratio(); });
+    add_bounds(add, [](const Op& op) { return op.per_watt_bounds(); });
     return figures;
   }();
   return all;
@@ -367,6 +385,7 @@ const Figures<run::Totals>& total_comparison_figures() {
         [](const Totals& t) -> Value { return t.speedup; });
     add("performance_per_watt_ratio", "", "dense energy per sparse energy",
         [](const Totals& t) -> Value { return t.performance_per_watt_ratio; });
+    add_bounds(add, [](const Totals& t) { return t.per_watt_bounds; });
     return figures;
   }();
   return all;

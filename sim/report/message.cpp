@@ -18,7 +18,7 @@ void write_message(std::string_view text) {
 }
 
 int report_out_of_memory() {
-  write_message("sptcsim: error: the machine has not enough memory for this run\n");
+  write_message("sptcsim: error: this run needs more memory than there is or it may take\n");
   return kBadInput;
 }
 

@@ -233,12 +233,25 @@ void append_energy(std::string& out, const run::Totals& totals) {
     return cell(energy, energy == nullptr ? 0 : energy->total_uj);
   };
   line(out, kEnergyRow, "total", total(dense), total(sparse));
+  const auto end = [&](const run::EnergyResult* energy, double energy::Bounds::*which) {
+    return cell(energy, energy == nullptr ? 0 : energy->bounds_uj.*which);
+  };
+  if (any->factors) {
+    line(out, kEnergyRow, "  constants low", end(dense, &energy::Bounds::low),
+         end(sparse, &energy::Bounds::low));
+    line(out, kEnergyRow, "  constants high", end(dense, &energy::Bounds::high),
+         end(sparse, &energy::Bounds::high));
+  }
   row("average power W", &run::EnergyResult::power_w, "{:.1f}");
   row("peak power W", &run::EnergyResult::peak_power_w, "{:.1f}");
   row("pJ per flop", &run::EnergyResult::pj_per_flop, "{:.4f}");
   if (totals.performance_per_watt_ratio) {
-    line(out, "  performance per watt, sparse / dense: {:.2f}x",
-         *totals.performance_per_watt_ratio);
+    line(out, "  performance per watt, sparse / dense: {:.2f}x{}",
+         *totals.performance_per_watt_ratio,
+         totals.per_watt_bounds
+             ? fmt::format(" ({:.2f}x to {:.2f}x within the ranges of the constants)",
+                           totals.per_watt_bounds->low, totals.per_watt_bounds->high)
+             : "");
   }
 }
 

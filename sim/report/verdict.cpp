@@ -30,9 +30,14 @@ std::string conditions(const run::RunResult& result) {
 }
 
 std::string per_watt(const run::Totals& totals) {
-  return totals.performance_per_watt_ratio
-             ? fmt::format(", {:.2f}x per watt", *totals.performance_per_watt_ratio)
-             : "";
+  if (!totals.performance_per_watt_ratio) {
+    return "";
+  }
+  return fmt::format(", {:.2f}x per watt{}", *totals.performance_per_watt_ratio,
+                     totals.per_watt_bounds
+                         ? fmt::format(" ({:.2f} to {:.2f})", totals.per_watt_bounds->low,
+                                       totals.per_watt_bounds->high)
+                         : "");
 }
 
 /// "gains: 1.27x the speed of dense".

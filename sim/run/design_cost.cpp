@@ -13,6 +13,7 @@ namespace {
 
 // The selector that energy files describe: 2:4.
 constexpr double kTableSelectorInputs = 4;
+constexpr double kMm2 = 1e-6;  // in um2
 
 double adder_bits(const mma::StepRules& rules) {
   constexpr int kSignAndInteger = 3;
@@ -47,6 +48,17 @@ DesignCost design_cost(const gpu::GpuSpec& gpu, numerics::DataType type) {
   return cost;
 }
 
+std::array<double, energy::kAreaConstants.size()> GpuArea::by_constant_mm2() const {
+  const energy::TensorCoreArea& core = tensor_core;
+  const double cores = kMm2 * tensor_cores;
+  return {cores * core.multipliers_um2,
+          cores * core.adders_um2,
+          cores * core.rounding_um2,
+          cores * (core.selector_um2 - core.candidates_um2),
+          cores * (core.operand_registers_um2 + core.metadata_um2 + core.candidates_um2),
+          register_files_mm2 + shared_memories_mm2 + l2_mm2};
+}
+
 GpuArea gpu_area(const gpu::GpuSpec& gpu, const energy::AreaTable& table) {
   const tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
   energy::TensorCoreShape shape = config::tensor_core_shape(core);
@@ -58,9 +70,9 @@ GpuArea gpu_area(const gpu::GpuSpec& gpu, const energy::AreaTable& table) {
           : 1;
   GpuArea area;
   area.tensor_core = energy::tensor_core_area(shape, table);
-  constexpr double kMm2 = 1e-6;
   const double sram = table.sram_um2_per_byte * kMm2;
-  area.tensor_cores_mm2 = kMm2 * gpu.sms * gpu.sm.sub_partitions * area.tensor_core.total_um2();
+  area.tensor_cores = 1.0 * gpu.sms * gpu.sm.sub_partitions;
+  area.tensor_cores_mm2 = kMm2 * area.tensor_cores * area.tensor_core.total_um2();
   area.register_files_mm2 = sram * gpu.sms * 4.0 * gpu.sm.registers;
   area.shared_memories_mm2 = sram * gpu.sms * static_cast<double>(gpu.sm.shared_memory.count());
   area.l2_mm2 = sram * static_cast<double>(gpu.memory.l2_capacity.count());

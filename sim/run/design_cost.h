@@ -6,6 +6,7 @@
 #include "models/sparsity/weight_pattern.h"
 #include "sim/gpu/gpu_spec.h"
 
+#include <array>
 #include <optional>
 
 namespace sptc::run {
@@ -34,10 +35,13 @@ struct GpuArea {
   double register_files_mm2 = 0;
   double shared_memories_mm2 = 0;
   double l2_mm2 = 0;
+  double tensor_cores = 0;  ///< how many
 
   double total_mm2() const {
     return tensor_cores_mm2 + register_files_mm2 + shared_memories_mm2 + l2_mm2;
   }
+  /// The same by what it is an area of, in the order of energy::kAreaConstants.
+  std::array<double, energy::kAreaConstants.size()> by_constant_mm2() const;
 };
 GpuArea gpu_area(const gpu::GpuSpec& gpu, const energy::AreaTable& table);
 

@@ -263,6 +263,24 @@ void carry_over(double clock_mhz, double time_us, VariantResult& figures) {
 
 }  // namespace
 
+namespace {
+
+void set_bounds(numerics::DataType type, const energy::PowerSpec& power, EnergyResult& energy) {
+  energy.bounds_uj = {energy.total_uj, energy.total_uj};
+  if (!power.factors) {
+    return;
+  }
+  energy.factors = power.factors;
+  std::array<double, energy::kEnergyParts> parts{};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    parts[i] = energy.parts_uj[i].second;
+  }
+  energy.by_factor_uj = power.factors->amounts(parts, power.factors->energy.at(type));
+  energy.bounds_uj = sum_bounds(power.factors->factors, energy.by_factor_uj);
+}
+
+}  // namespace
+
 void set_energy(const workload::Operation& op, const energy::Work& work,
                 const energy::PowerSpec& power, const energy::PowerResult& result,
                 VariantResult& figures) {
@@ -279,6 +297,7 @@ void set_energy(const workload::Operation& op, const energy::Work& work,
   energy.parts_uj.emplace_back("constant", parts.constant_pj * kMicrojoulesPerPicojoule);
   energy.parts_uj.emplace_back("board", parts.board_pj * kMicrojoulesPerPicojoule);
   energy.total_uj = parts.total_pj() * kMicrojoulesPerPicojoule;
+  set_bounds(work.counts.type(), power, energy);
   energy.power_w = result.average_w;
   energy.peak_power_w = result.peak_w;
   energy.pj_per_flop =

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/energy_files.h"
 
+#include "sim/config/cost_factors.h"
+
 #include <algorithm>
 
 namespace sptc::run {
@@ -32,6 +34,16 @@ const gpu::GpuSpec* EnergyFiles::gpu_of(const config::LoadedEnergy& loaded,
     found = gpus_.emplace(name, config::load_architecture(name).gpu).first;
   }
   return &found->second;
+}
+
+std::shared_ptr<const energy::CostFactors> EnergyFiles::factors_of(
+    const config::LoadedEnergy& loaded, const energy::PowerSpec& power) {
+  const int sms = power.sms_at_rest > 0 ? power.sms_at_rest : power.sms;
+  auto& factors = factors_[std::tuple(loaded.config.name, sms, power.static_power.board_idle_w)];
+  if (!factors) {
+    factors = std::make_shared<const energy::CostFactors>(config::cost_factors(loaded, power));
+  }
+  return factors;
 }
 
 }  // namespace sptc::run

@@ -5,8 +5,10 @@
 #include "sim/config/energy.h"
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace sptc::run {
@@ -21,11 +23,17 @@ class EnergyFiles {
   /// is derived from; else none.
   const gpu::GpuSpec* gpu_of(const config::LoadedEnergy& loaded,
                              const config::Architecture& architecture);
+  /// The factors of `loaded`, which load() returned, with `power` made of it.
+  std::shared_ptr<const energy::CostFactors> factors_of(const config::LoadedEnergy& loaded,
+                                                        const energy::PowerSpec& power);
 
  private:
   std::optional<std::vector<std::string>> names_;
   std::map<std::string, config::LoadedEnergy> loaded_;
   std::map<std::string, gpu::GpuSpec> gpus_;
+  /// By name of the file, SMs at rest and power at rest.
+  std::map<std::tuple<std::string, int, double>, std::shared_ptr<const energy::CostFactors>>
+      factors_;
 };
 
 }  // namespace sptc::run

@@ -25,6 +25,14 @@ void EnergySum::add(const VariantResult& figures, std::int64_t count) {
     sum_.parts_uj[i].second += launches * energy.parts_uj[i].second;
   }
   sum_.total_uj += launches * energy.total_uj;
+  // Every launch is cheapest, and dearest, with the same constants.
+  sum_.bounds_uj.low += launches * energy.bounds_uj.low;
+  sum_.bounds_uj.high += launches * energy.bounds_uj.high;
+  sum_.factors = energy.factors;
+  sum_.by_factor_uj.resize(energy.by_factor_uj.size());
+  for (std::size_t i = 0; i < energy.by_factor_uj.size(); ++i) {
+    sum_.by_factor_uj[i] += launches * energy.by_factor_uj[i];
+  }
   sum_.peak_power_w = std::max(sum_.peak_power_w, energy.peak_power_w);
   sum_.limited = sum_.limited || energy.limited;
   sum_.limit_exceeded = sum_.limit_exceeded || energy.limit_exceeded;

@@ -46,6 +46,25 @@ std::int64_t parse_positive(std::string_view what, const std::string& text, std:
   return parse_integer(what, text, 1, max);
 }
 
+std::uint64_t parse_bytes(std::string_view what, const std::string& text) {
+  constexpr std::string_view kUnits = "KMGT";
+  constexpr unsigned kBitsOfUnit = 10;
+  std::string_view digits = text;
+  unsigned shift = 0;
+  if (const std::size_t unit = digits.empty() ? kUnits.npos : kUnits.find(digits.back());
+      unit != kUnits.npos) {
+    shift = kBitsOfUnit * (static_cast<unsigned>(unit) + 1);
+    digits.remove_suffix(1);
+  }
+  std::uint64_t value = 0;
+  if (!parse_all(digits, value) || value == 0 || value > std::uint64_t{1} << (62 - shift)) {
+    throw base::InputError(
+        fmt::format("{} must be a number of bytes, or of K, M, G or T as in 4G, not '{}'", what,
+                    io::printable(text)));
+  }
+  return value << shift;
+}
+
 std::uint64_t parse_seed(const std::string& text) {
   std::uint64_t value = 0;
   if (!parse_all(text, value)) {

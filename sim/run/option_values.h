@@ -23,6 +23,9 @@ std::int64_t parse_integer(std::string_view what, const std::string& text, std::
 /// An integer from 1 to `max`.
 std::int64_t parse_positive(std::string_view what, const std::string& text, std::int64_t max);
 
+/// "4G", "512M", "65536K" or a number of bytes: a multiple of 1024 each.
+std::uint64_t parse_bytes(std::string_view what, const std::string& text);
+
 /// An integer from 0 to 2^64-1.
 std::uint64_t parse_seed(const std::string& text);
 

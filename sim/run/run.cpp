@@ -279,6 +279,7 @@ Totals sum_up(const std::vector<OperationResult>& operations) {
     if (totals.dense->energy && totals.sparse->energy) {
       totals.performance_per_watt_ratio =
           totals.dense->energy->total_uj / totals.sparse->energy->total_uj;
+      totals.per_watt_bounds = per_watt_bounds(*totals.dense->energy, *totals.sparse->energy);
     }
   }
   return totals;
@@ -355,6 +356,9 @@ RunResult run_workload(const workload::Workload& workload, const config::Archite
   }
   if (options.area) {
     result.area = gpu_area(architecture.gpu, *options.area);
+    const energy::CostFactors& factors = *options.power->factors;
+    result.area_bounds_mm2 =
+        sum_bounds(factors.factors, factors.amounts(result.area->by_constant_mm2(), factors.area));
   }
   result.totals = sum_up(result.operations);
   add_notes(workload, options, architecture.gpu, network_runs, result);

@@ -17,7 +17,8 @@ namespace {
 
 /// Fills options.power and options.area from `loaded`.
 void set_power(const config::LoadedEnergy& loaded, const config::Architecture& architecture,
-               const EnergySource& source, const gpu::GpuSpec* of, RunOptions& options) {
+               const EnergySource& source, EnergyFiles& files, RunOptions& options) {
+  const gpu::GpuSpec* const of = files.gpu_of(loaded, architecture);
   energy::PowerSpec power = config::power_spec(loaded.config, architecture.gpu, of);
   if (options.power_limit_w) {
     power.power_limit_w = *options.power_limit_w;
@@ -26,6 +27,7 @@ void set_power(const config::LoadedEnergy& loaded, const config::Architecture& a
     power.static_power.board_idle_w = *options.board_idle_w;
     config::check_static_power(power);
   }
+  power.factors = files.factors_of(loaded, power);
   options.power = std::move(power);
   options.area = loaded.config.area;
   const auto assumed =
@@ -78,7 +80,7 @@ void set_power(const config::Architecture& architecture, EnergyFiles& files, Run
   }
   try {
     const config::LoadedEnergy& loaded = files.load(source.name);
-    set_power(loaded, architecture, source, files.gpu_of(loaded, architecture), options);
+    set_power(loaded, architecture, source, files, options);
   } catch (const base::InputError& error) {
     if (!source.inherited || asks) {
       throw;

@@ -26,6 +26,19 @@ std::optional<double> OperationResult::performance_per_watt_ratio() const {
   return dense->energy->total_uj / sparse->energy->total_uj;
 }
 
+std::optional<energy::Bounds> per_watt_bounds(const EnergyResult& dense,
+                                              const EnergyResult& sparse) {
+  if (!dense.factors || dense.factors != sparse.factors) {
+    return std::nullopt;
+  }
+  return ratio_bounds(dense.factors->factors, dense.by_factor_uj, sparse.by_factor_uj);
+}
+
+std::optional<energy::Bounds> OperationResult::per_watt_bounds() const {
+  return performance_per_watt_ratio() ? run::per_watt_bounds(*dense->energy, *sparse->energy)
+                                      : std::nullopt;
+}
+
 const VariantResult* OperationResult::as_measured() const {
   const auto& variant = measured_sparse ? sparse : dense;
   return measured_us > 0 && variant ? &*variant : nullptr;

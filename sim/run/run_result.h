@@ -3,6 +3,7 @@
 
 #include "models/base/shape.h"
 #include "models/base/units.h"
+#include "models/energy/cost_factor.h"
 #include "models/energy/energy_table.h"
 #include "models/numerics/data_type.h"
 #include "sim/gpu/clock_policy.h"
@@ -17,6 +18,7 @@
 #include "sim/sm/activity.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,6 +59,10 @@ struct EnergyResult {
   bool limit_exceeded = false;  ///< even the lowest clock takes more than the limit
   double core_volts = 0;        ///< of a launch: supply at its clock
   std::optional<energy::EventCounts> counts = std::nullopt;  ///< of a launch: what was counted
+  /// Where total_uj may lie, as far as the constants of the energy file do. The clock stays.
+  energy::Bounds bounds_uj = {};
+  std::shared_ptr<const energy::CostFactors> factors = nullptr;  ///< null: nobody says
+  std::vector<double> by_factor_uj = {};                         ///< total_uj by `factors`
 };
 
 /// How long one launch (all `batch` GEMMs of it) takes, and what of that is useful.
@@ -125,6 +131,8 @@ struct OperationResult {
   std::optional<double> speedup() const;
   /// dense / sparse energy, where both are known: work per joule, sparse over dense.
   std::optional<double> performance_per_watt_ratio() const;
+  /// Where it may lie: both energies have the same constants.
+  std::optional<energy::Bounds> per_watt_bounds() const;
 };
 
 /// Sums over the network: count-weighted, GEMMs only. Operations that stay dense enter the sparse
@@ -144,7 +152,13 @@ struct Totals {
   std::optional<VariantTotals> sparse;
   std::optional<double> speedup;
   std::optional<double> performance_per_watt_ratio;  ///< sparse / dense
+  std::optional<energy::Bounds> per_watt_bounds;     ///< where it may lie
 };
+
+/// Where the energy of `dense` over that of `sparse` may lie, with the same constants in both.
+/// Nothing where nobody says how far they may be from the truth.
+std::optional<energy::Bounds> per_watt_bounds(const EnergyResult& dense,
+                                              const EnergyResult& sparse);
 
 /// Classification by a network whose real values ran through the simulated hardware.
 struct AccuracyResult {
@@ -169,6 +183,7 @@ struct RunResult {
   std::optional<AccuracyResult> accuracy;
   std::optional<MeasuredGain> measured_gain;  ///< absent where nobody looked for measured shapes
   std::optional<GpuArea> area;                ///< absent where the architecture has no energy file
+  energy::Bounds area_bounds_mm2;             ///< where its total may lie
   bool explained = false;                     ///< the user asks why
   std::vector<std::string> notes;  ///< what a reader of the figures must know, one sentence each
   std::vector<std::string>

@@ -342,6 +342,16 @@ void require_whole(const SweepPlan& plan, const SweepShard& shard) {
   }
 }
 
+SweepProgress run_points(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,
+                         std::span<const std::uint64_t> positions, SweepStore& store,
+                         Executor& executor, const std::atomic<bool>& stop,
+                         const std::function<void(const SweepProgress&)>& report) {
+  const auto visit_all = [&](const std::function<bool(std::uint64_t)>& visit) {
+    std::all_of(positions.begin(), positions.end(), visit);
+  };
+  return Coordinator(plan, runner, limits, visit_all, store, executor).run(stop, report);
+}
+
 SweepProgress run_sweep(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,
                         const SweepShard& shard, SweepStore& store, Executor& executor,
                         const std::atomic<bool>& stop,

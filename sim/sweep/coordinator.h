@@ -8,6 +8,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 
 namespace sptc::sweep {
 
@@ -41,5 +43,11 @@ SweepProgress run_sweep(const SweepPlan& plan, PointRunner& runner, const PointL
                         const SweepShard& shard, SweepStore& store, Executor& executor,
                         const std::atomic<bool>& stop,
                         const std::function<void(const SweepProgress&)>& report);
+
+/// The same of the points at `positions`, in no order of theirs.
+SweepProgress run_points(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,
+                         std::span<const std::uint64_t> positions, SweepStore& store,
+                         Executor& executor, const std::atomic<bool>& stop,
+                         const std::function<void(const SweepProgress&)>& report);
 
 }  // namespace sptc::sweep

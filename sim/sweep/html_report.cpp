@@ -3,6 +3,8 @@
 
 #include "models/base/error.h"
 #include "sim/report/html_page.h"
+#include "sim/sweep/cost_sets.h"
+#include "sim/sweep/resimulation.h"
 #include "sim/sweep/variance_share.h"
 
 #include <boost/archive/iterators/base64_from_binary.hpp>
@@ -111,14 +113,24 @@ json share_json(const VarianceShare& one) {
           {"share", one.share},     {"ratio", one.ratio},         {"best", one.best_value}};
 }
 
+/// Rows that SystemC simulated again: [row, whether it differs].
+json again_json(const SweepTable& table) {
+  json rows = json::array();
+  for (const SimulatedAgain& one : simulated_again(table)) {
+    rows.push_back({one.row, one.differs});
+  }
+  return rows;
+}
+
 }  // namespace
 
-std::string html_report(const SweepTable& table) {
+std::string html_report(const SweepTable& table, const std::string& command) {
   const SweepEntries& entries = table.entries;
   const auto assumed = entries.texts.find("assumed");
   json data{{"name", entries.text("name")},
             {"description", entries.description},
             {"version", entries.text("version")},
+            {"command", command},
             {"digest", entries.text("digest").substr(0, 12)},
             {"rows", table.rows},
             {"failures", table.failures},
@@ -127,10 +139,17 @@ std::string html_report(const SweepTable& table) {
             {"objectives", json::array()},
             {"columns", json::array()},
             {"sample", is_sample(table)},
+            {"costs", to_json(table.costs)},
+            {"again", again_json(table)},
+            {"energyParts", energy_parts()},
+            {"areaParts", json::array()},
             {"shares", json::array()},
             {"sensitivities", json::array()}};
   for (const SweepColumn* objective : default_objectives(table)) {
     data["objectives"].push_back(objective->name);
+  }
+  for (const energy::AreaConstant& constant : energy::kAreaConstants) {
+    data["areaParts"].push_back(constant.name);
   }
   for (const SweepColumn& column : table.columns) {
     data["columns"].push_back(column_json(column));

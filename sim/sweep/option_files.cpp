@@ -4,7 +4,9 @@
 #include "sim/config/architecture.h"
 #include "sim/config/board_names.h"
 #include "sim/config/named_file.h"
+#include "sim/run/energy_files.h"
 #include "sim/run/option_table.h"
+#include "sim/run/run_options.h"
 #include "sim/sweep/digest.h"
 
 #include <nlohmann/json.hpp>
@@ -76,6 +78,21 @@ std::string option_files_digest(std::string_view option, const std::string& valu
     }
   }
   return digest;
+}
+
+std::map<std::string, std::string> default_files_digests(const config::Architecture& architecture,
+                                                         const nlohmann::json& document) {
+  std::map<std::string, std::string> digests;
+  const auto add_file = [&](const std::string& option, const std::string& name) {
+    if (std::string digest = name.empty() ? "" : option_files_digest(option, name);
+        !digest.empty()) {
+      digests[option] = std::move(digest);
+    }
+  };
+  run::EnergyFiles files;
+  add_file("energy", run::energy_source({}, architecture, files).name);
+  add_file("library", document.value(nlohmann::json::json_pointer("/kernels/library"), ""));
+  return digests;
 }
 
 }  // namespace sptc::sweep

@@ -111,6 +111,8 @@ SweepPlan::SweepPlan(SweepSpec spec, std::string version)
   }
   for (const SweepArchitecture& architecture : spec_.architectures) {
     parameters_.push_back(config::parameter_values(architecture.document));
+    default_files_.push_back(default_files_digests(
+        config::to_architecture(architecture.document, architecture.name), architecture.document));
   }
   for (const auto& parameters : parameters_) {
     hashed_.push_back(hashed_text(parameters));
@@ -296,6 +298,15 @@ std::string SweepPlan::hash(const SweepPoint& point) const {
       text += file == option_files_.end() ? "" : "files=" + file->second + "\n";
     }
   }
+  for (const auto& [option, digest] : default_files_[point.architecture]) {
+    if (!point.options.contains(option)) {
+      text += "file of ";
+      text += option;
+      text += '=';
+      text += digest;
+      text += '\n';
+    }
+  }
   for (const HashedText& piece : hashed_[point.architecture]) {
     if (piece.axis) {
       text += parameter_text(value(*piece.axis, point.position));
@@ -326,6 +337,11 @@ std::string SweepPlan::digest() const {
     text += fmt::format("arch {}\n", spec_.architectures[i].name);
     for (const auto& [pointer, value] : parameters_[i]) {
       text += fmt::format("{}={}\n", pointer, value);
+    }
+    for (const auto& [option, digest] : default_files_[i]) {
+      if (!spec_.options.contains(option)) {
+        text += fmt::format("file of {}={}\n", option, digest);
+      }
     }
   }
   return fingerprint(text);

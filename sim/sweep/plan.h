@@ -34,6 +34,7 @@ class SweepPlan {
   SweepPlan(SweepSpec spec, std::string version);
 
   const SweepSpec& spec() const { return spec_; }
+  const std::string& version() const { return version_; }
 
   /// Positions of the product, conditions and sample not considered.
   std::uint64_t product() const { return product_; }
@@ -98,6 +99,8 @@ class SweepPlan {
   std::vector<std::vector<HashedText>> hashed_;                               ///< of each arch
   /// option_files_digest() of the options and values that have one.
   std::map<std::pair<std::string, std::string>, std::string> option_files_;
+  /// default_files_digests() of each architecture.
+  std::vector<std::map<std::string, std::string>> default_files_;
 };
 
 }  // namespace sptc::sweep

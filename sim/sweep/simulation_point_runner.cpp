@@ -99,7 +99,13 @@ PointFigures figures_of(const run::RunResult& result) {
   add_errors(result.operations, true, figures);
   if (result.area) {
     figures.add({"area_mm2"}, result.area->total_mm2());
+    figures.add({"area_mm2_low"}, result.area_bounds_mm2.low);
+    figures.add({"area_mm2_high"}, result.area_bounds_mm2.high);
     figures.add({"tensor_core_area_mm2"}, result.area->tensor_cores_mm2);
+    const auto by_constant = result.area->by_constant_mm2();
+    for (std::size_t i = 0; i < by_constant.size(); ++i) {
+      figures.add({"area_mm2", energy::kAreaConstants[i].name}, by_constant[i]);
+    }
   }
   if (result.accuracy) {
     const run::AccuracyResult& accuracy = *result.accuracy;

@@ -4,7 +4,9 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/io/csv.h"
+#include "sim/sweep/cost_front.h"
 #include "sim/sweep/html_report.h"
+#include "sim/sweep/resimulation.h"
 #include "sim/sweep/sweep_spec.h"
 #include "sim/sweep/sweep_store.h"
 #include "sim/sweep/sweep_table.h"
@@ -85,7 +87,10 @@ std::string sensitivity_section(const SweepTable& table) {
           {one.axis->name, one.figure->name, fmt::format("{:.4g}", one.typical_ratio),
            fmt::format("{:.4g}", one.largest_ratio),
            one.largest_ratio > 1 ? one.best_value : "no effect", std::to_string(one.groups)});
-    } else if (std::find(tied.begin(), tied.end(), one.axis->name) == tied.end()) {
+    } else if (std::find(tied.begin(), tied.end(), one.axis->name) == tied.end() &&
+               std::none_of(all.begin(), all.end(), [&](const Sensitivity& other) {
+                 return other.axis == one.axis && other.groups > 0;
+               })) {
       tied.push_back(one.axis->name);
     }
   }
@@ -153,6 +158,37 @@ std::string without_objectives(const SweepTable& table,
                                   fmt::join(architectures, ", "));
 }
 
+/// A total, and where the ranges of the constants leave it.
+std::string with_range(const SweepTable& table, const SweepColumn& column, std::size_t row) {
+  std::string text = fmt::format("{:.6g}", column.numbers[row]);
+  constexpr std::string_view kTotal = "_total";
+  const std::string name = column.name.ends_with(kTotal)
+                               ? column.name.substr(0, column.name.size() - kTotal.size())
+                               : column.name;
+  const SweepColumn* const low = table.find_total(name + "_low");
+  const SweepColumn* const high = table.find_total(name + "_high");
+  if (low != nullptr && high != nullptr && low->numeric && high->numeric) {
+    text += fmt::format(" ({:.4g} to {:.4g})", low->numbers[row], high->numbers[row]);
+  }
+  return text;
+}
+
+/// How many points are on the front, and how surely.
+std::string count_text(const std::vector<FrontRow>& front, bool ranges) {
+  const auto stated =
+      std::count_if(front.begin(), front.end(), [](const FrontRow& one) { return one.stated; });
+  if (!ranges) {
+    return fmt::format("{} points.", stated);
+  }
+  const auto certain =
+      std::count_if(front.begin(), front.end(), [](const FrontRow& one) { return one.certain; });
+  return fmt::format(
+      "{} points at the stated constants of energy and area. {} of them are on it for certain, "
+      "wherever the constants lie in their ranges, and {} more are on it somewhere in them. Any "
+      "two points are compared with the same constants.",
+      stated, certain, static_cast<std::ptrdiff_t>(front.size()) - stated);
+}
+
 std::string front_section(const SweepTable& table) {
   const std::vector<const SweepColumn*> objectives = default_objectives(table);
   if (objectives.empty()) {
@@ -174,21 +210,76 @@ std::string front_section(const SweepTable& table) {
     goals += fmt::format("{}{} {}", goals.empty() ? "" : ", ",
                          objective->more_is_better() ? "most" : "least", objective->name);
   }
-  const std::vector<std::size_t> front = pareto_front(table, objectives);
-  std::string text =
-      fmt::format("\n## Pareto front\n\nPer workload: {}. {} points.\n\n", goals, front.size()) +
-      without_objectives(table, objectives) + markdown_header(names);
+  std::vector<FrontRow> front = front_within_ranges(table, objectives);
+  std::stable_partition(front.begin(), front.end(), [](const FrontRow& one) { return one.stated; });
+  const bool ranges = !table.costs.sets.empty();
+  if (ranges) {
+    names.emplace_back("on the front");
+  }
+  std::string text = fmt::format("\n## Pareto front\n\nPer workload: {}. {}\n\n", goals,
+                                 count_text(front, ranges)) +
+                     without_objectives(table, objectives) + markdown_header(names);
   for (std::size_t i = 0; i < std::min(front.size(), kMaxFrontRows); ++i) {
     std::vector<std::string> cells;
     for (const SweepColumn* column : shown) {
       const bool rounded = column->role == SweepColumn::Role::kTotal;
-      cells.push_back(rounded ? fmt::format("{:.6g}", column->numbers[front[i]])
-                              : table.text(*column, front[i]));
+      cells.push_back(rounded ? with_range(table, *column, front[i].row)
+                              : table.text(*column, front[i].row));
+    }
+    if (ranges) {
+      cells.emplace_back(front[i].certain  ? "for certain"
+                         : front[i].stated ? "at the stated constants"
+                                           : "at other constants");
     }
     text += markdown_row(cells);
   }
   if (front.size() > kMaxFrontRows) {
     text += fmt::format("\n{} more in the CSV.\n", front.size() - kMaxFrontRows);
+  }
+  return text;
+}
+
+/// What SystemC says of the front, where it simulated it again.
+std::string again_section(const SweepTable& table) {
+  const std::vector<SimulatedAgain> points = simulated_again(table);
+  if (points.empty()) {
+    return {};
+  }
+  const auto count = [&](auto holds) { return std::count_if(points.begin(), points.end(), holds); };
+  std::string text = fmt::format(
+      "\n## Simulated again\n\nSystemC simulated {} points on the front or within {:.0f} % of it. "
+      "{} of them differ from the closed form by more than {:.0f} % in an objective. {} of the {} "
+      "that are on the front are beaten by another one of these points in SystemC.\n\n",
+      points.size(), 100 * kFidelitiesAgree, count([](const auto& one) { return one.differs; }),
+      100 * kFidelitiesAgree,
+      count([](const auto& one) { return one.was_on_front && one.is_beaten; }),
+      count([](const auto& one) { return one.was_on_front; }));
+  std::vector<std::string> names{"position"};
+  for (const SweepColumn& column : table.columns) {
+    if (column.role == SweepColumn::Role::kAxis) {
+      names.push_back(column.name);
+    }
+  }
+  const std::string first = default_objectives(table).front()->name;
+  std::vector<std::string> header = names;
+  header.insert(header.end(), {first, "by SystemC", "difference", "on the front", "in SystemC"});
+  text += markdown_header(header);
+  for (std::size_t i = 0; i < std::min(points.size(), kMaxFrontRows); ++i) {
+    const SimulatedAgain& one = points[i];
+    std::vector<std::string> cells;
+    for (const std::string& name : names) {
+      cells.push_back(table.text(*table.find(name), one.row));
+    }
+    const double closed_form = table.find_total(first)->numbers[one.row];
+    cells.insert(
+        cells.end(),
+        {fmt::format("{:.6g}", closed_form), fmt::format("{:.6g}", closed_form * one.time_ratio),
+         fmt::format("{:+.1f} %{}", 100 * (one.time_ratio - 1), one.differs ? " (differs)" : ""),
+         one.was_on_front ? "yes" : "near it", one.is_beaten ? "beaten" : "not beaten"});
+    text += markdown_row(cells);
+  }
+  if (points.size() > kMaxFrontRows) {
+    text += fmt::format("\n{} more in the CSV.\n", points.size() - kMaxFrontRows);
   }
   return text;
 }
@@ -231,7 +322,7 @@ std::string markdown(const SweepTable& table) {
   }
   text += search_note(table);
   text += (is_sample(table) ? share_section(table) : sensitivity_section(table)) +
-          front_section(table) + failure_section(table);
+          front_section(table) + again_section(table) + failure_section(table);
   if (const auto assumed = entries.texts.find("assumed"); assumed != entries.texts.end()) {
     text += "\n## Assumed parameters\n\n" + markdown_cell(assumed->second) + "\n";
   }
@@ -250,13 +341,14 @@ SweepReportFormat parse_sweep_report_format(std::string_view word) {
   throw base::InputError("unknown --format " + base::unknown_name(word, kNames));
 }
 
-std::string sweep_report(const std::filesystem::path& results, SweepReportFormat format) {
+std::string sweep_report(const std::filesystem::path& results, SweepReportFormat format,
+                         const std::string& command) {
   const SweepTable table = read_sweep_table(results);
   switch (format) {
     case SweepReportFormat::kCsv:
       return csv(table);
     case SweepReportFormat::kHtml:
-      return html_report(table);
+      return html_report(table, command);
     case SweepReportFormat::kMarkdown:
       break;
   }

@@ -6,6 +6,7 @@
 #include "sim/io/file_use.h"
 #include "sim/io/text_file.h"
 #include "sim/report/version.h"
+#include "sim/sweep/cost_sets.h"
 #include "sim/sweep/digest.h"
 #include "sim/sweep/results_file.h"
 
@@ -202,7 +203,8 @@ void SweepStore::create() {
                              {"points", std::to_string(points_of(plan_))},
                              {"spec", json_text(plan_.spec().document)},
                              {"axes", json_text(json(axis_names(plan_.spec())))},
-                             {"assumed", assumed_parameters(plan_.spec())}});
+                             {"assumed", assumed_parameters(plan_.spec())},
+                             {"costs", json_text(to_json(cost_sets(plan_.spec())))}});
   database_->execute("COMMIT");
 }
 
@@ -237,11 +239,11 @@ void SweepStore::verify(const Options& options) {
                     shown, io::printable(recorded.text("version")), report::program_version()));
   }
   if (recorded.text("digest") != plan_.digest()) {
-    throw base::InputError(
-        fmt::format("{}: holds results of another sweep ('{}'), or the spec, a workload, an "
-                    "architecture or a file that an option names has changed since; give another "
-                    "file with --db",
-                    shown, io::printable(recorded.text("name"))));
+    throw base::InputError(fmt::format(
+        "{}: holds results of another sweep ('{}'), or the spec, a workload, an "
+        "architecture or a file that it or an option names has changed since; give another "
+        "file with --db",
+        shown, io::printable(recorded.text("name"))));
   }
   if (recorded.text("build") != program_digest() && !options.mixed_builds) {
     throw base::InputError(fmt::format(

@@ -7,6 +7,7 @@
 #include "sim/sweep/tie.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -91,6 +92,19 @@ bool beats(const std::vector<const SweepColumn*>& objectives, std::size_t a, std
     better = better || left < right;
   }
   return better;
+}
+
+/// By the first objective in which they differ, the better one first.
+bool comes_before(const std::vector<const SweepColumn*>& objectives, std::size_t a, std::size_t b) {
+  for (const SweepColumn* objective : objectives) {
+    const double sign = objective->more_is_better() ? -1 : 1;
+    const double left = sign * objective->numbers[a];
+    const double right = sign * objective->numbers[b];
+    if (left != right) {
+      return left < right;
+    }
+  }
+  return false;
 }
 
 /// Values of an axis in its order, and in how many groups each is as good as the best one.
@@ -206,6 +220,10 @@ SweepTable read_sweep_table(const std::filesystem::path& results) {
   Database database = open_sweep(results);
   SweepTable table;
   table.entries = read_entries(database);
+  if (const auto costs = table.entries.texts.find("costs"); costs != table.entries.texts.end()) {
+    table.costs =
+        parse_cost_sets(nlohmann::json::parse(costs->second, nullptr, false), database.file());
+  }
   if (columns_of(database, "points").empty()) {
     throw base::InputError(database.file() + ": the sweep has not stored a point yet");
   }
@@ -254,57 +272,48 @@ std::vector<const SweepColumn*> default_objectives(const SweepTable& table) {
   return objectives;
 }
 
-std::vector<std::size_t> pareto_front(const SweepTable& table,
-                                      const std::vector<const SweepColumn*>& objectives) {
-  std::vector<std::size_t> rows;
+std::vector<std::vector<std::size_t>> rows_by_workload(
+    const SweepTable& table, const std::vector<const SweepColumn*>& objectives) {
+  std::map<std::size_t, std::vector<std::size_t>> of_workload;
   for (std::size_t row = 0; row < table.rows; ++row) {
     const bool whole = std::none_of(objectives.begin(), objectives.end(), [&](const auto* column) {
       return std::isnan(column->numbers[row]);
     });
     if (whole && !objectives.empty() && table.done(row)) {
-      rows.push_back(row);
+      of_workload[workload_of(table, row)].push_back(row);
     }
   }
-  const auto before_objectives = [&](std::size_t a, std::size_t b) {
-    for (const SweepColumn* objective : objectives) {
-      const double sign = objective->more_is_better() ? -1 : 1;
-      const double left = sign * objective->numbers[a];
-      const double right = sign * objective->numbers[b];
-      if (left != right) {
-        return left < right;
+  std::vector<std::vector<std::size_t>> result;
+  for (auto& [workload, rows] : of_workload) {
+    std::stable_sort(rows.begin(), rows.end(),
+                     [&](std::size_t a, std::size_t b) { return comes_before(objectives, a, b); });
+    result.push_back(std::move(rows));
+  }
+  return result;
+}
+
+std::vector<std::size_t> pareto_front(const SweepTable& table,
+                                      const std::vector<const SweepColumn*>& objectives) {
+  std::vector<std::size_t> front;
+  for (const std::vector<std::size_t>& rows : rows_by_workload(table, objectives)) {
+    // Of rows with equal objectives, which follow one another, one stands for all; most rows are
+    // beaten by one that came shortly before.
+    std::vector<std::size_t> distinct;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::size_t row = rows[i];
+      if (i > 0 && !comes_before(objectives, rows[i - 1], row)) {
+        if (!front.empty() && front.back() == rows[i - 1]) {
+          front.push_back(row);
+        }
+        continue;
       }
-    }
-    return false;
-  };
-  // After this order nothing beats a row that came before it.
-  const auto before = [&](std::size_t a, std::size_t b) {
-    if (workload_of(table, a) != workload_of(table, b)) {
-      return workload_of(table, a) < workload_of(table, b);
-    }
-    return before_objectives(a, b) || (!before_objectives(b, a) && a < b);
-  };
-  std::sort(rows.begin(), rows.end(), before);
-  // Of rows with equal objectives, which follow one another, one stands for all; most rows are
-  // beaten by one that came shortly before.
-  std::vector<std::size_t> front, distinct;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::size_t row = rows[i];
-    const bool same_workload = i > 0 && workload_of(table, rows[i - 1]) == workload_of(table, row);
-    if (!same_workload) {
-      distinct.clear();
-    }
-    if (same_workload && !before_objectives(rows[i - 1], row)) {
-      if (!front.empty() && front.back() == rows[i - 1]) {
+      const bool beaten = std::any_of(distinct.rbegin(), distinct.rend(), [&](std::size_t other) {
+        return beats(objectives, other, row);
+      });
+      if (!beaten) {
         front.push_back(row);
+        distinct.push_back(row);
       }
-      continue;
-    }
-    const bool beaten = std::any_of(distinct.rbegin(), distinct.rend(), [&](std::size_t other) {
-      return beats(objectives, other, row);
-    });
-    if (!beaten) {
-      front.push_back(row);
-      distinct.push_back(row);
     }
   }
   return front;

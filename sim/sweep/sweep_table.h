@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/sweep/cost_sets.h"
 #include "sim/sweep/results_file.h"
 
 #include <cstddef>
@@ -28,6 +29,7 @@ struct SweepColumn {
 /// Results of a sweep without the JSON of each run.
 struct SweepTable {
   SweepEntries entries;
+  CostSets costs;  ///< empty: results of a program that did not say
   std::vector<SweepColumn> columns;
   std::size_t rows = 0;
   std::size_t failures = 0;
@@ -47,6 +49,11 @@ SweepTable read_sweep_table(const std::filesystem::path& results);
 
 /// The columns of objectives_among() the totals.
 std::vector<const SweepColumn*> default_objectives(const SweepTable& table);
+
+/// Of each workload the rows that have all of `objectives`, ascending by the first one, then by the
+/// others: no row beats one that comes before it.
+std::vector<std::vector<std::size_t>> rows_by_workload(
+    const SweepTable& table, const std::vector<const SweepColumn*>& objectives);
 
 /// Rows that no other row of the same workload beats: none is at least as good in all of
 /// `objectives` and better in one. Rows without a value for one of them are left out. Ascending by

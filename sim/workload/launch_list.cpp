@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/shape.h"
 #include "sim/io/text_file.h"
+#include "sim/workload/asp_rule.h"
 #include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
@@ -26,9 +27,7 @@ void require_extent(const std::string& place, const char* what, std::int64_t val
 }
 
 bool is_weight_to_prune(const RecordedLaunch& launch) {
-  const Operation& op = launch.op;
-  return launch.weight && (op.conv ? asp_eligible(op.conv->k, op.conv->c / op.conv->groups)
-                                   : asp_eligible(op.shape.m, op.shape.k));
+  return launch.weight && asp_eligible(launch.op);
 }
 
 /// Says the most frequent reason.
@@ -127,6 +126,7 @@ void LaunchList::add(RecordedLaunch launch, const std::string& place) {
   const Key key(
       op.name, op.shape.m, op.shape.n, op.shape.k, op.batch, launch.dtype, launch.weight,
       op.recorded.d_dtype + (op.recorded.sparse ? " 2:4" : "") + chosen_kernel(op.recorded) +
+          (op.storage.plain() ? "" : fmt::format(" block {}", op.storage.scale_block)) +
           (op.conv ? fmt::format("{}x{} {}x{}", op.conv->h, op.conv->w, op.conv->r, op.conv->s)
                    : ""),
       launch.reason);

@@ -1,27 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded into a program, this library makes one of its calls fail:
 //
-//   SPTC_FAIL_CALL    malloc, write, interrupt, short or none
+//   SPTC_FAIL_CALL    malloc, write, interrupt, short, clock or none
 //   SPTC_FAIL_NUMBER  which of them, from 1
 //   SPTC_COUNT_FILE   where the number of calls is written when the program ends
+//   SPTC_SITE_FILE    where each call site of allocations is written, and its first allocation
 //
 // "malloc": an allocation finds no memory. "write": the disk is full. "interrupt": a write ends
-// with EINTR, once. "short": a write writes half, once. Calls are those of the process that was
-// started, not of its children, and count from when its shared libraries are ready.
+// with EINTR, once. "short": a write writes half, once. "clock": from that reading on, the time of
+// day is ten years ago. A call site is the innermost kFrames return addresses. Calls are those of
+// the process that was started, not of its children, and count from when its shared libraries are
+// ready.
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <fcntl.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 namespace {
 
-enum class Failure { kNone, kMalloc, kWrite, kInterrupt, kShort };
+enum class Failure { kNone, kMalloc, kWrite, kInterrupt, kShort, kClock };
 
 struct Plan {
   Failure failure = Failure::kNone;
@@ -32,6 +39,16 @@ struct Plan {
 Plan plan;
 std::atomic<long> allocations{0};
 std::atomic<long> writes{0};
+std::atomic<long> clock_readings{0};
+
+constexpr int kFrames = 7;
+constexpr std::size_t kMostSites = 1 << 16;
+struct Site {
+  std::uint64_t hash = 0;
+  long first = 0;
+};
+bool lists_sites = false;
+Site sites[kMostSites];  ///< a hash table; no memory is asked for here
 
 template <typename Function>
 Function* next(const char* name) {
@@ -48,25 +65,68 @@ void begin() {
                    : std::strcmp(call, "write") == 0     ? Failure::kWrite
                    : std::strcmp(call, "interrupt") == 0 ? Failure::kInterrupt
                    : std::strcmp(call, "short") == 0     ? Failure::kShort
+                   : std::strcmp(call, "clock") == 0     ? Failure::kClock
                                                          : Failure::kNone;
+  }
+  lists_sites = std::getenv("SPTC_SITE_FILE") != nullptr;
+  if (lists_sites) {
+    void* frame = nullptr;
+    ::backtrace(&frame, 1);  // loads what it needs before calls count
   }
   plan.process = ::getpid();
 }
 
+void put_line(int descriptor, const char* format, long first, long second, long third) {
+  static auto* const real = next<ssize_t(int, const void*, size_t)>("write");
+  char text[96];
+  const int length = std::snprintf(text, sizeof text, format, first, second, third);
+  (void)!real(descriptor, text, static_cast<size_t>(length));
+}
+
 [[gnu::destructor]] void end() {
-  const char* const file = std::getenv("SPTC_COUNT_FILE");
-  if (file == nullptr || ::getpid() != plan.process) {
+  if (::getpid() != plan.process) {
     return;
   }
-  const int descriptor = ::open(file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  char text[64];
-  const int length =
-      std::snprintf(text, sizeof text, "%ld %ld\n", allocations.load(), writes.load());
-  static auto* const real = next<ssize_t(int, const void*, size_t)>("write");
-  if (descriptor >= 0) {
-    (void)!real(descriptor, text, static_cast<size_t>(length));
-    ::close(descriptor);
+  plan.process = 0;
+  constexpr int kNew = O_WRONLY | O_CREAT | O_TRUNC;
+  const char* const file = std::getenv("SPTC_COUNT_FILE");
+  if (const int out = file == nullptr ? -1 : ::open(file, kNew, 0600); out >= 0) {
+    put_line(out, "%ld %ld %ld\n", allocations, writes, clock_readings);
+    ::close(out);
   }
+  const char* const list = std::getenv("SPTC_SITE_FILE");
+  if (const int out = list == nullptr ? -1 : ::open(list, kNew, 0600); out >= 0) {
+    for (const Site& site : sites) {
+      if (site.first != 0) {
+        put_line(out, "%ld %ld\n", static_cast<long>(site.hash >> 1), site.first, 0);
+      }
+    }
+    ::close(out);
+  }
+}
+
+/// Remembers where allocation `call` was asked for, unless that place is known.
+void note_site(long call) {
+  static thread_local bool is_inside = false;
+  if (is_inside) {
+    return;
+  }
+  is_inside = true;
+  void* frames[kFrames];
+  const int count = ::backtrace(frames, kFrames);
+  std::uint64_t hash = 1469598103934665603U;
+  for (int i = 0; i < count; ++i) {
+    hash = (hash ^ reinterpret_cast<std::uintptr_t>(frames[i])) * 1099511628211U;
+  }
+  hash += hash == 0 ? 1 : 0;
+  std::size_t at = (hash >> 40) % kMostSites;
+  while (sites[at].hash != 0 && sites[at].hash != hash) {
+    at = (at + 1) % kMostSites;
+  }
+  if (sites[at].hash == 0) {
+    sites[at] = {hash, call};
+  }
+  is_inside = false;
 }
 
 /// Whether the allocation that is asked for fails.
@@ -75,6 +135,9 @@ bool allocation_fails() {
     return false;
   }
   const long call = ++allocations;
+  if (lists_sites && ::getpid() == plan.process) {
+    note_site(call);
+  }
   return plan.failure == Failure::kMalloc && call == plan.number && ::getpid() == plan.process;
 }
 
@@ -97,9 +160,46 @@ ssize_t permitted(size_t size) {
   return static_cast<ssize_t>(is_it && plan.failure == Failure::kShort ? (size + 1) / 2 : size);
 }
 
+/// How much the time of day of this reading is too early [s].
+time_t lag() {
+  constexpr time_t kTenYears = 315360000;
+  if (plan.process == 0 || ::getpid() != plan.process) {
+    return 0;
+  }
+  const long reading = ++clock_readings;
+  return plan.failure == Failure::kClock && reading >= plan.number ? kTenYears : 0;
+}
+
 }  // namespace
 
 extern "C" {
+
+int clock_gettime(clockid_t clock, timespec* now) {
+  static auto* const real = next<int(clockid_t, timespec*)>("clock_gettime");
+  const int result = real(clock, now);
+  if (result == 0 && clock == CLOCK_REALTIME) {
+    now->tv_sec -= lag();
+  }
+  return result;
+}
+
+int gettimeofday(timeval* now, void* zone) {
+  static auto* const real = next<int(timeval*, void*)>("gettimeofday");
+  const int result = real(now, zone);
+  if (result == 0) {
+    now->tv_sec -= lag();
+  }
+  return result;
+}
+
+time_t time(time_t* out) {
+  static auto* const real = next<time_t(time_t*)>("time");
+  const time_t now = real(nullptr) - lag();
+  if (out != nullptr) {
+    *out = now;
+  }
+  return now;
+}
 
 // Called when the shared libraries are ready and the program begins.
 int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv, void (*init)(),

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
@@ -19,6 +20,7 @@
 #include <set>
 #include <signal.h>
 #include <string>
+#include <sys/personality.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -49,6 +51,9 @@ const std::vector<WritingCommand> kCommands = {
     {"gemm", "gemm 64 64 64 --fidelity datapath --format json --quiet --out OUT"},
     {"page", "gemm 64 64 64 --quiet --html OUT"},
     {"waveform", "gemm 16 16 16 --quiet --vcd OUT"},
+    {"timeline", "gemm 16 16 32 --quiet --timeline OUT"},
+    {"operands", "gemm 16 16 32 --quiet --save-operands OUT.npz"},
+    {"results", "gemm 16 16 32 --quiet --save-d OUT.npz"},
     {"run", "run " + kSource + "/traces/digits/mlp.json --format csv --quiet --out OUT"},
     {"analytic", "gemm 4096 4096 4096 --fidelity analytic --check none --format json --out OUT"},
     {"compare", "compare " + kSource +
@@ -57,6 +62,9 @@ const std::vector<WritingCommand> kCommands = {
     {"convert",
      "convert " + kCorpus + "converted_model/canonical.safetensors --layout dense --out OUT.npz"},
     {"import", "import " + kCorpus + "kineto/profile.json --out OUT"},
+    {"plan", "plan " + kCorpus + "onnx_model/weights.onnx --dtype f16 --csv OUT"},
+    {"validate",
+     "validate " + kCorpus + "measurements/rows.csv --fidelity analytic --quiet --rows OUT"},
     {"show", "show mma.sp.m16n8k32.f32.f16.f16.f32 --html OUT"},
     {"microbench", "microbench --instruction mma.m16n8k16.f32.f16.f16.f32 --format csv --out OUT"},
     {"report", "sweep report " + kCorpus + "sweep_results/whole.sqlite --format html --out OUT"},
@@ -88,8 +96,9 @@ class Faults : public testing::TestWithParam<WritingCommand> {
  protected:
   const support::TemporaryDirectory temporary;
   const std::string place = (temporary.path() / "out").string();
-  std::string file = place;  ///< that the command writes
-  std::string whole;         ///< what it writes where nothing fails
+  std::string file = place;     ///< that the command writes
+  std::string whole;            ///< what it writes where nothing fails
+  std::uint64_t length_us = 0;  ///< of an undisturbed run
 
   void SetUp() override {
 #ifdef __SANITIZE_ADDRESS__
@@ -98,7 +107,10 @@ class Faults : public testing::TestWithParam<WritingCommand> {
     const std::string& arguments = GetParam().arguments;
     const std::size_t at = arguments.find("OUT");
     file += arguments.substr(at + 3, arguments.find(' ', at) - (at + 3));
+    const auto begin = std::chrono::steady_clock::now();
     ASSERT_EQ(run({}), 0) << message();
+    length_us = static_cast<std::uint64_t>((std::chrono::steady_clock::now() - begin) /
+                                           std::chrono::microseconds(1));
     whole = read(file);
     ASSERT_FALSE(whole.empty());
   }
@@ -116,6 +128,7 @@ class Faults : public testing::TestWithParam<WritingCommand> {
     argv.push_back(nullptr);
     const pid_t child = ::fork();
     if (child == 0) {
+      ::personality(ADDR_NO_RANDOMIZE);  // so that call sites have the same addresses
       for (const auto& [name, value] : environment) {
         ::setenv(name.c_str(), value.c_str(), 1);
       }
@@ -183,15 +196,33 @@ class Faults : public testing::TestWithParam<WritingCommand> {
     }
   }
 
-  /// The number of calls of the command: allocations and writes.
-  std::pair<std::uint64_t, std::uint64_t> calls() const {
+  struct Calls {
+    std::uint64_t allocations = 0, writes = 0, clock_readings = 0;
+    std::vector<std::uint64_t> first_of_new_sites;  ///< allocations no command before this one has
+  };
+
+  Calls calls() const {
+    static std::set<std::uint64_t> known_sites;
     const std::string count = (temporary.path() / "count").string();
+    const std::string sites = (temporary.path() / "sites").string();
     put_old_file();
-    EXPECT_EQ(run({{"LD_PRELOAD", SPTC_FAILING_CALLS}, {"SPTC_COUNT_FILE", count}}), 0);
-    std::uint64_t allocations = 0;
-    std::uint64_t writes = 0;
-    std::ifstream(count) >> allocations >> writes;
-    return {allocations, writes};
+    EXPECT_EQ(run({{"LD_PRELOAD", SPTC_FAILING_CALLS},
+                   {"SPTC_COUNT_FILE", count},
+                   {"SPTC_SITE_FILE", sites}}),
+              0);
+    Calls made;
+    std::ifstream(count) >> made.allocations >> made.writes >> made.clock_readings;
+    std::ifstream list(sites);
+    std::uint64_t site = 0;
+    std::uint64_t first = 0;
+    while (list >> site >> first) {
+      if (known_sites.insert(site).second) {
+        made.first_of_new_sites.push_back(first);
+      }
+    }
+    std::sort(made.first_of_new_sites.begin(), made.first_of_new_sites.end());
+    std::filesystem::remove(sites);
+    return made;
   }
 
   /// Lets `call` number `number` fail.
@@ -210,12 +241,15 @@ class Faults : public testing::TestWithParam<WritingCommand> {
       const std::size_t begin = said.rfind('\n', said.size() - 2) + 1;
       ASSERT_TRUE(said.substr(begin).starts_with("sptcsim: error: ")) << what << ": " << said;
     }
-    if (call == "interrupt" || call == "short") {
+    if (call == "interrupt" || call == "short" || call == "clock") {
       ASSERT_EQ(code, 0) << what << ": " << said;
     }
     expect_nothing_beside(what);
     expect_old_or_whole(what);
   }
+
+  /// From so many on, the first 300 allocations and every call site of one fail, too.
+  static constexpr std::uint64_t kThorough = 100;
 
   /// How often each thing fails: $SPTC_FAULTS, or a number that CI can afford.
   static std::uint64_t runs(std::uint64_t usual) {
@@ -226,17 +260,34 @@ class Faults : public testing::TestWithParam<WritingCommand> {
   const base::RandomStream random = base::RandomStream(20261125).fork(GetParam().name);
 };
 
-TEST_P(Faults, OfMemoryAndOfTheDisk) {
-  const auto [allocations, writes] = calls();
-  ASSERT_GT(allocations, 300U);
-  ASSERT_GT(writes, 0U);
-  for (std::uint64_t i = 0; i < runs(4); ++i) {
+TEST_P(Faults, OfMemory) {
+  const Calls made = calls();
+  ASSERT_GT(made.allocations, 300U);
+  const std::uint64_t wanted = runs(4);
+  for (std::uint64_t i = 0; i < wanted; ++i) {
     // As often early, where the program sets itself up, as anywhere.
-    fail("malloc", 1 + random.below(i, i % 2 == 0 ? 300 : allocations));
+    fail("malloc", 1 + random.below(i, i % 2 == 0 ? 300 : made.allocations));
   }
+  if (wanted < kThorough) {
+    return;
+  }
+  for (std::uint64_t number = 1; number <= 300; ++number) {
+    fail("malloc", number);
+  }
+  for (const std::uint64_t number : made.first_of_new_sites) {
+    fail("malloc", number);
+  }
+}
+
+TEST_P(Faults, OfTheDiskAndOfTheClock) {
+  const Calls made = calls();
+  ASSERT_GT(made.writes, 0U);
   for (std::uint64_t i = 0; i < runs(2); ++i) {
-    fail("write", 1 + random.below(1000000 + i, writes));
-    fail(i % 2 == 0 ? "interrupt" : "short", 1 + random.below(2000000 + i, writes));
+    fail("write", 1 + random.below(1000000 + i, made.writes));
+    fail(i % 2 == 0 ? "interrupt" : "short", 1 + random.below(2000000 + i, made.writes));
+  }
+  if (made.clock_readings > 0) {
+    fail("clock", 1 + random.below(4000000, made.clock_readings));
   }
 }
 
@@ -244,13 +295,29 @@ TEST_P(Faults, OfAProcessThatIsKilled) {
   for (std::uint64_t i = 0; i < runs(3); ++i) {
     put_old_file();
     const pid_t child = start({});
-    const std::uint64_t us = random.below(3000000 + i, 120000);
+    const std::uint64_t us = random.below(3000000 + i, length_us + length_us / 8);
     ::usleep(static_cast<useconds_t>(us));
     ::kill(child, SIGKILL);
     wait(child);
     const std::string what = "killed after " + std::to_string(us) + " us";
     expect_nothing_beside(what, child);
     expect_old_or_whole(what);
+  }
+}
+
+TEST_P(Faults, OfTwoProcessesThatWriteOneFile) {
+  if (GetParam().old_file != OldFile::kReplaced) {
+    return;  // the tests of sweeps lock and merge
+  }
+  for (std::uint64_t i = 0; i < runs(1); ++i) {
+    put_old_file();
+    const pid_t first = start({});
+    ::usleep(static_cast<useconds_t>(random.below(5000000 + i, length_us / 2)));
+    const pid_t second = start({});
+    EXPECT_EQ(wait(first), 0) << message();
+    EXPECT_EQ(wait(second), 0) << message();
+    EXPECT_EQ(read(file), whole);
+    expect_nothing_beside("two processes");
   }
 }
 

@@ -9,6 +9,7 @@
 #include "sim/config/energy.h"
 #include "sim/run/energy.h"
 #include "sim/run/gemm_launcher.h"
+#include "tests/support/ratchet.h"
 
 #include <gtest/gtest.h>
 
@@ -143,9 +144,8 @@ TEST_F(LimitedClock, IsNearerToMeasuredTimesThanTheBoostClockWithOneFactorOfTheB
   RecordProperty("limited_percent", std::to_string(mean_error(true, limited)));
   RecordProperty("boost_percent", std::to_string(mean_error(true, boost)));
   EXPECT_LT(best, mean_error(false, boost));
-  // 5.6 and 5.7 %.
-  EXPECT_LE(best, 6.5);
-  EXPECT_LE(mean_error(true, limited), 6.5);
+  support::expect_no_worse("A100 f16 other rows limited clock mean %", best);
+  support::expect_no_worse("A100 f16 held out limited clock mean %", mean_error(true, limited));
   EXPECT_LT(mean_error(true, limited), mean_error(true, boost));
 }
 

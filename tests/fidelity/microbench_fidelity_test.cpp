@@ -2,6 +2,7 @@
 // Simulated microbenchmarks against the published ones, row by row, with the deviation printed.
 #include "sim/config/architecture.h"
 #include "sim/microbench/microbench.h"
+#include "tests/support/ratchet.h"
 
 #include <gtest/gtest.h>
 
@@ -121,7 +122,7 @@ const std::vector<Published> kA100{
 TEST(MicrobenchFidelity, A100MatchesSunAndOthersWithinSixPercent) {
   microbench::Microbench microbench(config::load_architecture("a100-sxm4-80gb").gpu);
   const Deviations deviations = compare(microbench, kA100, 6);
-  EXPECT_LE(deviations.mean, 3);
+  support::expect_no_worse("A100 instructions mean %", deviations.mean);
   EXPECT_TRUE(deviations.outside.empty());
 }
 

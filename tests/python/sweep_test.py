@@ -53,6 +53,16 @@ class Sweep(unittest.TestCase):
             with self.assertRaisesRegex(sptcsim.InputError, sentence):
                 sptcsim.sweep(SPEC, **arguments)
 
+    def test_systemc_simulates_the_front_of_a_sweep_in_closed_form_again(self):
+        points = sptcsim.sweep(SPEC, resimulate=2).points
+        simulated = [p for p in points if getattr(p, "timing_sparse_time_us", None) is not None]
+        self.assertEqual([(p.sms, p.dtype) for p in simulated], [(54, "s8"), (108, "s8")])  # the front
+        for point in simulated:
+            self.assertGreater(point.timing_sparse_time_us, 0)
+            self.assertLess(point.sparse_energy_uj_low, point.sparse_energy_uj_total)
+        with self.assertRaisesRegex(sptcsim.InputError, "resimulate has no effect"):
+            sptcsim.sweep({**SPEC, "options": {"check": "none"}}, resimulate=2)
+
     def test_plan_status_merge_report_and_script_are_those_of_the_program(self):
         def program(*arguments):
             return subprocess.run([os.environ["SPTCSIM"], "sweep", *arguments], capture_output=True, text=True).stdout

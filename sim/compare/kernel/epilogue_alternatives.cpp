@@ -96,14 +96,15 @@ class Collector {
     constexpr std::array kScales{std::pair{"A", &Epilogue::scale_a},
                                  std::pair{"B", &Epilogue::scale_b},
                                  std::pair{"D", &Epilogue::scale_d}};
-    for (const auto& [name, scale] : kScales) {
+    for (const auto& scaled : kScales) {
+      const char* const name = scaled.first;
+      float Epilogue::*const scale = scaled.second;
       const float value = from_.epilogue.*scale;
       if (value == 1) {
         continue;
       }
       const auto change = [&](std::string text, float other) {
-        add("scale", std::move(text),
-            [&, scale = scale](Epilogue& epilogue) { epilogue.*scale = other; });
+        add("scale", std::move(text), [&](Epilogue& epilogue) { epilogue.*scale = other; });
       };
       change(fmt::format("the scale of {} is not applied", name), 1);
       change(fmt::format("the scale of {} is applied as {}, its inverse", name, 1 / value),

@@ -73,7 +73,7 @@ def _budget(search, budget):
     return _checks.integer("budget", budget, 1, 100_000_000)
 
 
-def sweep(spec, *, results=None, jobs=None, progress=None, search=None, budget=None):
+def sweep(spec, *, results=None, jobs=None, progress=None, search=None, budget=None, resimulate=None):
     """Runs every point of a sweep, in worker processes of this machine.
 
     spec: the path of a sweep file (configs/sweeps/README.md), or its JSON object as a dict, whose paths are relative to
@@ -83,16 +83,19 @@ def sweep(spec, *, results=None, jobs=None, progress=None, search=None, budget=N
     jobs: worker processes; None: all processors.
     progress: called as progress(done, total, failed) a few times per second.
     search, budget: "pareto" and a number of points: only so many are run, which a search for the Pareto front chooses.
+    resimulate: of a sweep in closed form: SystemC simulates up to so many points on the Pareto front, or within 5 % of
+        it, once more; the columns timing_... hold what it says.
     Returns a SweepResult. A point that fails is a row with its reason. Ctrl-C keeps what is done in `results`.
     Raises InputError.
     """
     text, file = _spec(spec)
     points, processes = _budget(search, budget), _jobs(jobs)
+    again = 0 if resimulate is None else _checks.integer("resimulate", resimulate, 1, 1 << 20)
     path = None if results is None else _path("results", results)
     progress = _checks.function("progress", progress)
     with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
         path = path or os.path.join(directory, "sweep.sqlite")
-        _core.sweep(text, file, points, path, processes, progress)
+        _core.sweep(text, file, points, again, path, processes, progress)
         return _read(path)
 
 

@@ -18,6 +18,7 @@ namespace {
 class MemoryOfTheProgram : public testing::Test {
  protected:
   static constexpr int kStepKib = 2000;
+  static constexpr int kPlentyKib = 16 << 20;
   const support::TemporaryDirectory temporary;
 
   void SetUp() override {
@@ -39,9 +40,17 @@ class MemoryOfTheProgram : public testing::Test {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
-  std::string message() const {
-    std::ifstream stream(path("err"), std::ios::binary);
+  std::string read(const std::string& name) const {
+    std::ifstream stream(path(name), std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), {}};
+  }
+
+  std::string message() const {
+    return read("err");
+  }
+
+  std::string output() const {
+    return read("out");
   }
 
   /// The least address space, in steps, in which the program starts.
@@ -61,7 +70,8 @@ class MemoryOfTheProgram : public testing::Test {
       code = run(arguments, kib);
       if (code != 0) {
         ASSERT_EQ(code, 2) << kib << " KiB: " << message();
-        ASSERT_EQ(message(), "sptcsim: error: the machine has not enough memory for this run\n")
+        ASSERT_EQ(message(),
+                  "sptcsim: error: this run needs more memory than there is or it may take\n")
             << kib << " KiB";
         ++refused;
       }
@@ -81,6 +91,47 @@ TEST_F(MemoryOfTheProgram, RunsOutInAProcessOfItsOwnWithOneSentence) {
 
 TEST_F(MemoryOfTheProgram, RunsOutWithACaptureWithOneSentence) {
   expect_refused_until_it_fits("crosscheck " SPTC_SOURCE_DIR "/tests/hardware/captures/a100", 5);
+}
+
+TEST_F(MemoryOfTheProgram, OperandsBeyondItsLimitAreRefusedBeforeAnythingIsSimulated) {
+  std::ofstream(path("w.csv")) << "m,n,k\n64,64,64\n8192,8192,8192\n";
+  for (const std::string command : {"gemm 8192 8192 8192", "run WORKLOAD", "compare WORKLOAD"}) {
+    std::string arguments = command + " --fidelity datapath --quiet --memory-limit 512M";
+    if (const std::size_t at = arguments.find("WORKLOAD"); at != std::string::npos) {
+      arguments.replace(at, 8, path("w.csv"));
+    }
+    EXPECT_EQ(run(arguments, kPlentyKib), 2) << arguments;
+    EXPECT_TRUE(message().starts_with("sptcsim: error: the operands of '")) << message();
+    EXPECT_TRUE(message().ends_with("\n") && message().find('\n') == message().size() - 1);
+    EXPECT_NE(message().find("needs 1.5 GiB of memory, but the limit of this process leaves 5"),
+              std::string::npos)
+        << message();
+  }
+}
+
+TEST_F(MemoryOfTheProgram, ItsLimitChangesNoResultThatFits) {
+  const std::string arguments = "gemm 64 64 64 --fidelity datapath --quiet --format json";
+  ASSERT_EQ(run(arguments, kPlentyKib), 0) << message();
+  const std::string unlimited = output();
+  ASSERT_EQ(run(arguments + " --memory-limit 1G", kPlentyKib), 0) << message();
+  EXPECT_EQ(output(), unlimited);
+}
+
+TEST_F(MemoryOfTheProgram, ALimitThatIsNoneOrLessThanTheProgramIsRefused) {
+  const std::string file = SPTC_SOURCE_DIR "/tests/fuzz/corpus/measurements/rows.csv";
+  for (const std::string& command :
+       {std::string("gemm 64 64 64"), "run " + file, "compare " + file, "validate " + file}) {
+    EXPECT_EQ(run(command + " --memory-limit 64K", kPlentyKib), 2);
+    EXPECT_NE(message().find("is less than the"), std::string::npos) << message();
+    for (const char* const text : {"4Q", "0", "G", "-1", "4.5G", "99999999999T"}) {
+      EXPECT_EQ(run(command + " --memory-limit=" + text, kPlentyKib), 2) << text;
+      EXPECT_NE(message().find("--memory-limit must be a number of bytes, or of K, M, G or T as "
+                               "in 4G, not '" +
+                               std::string(text) + "'"),
+                std::string::npos)
+          << message();
+    }
+  }
 }
 
 }  // namespace

@@ -80,6 +80,35 @@ TEST_F(PruneProgram, ReportOfAConversionIsWhatItsSchemaSays) {
   EXPECT_EQ(json.at("layers"), 1);
 }
 
+TEST_F(PruneProgram, WeightsWithKFirstComeBackWithTheirExtents) {
+  const std::string pruned = path("pruned.safetensors");
+  const std::string compressed = path("compressed.safetensors");
+  const std::string dense = path("dense.safetensors");
+  expect_output(
+      "prune " + model({tensor("a", {16, 4}, ramp(64))}) + " --transposed a --out " + pruned,
+      "1 layers of 64 weights pruned");
+  expect_output(
+      "convert " + pruned + " --transposed a --dtype f16 --layout canonical --out " + compressed,
+      "1 layers written as canonical");
+  expect_output("convert " + compressed + " --layout dense --out " + dense,
+                "1 layers written as dense");
+  const io::TensorFile before = io::TensorFile::open(pruned);
+  const io::TensorFile after = io::TensorFile::open(dense);
+  EXPECT_EQ(after.tensor("a").shape, (std::vector<std::int64_t>{16, 4}));
+  EXPECT_EQ(io::as_doubles(after.tensor("a")), io::as_doubles(before.tensor("a")));
+}
+
+TEST_F(PruneProgram, LayersThatAreLeftOutStayAsTheyAre) {
+  const std::string file = model({tensor("a", {4, 8}, ramp(32)), tensor("b", {4, 8}, ramp(32))});
+  const std::string pruned = path("pruned.safetensors");
+  expect_output("prune " + file + " --exclude b --out " + pruned, "1 layers of 32 weights pruned");
+  const auto bytes = [](const std::string& of, const char* name) {
+    return io::TensorFile::open(of).tensor(name).bytes;
+  };
+  EXPECT_EQ(bytes(pruned, "b"), bytes(file, "b"));
+  EXPECT_NE(bytes(pruned, "a"), bytes(file, "a"));
+}
+
 TEST_F(PruneProgram, BadInputIsOneSentenceAndWritesNothing) {
   std::vector<float> broken = ramp(32);
   broken[9] = std::numeric_limits<float>::quiet_NaN();
@@ -243,6 +272,9 @@ TEST_F(PruneProgram, LegalNamesTheNearestShape) {
     EXPECT_EQ(library.at("accepts"), false);
     if (library.at("library") == "PyTorch, CUTLASS") {
       EXPECT_EQ(library.at("nearest"), nlohmann::json({{"m", 128}, {"n", 7}, {"k", 128}}));
+    }
+    if (library.at("library") == "mma.sp") {  // multiples of 16, 8 and 32
+      EXPECT_EQ(library.at("nearest"), nlohmann::json({{"m", 112}, {"n", 8}, {"k", 128}}));
     }
   }
   expect_output("legal 128 8 128 --dtype f16", "PyTorch, CUTLASS              2:4   yes");

@@ -293,7 +293,8 @@ TEST_F(SweepProgram, DoesNotGoOnWhereAFileThatAnOptionNamesHasChanged) {
   EXPECT_EQ(sweep(command).exit_code, 0);
   EXPECT_NE(sweep(command).err.find("1 of 1 points: 0 now"), std::string::npos);
   write("l.txt", "# none\n");
-  expect_refused(command, "a workload, an architecture or a file that an option names has changed");
+  expect_refused(command,
+                 "a workload, an architecture or a file that it or an option names has changed");
 }
 
 TEST_F(SweepProgram, TheStatusTellsFromOutsideWhatASweepDoes) {
@@ -484,6 +485,8 @@ TEST_F(SweepProgram, TheReportRunsInABrowser) {
   EXPECT_NE(dom.find("data-ready=\"yes\""), std::string::npos)
       << "the script did not reach its end";
   EXPECT_NE(dom.find("32 of 32 rows"), std::string::npos);
+  EXPECT_NE(dom.find(" most: up to "), std::string::npos);  // the verdict
+  EXPECT_NE(dom.find("sptcsim sweep report"), std::string::npos);
   EXPECT_NE(dom.find(">done</td>"), std::string::npos);
 }
 #endif

@@ -8,6 +8,7 @@
 
 #include <sstream>
 #include <string>
+#include <utility>
 
 namespace sptc::report {
 namespace {
@@ -55,6 +56,19 @@ TEST(ShortReport, FitsIn100ColumnsAndListsTheLayersThatTakeLongest) {
   EXPECT_NE(text.find("and 30 that take less (--verbose)"), std::string::npos);
   EXPECT_EQ(text.find("small 10 "), std::string::npos);
   EXPECT_NE(text.find("small 39 "), std::string::npos);
+}
+
+TEST(ShortReport, NamesTheLayersThatGainLeastAndMost) {
+  run::RunResult result = synthetic_result();
+  for (const auto& [name, sparse_us] : {std::pair{"slow", 125.0}, std::pair{"middle", 80.0}}) {
+    run::OperationResult& op = result.operations.emplace_back(result.operations[0]);
+    op.name = name;
+    op.sparse->timing.time_us = sparse_us;
+  }
+  const std::string text = short_report(result, false);
+  EXPECT_NE(text.find("Least: slow 0.80x (bound by tensor). Most: ffn.intermediate 2.00x"),
+            std::string::npos)
+      << text;
 }
 
 TEST(ShortReport, SharesOfTheEnergyAddUpToTheTotal) {

@@ -148,9 +148,16 @@ inline run::RunResult whole_result() {
   for (const energy::EventInfo& row : energy::kEvents) {
     sparse.energy->counts->add(row.event, 1000, 0.5);
   }
+  // Constants that may be half of what is stated, or three times as much.
+  sparse.energy->factors = std::make_shared<const energy::CostFactors>(
+      energy::CostFactors{{{0.5, 3, -1}, {0.9, 1.2, -1}}, {}, {}});
+  sparse.energy->by_factor_uj = {100, 30};
+  sparse.energy->bounds_uj = {77, 336};
   op.dense = sparse;
   op.dense->timing.time_us = 100;
+  op.dense->energy->by_factor_uj = {90, 50};
   result.totals.dense->energy = sparse.energy;
+  result.totals.per_watt_bounds = energy::Bounds{0.875, 1.25};
   result.totals.dense->rest_us = 12;
   result.totals.dense->rest_uj = 34;
   result.explained = true;

@@ -127,6 +127,13 @@ TEST(SamplingPlan, WithOnePartitionOfTheL2AnOddNumberOfSmsMayStandForAll) {
   EXPECT_EQ(Planned({640, 128, 4096})->sms().size(), 4U);
 }
 
+TEST(SamplingPlan, WithOnePartitionOfTheL2AnEvenNumberOfSmsStandsForManyMore) {
+  gpu::GpuSpec gpu = a100();
+  gpu.memory.l2_partitions = 1;
+  // A CTA on each of 108 SMs: 2560 instructions, of which 8192 are three times as many.
+  EXPECT_EQ(Planned({1536, 1152, 320}, {}, kTile, gpu)->sms().size(), 2U);
+}
+
 TEST(SamplingPlan, MoreSmsAreSimulatedWhereEachHasLessWork) {
   EXPECT_EQ(Planned(kLongRounds)->sms().size(), 2U);
   EXPECT_EQ(Planned({1664, 1024, 64})->sms().size(), 8U);

@@ -81,8 +81,9 @@ TEST(CarveOuts, AreThoseOfTheProgrammingGuide) {
 
 TEST(CarveOuts, TheLeastThatHoldsTheCtasIsTaken) {
   const SmSpec sm = sm_of("a100-sxm4-80gb");
-  // Limited to one CTA by registers: 30 KB and 1 KB fit into 32 KB, 32 KB and 1 KB do not.
+  // Limited to one CTA by registers: 31 KB and 1 KB fill 32 KB, 32 KB and 1 KB do not fit.
   EXPECT_EQ(occupancy({256, 168, base::Bytes(30 * kKib)}, sm).carve_out.count(), 32 * kKib);
+  EXPECT_EQ(occupancy({256, 168, base::Bytes(31 * kKib)}, sm).carve_out.count(), 32 * kKib);
   EXPECT_EQ(occupancy({256, 168, base::Bytes(32 * kKib)}, sm).carve_out.count(), 64 * kKib);
   EXPECT_EQ(occupancy({128, 32, base::Bytes(48 * kKib)}, sm).carve_out.count(), 164 * kKib);
 }

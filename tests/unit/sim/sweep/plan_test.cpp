@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace sptc::sweep {
 namespace {
@@ -201,6 +202,38 @@ TEST(SweepPlan, HashesNamedFilesOfTheConfigurationDirectory) {
     return make_plan({{"options", {{"engine", "own"}}}}).digest();
   };
   EXPECT_NO_THROW(EXPECT_NE(digest_with("{}"), digest_with("{ }")));
+  ::unsetenv("SPTCSIM_CONFIG_DIR");
+}
+
+TEST(SweepPlan, HashesTheFilesThatAnArchitectureTakesByItself) {
+  const support::TemporaryDirectory directory;
+  const std::string name = "a100-sxm4-80gb.json";
+  std::filesystem::copy(std::filesystem::path(SPTC_SOURCE_DIR) / "configs" / name,
+                        directory.path());
+  ::setenv("SPTCSIM_CONFIG_DIR", directory.path().c_str(), 1);
+  for (const auto& [folder, file, option] :
+       {std::tuple("energy", name, "energy"),
+        std::tuple("libraries", std::string("cublas-sm80.json"), "library")}) {
+    const std::filesystem::path own = directory.path() / folder / file;
+    std::filesystem::create_directories(own.parent_path());
+    const std::filesystem::path shipped =
+        std::filesystem::path(SPTC_SOURCE_DIR) / "configs" / folder / file;
+    const auto hashes = [](const json& options) {
+      const SweepPlan plan = make_plan({{"options", options}});
+      return std::pair(plan.digest(), plan.hash(plan.point(0)));
+    };
+    const auto both = [&](const json& options) {
+      std::filesystem::copy_file(shipped, own, std::filesystem::copy_options::overwrite_existing);
+      const auto before = hashes(options);
+      support::put_file(own, io::read_text_file(shipped, 1 << 20) + "\n");
+      return std::pair(before, hashes(options));
+    };
+    const auto [before, after] = both(json::object());
+    EXPECT_NE(before.first, after.first) << option;
+    EXPECT_NE(before.second, after.second) << option;
+    const auto [named_before, named_after] = both({{option, (shipped).string()}});
+    EXPECT_EQ(named_before, named_after) << "another file is named: " << option;
+  }
   ::unsetenv("SPTCSIM_CONFIG_DIR");
 }
 

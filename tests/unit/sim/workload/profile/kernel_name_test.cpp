@@ -96,6 +96,11 @@ TEST(KernelName, XmmaSaysConvolutionsAndSparsity) {
   EXPECT_TRUE(sparse.sparse);
   EXPECT_EQ(sparse.a_type, "f16");
   EXPECT_EQ(sparse.mma, (base::GemmShape{16, 8, 32}));
+  const KernelName integers = decoded(
+      "sm80_xmma_gemm_i8i8_i8i32_f32_tn_n_tilesize32x32x64_stage6_warpsize2x2x1_tensor16x8x32_"
+      "fused");
+  EXPECT_EQ(integers.a_type, "s8");
+  EXPECT_EQ(integers.tile, (base::GemmShape{32, 32, 64}));
 }
 
 TEST(KernelName, GemvAndHelpersAreNoGemm) {
