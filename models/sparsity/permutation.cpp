@@ -42,9 +42,9 @@ double score_of(std::span<const float* const> columns, std::size_t rows) {
 
 class Search {
  public:
-  Search(const base::Matrix<float>& sizes, const PermutationSearch& search)
+  Search(const base::Matrix<float>& sizes, const PermutationSearch& search, std::uint64_t seed)
       : search_(search),
-        random_(search.seed),
+        random_(seed),
         columns_(sizes.transposed()),
         order_(sizes.cols()),
         score_(sizes.cols() / kStripe) {
@@ -70,6 +70,7 @@ class Search {
     }
     return order_;
   }
+  double work() const { return work_; }
 
  private:
   double total() const { return std::accumulate(score_.begin(), score_.end(), 0.0); }
@@ -117,7 +118,8 @@ class Search {
       to.push_back(gains.row(s).data());
     }
     MaxProduct(drawn).run(from, to);
-    work_ += static_cast<double>(stripes) * static_cast<double>(drawn.size());
+    // The assignment takes about as long as a product with as many rows as there are stripes.
+    work_ += static_cast<double>(stripes * stripes) * static_cast<double>(rows + stripes);
     for (std::size_t s = 0; s < stripes; ++s) {
       for (float& gain : gains.row(s)) {
         gain = static_cast<float>(static_cast<double>(gain) + fixed[s]);
@@ -147,7 +149,7 @@ class Search {
   const PermutationSearch search_;
   base::RandomStream random_;
   std::uint64_t drawn_ = 0;
-  double work_ = 0;              ///< elements of products
+  double work_ = 0;              ///< elements of products, or as much time
   base::Matrix<float> columns_;  ///< magnitudes, a row for each column
   std::vector<std::size_t> order_;
   std::vector<double> score_;  ///< of each stripe
@@ -184,10 +186,19 @@ ColumnOrder permutation_search(const base::Matrix<float>& weights,
   std::iota(result.order.begin(), result.order.end(), std::size_t{0});
   result.kept_before = kept_magnitude(weights, result.order);
   result.kept_after = result.kept_before;
-  if (weights.cols() > kStripe && weights.rows() > 0) {
-    std::vector<std::size_t> order = Search(sizes_of(weights), search).run();
+  if (weights.cols() <= kStripe || weights.rows() == 0) {
+    return result;
+  }
+  const base::Matrix<float> sizes = sizes_of(weights);
+  double work = 0;
+  for (int start = 0; start < search.starts && work <= search.most_work_to_restart; ++start) {
+    Search one(sizes, search,
+               search.seed * static_cast<std::uint64_t>(search.starts) +
+                   static_cast<std::uint64_t>(start));
+    std::vector<std::size_t> order = one.run();
+    work += one.work();
     const double kept = kept_magnitude(weights, order);
-    if (kept > result.kept_before) {
+    if (kept > result.kept_after) {
       result.order = std::move(order);
       result.kept_after = kept;
     }

@@ -12,10 +12,13 @@ namespace sptc::sparsity {
 /// How permutation_search() goes about it.
 struct PermutationSearch {
   std::uint64_t seed = 0;
-  /// Elements of the products of (max, +) after which no round begins; a core does some 8e9 in a
-  /// second.
+  /// Elements of the products of (max, +), assignments counted as such, after which no round
+  /// begins; a core does some 8e9 in a second.
   double most_work = 8e10;
   int most_rounds = 400;
+  /// Searches with other draws, of which the best counts; none begins after this much work.
+  int starts = 6;
+  double most_work_to_restart = 1e10;
   /// It ends once this many rounds together add less than `least_gain` of the magnitude kept.
   int patience = 16;
   double least_gain = 2e-5;

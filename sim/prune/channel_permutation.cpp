@@ -66,7 +66,9 @@ class PermutationPlan {
           }
         }
       } else {
-        apply(group_of_rule(rule));
+        const ChannelGroup group = group_of_rule(rule);
+        require_pruned(group);
+        apply(group);
       }
     }
     return std::move(result_);
@@ -88,20 +90,23 @@ class PermutationPlan {
     };
     const bool all = std::all_of(group.producers.begin(), group.producers.end(), stands) &&
                      std::all_of(group.consumers.begin(), group.consumers.end(), stands);
-    return all &&
-           std::all_of(group.consumers.begin(), group.consumers.end(), [&](const auto& name) {
-             const auto layer = layers_.find(model_.find(name));
-             return layer != layers_.end() && layer->second.skipped.empty();
-           });
+    return all && std::any_of(group.consumers.begin(), group.consumers.end(),
+                              [&](const auto& name) { return pruned(name) != nullptr; });
   }
 
-  const ChosenLayer& layer_of(const std::string& name) const {
-    const auto found = layers_.find(model_.find(name));
-    if (found == layers_.end() || !found->second.skipped.empty()) {
-      throw base::InputError(
-          fmt::format("--permute: '{}' is no layer that is pruned", io::printable(name)));
+  /// The layer called `name` if it is pruned.
+  const ChosenLayer* pruned(const std::string& name) const {
+    const auto layer = layers_.find(model_.find(name));
+    return layer != layers_.end() && layer->second.skipped.empty() ? &layer->second : nullptr;
+  }
+
+  void require_pruned(const ChannelGroup& group) const {
+    for (const std::string& name : group.consumers) {
+      if (pruned(name) == nullptr) {
+        throw base::InputError(
+            fmt::format("--permute: '{}' is no layer that is pruned", io::printable(name)));
+      }
     }
-    return found->second;
   }
 
   sparsity::ColumnOrder search(const base::Matrix<float>& weights) const {
@@ -120,13 +125,16 @@ class PermutationPlan {
     }
   }
 
-  /// The weights of all consumers, one above the other.
+  /// The weights of all consumers that are pruned, one above the other.
   base::Matrix<float> stacked(const ChannelGroup& group) const {
     std::vector<base::Matrix<float>> parts;
     std::size_t rows = 0;
     for (const std::string& name : group.consumers) {
-      const ChosenLayer& layer = layer_of(name);
-      parts.push_back(load_weights(read_tensor(model_, layer.tensor), layer.type, layer.layout));
+      const ChosenLayer* const layer = pruned(name);
+      if (layer == nullptr) {
+        continue;
+      }
+      parts.push_back(load_weights(read_tensor(model_, layer->tensor), layer->type, layer->layout));
       rows += parts.back().rows();
       if (parts.back().cols() != parts.front().cols()) {
         throw base::InputError(fmt::format(
@@ -157,23 +165,18 @@ class PermutationPlan {
     const sparsity::ColumnOrder found = search(stacked(group));
     const bool gains = found.kept_after > found.kept_before;
     for (const std::string& name : group.consumers) {
-      const ChosenLayer& layer = layer_of(name);
-      result_.reports_[layer.tensor] = {group.consumers[0], gains, found.kept_before,
-                                        found.kept_after};
+      const std::size_t tensor = model_.find(name);
+      if (pruned(name) != nullptr) {
+        result_.reports_[tensor] = {group.consumers[0], gains, found.kept_before, found.kept_after};
+      }
       if (gains) {
-        add(layer.tensor, layer.layout.k_first ? 0 : 1, true, found.order);
+        add(tensor, is_k_first(tensor) ? 0 : 1, true, found.order);
       }
     }
     for (const std::string& name : group.producers) {
       const std::size_t tensor = model_.find(name);
+      const std::size_t axis = axis_of_rows(tensor, found.order.size());
       const std::vector<std::int64_t>& shape = model_.tensors()[tensor].entry.shape;
-      const auto layer = layers_.find(tensor);
-      const bool is_k_first =
-          layer != layers_.end() ? layer->second.layout.k_first : is_graph_k_first(name);
-      // A vector of biases or scales may have axes of extent 1 in front.
-      const bool is_vector = std::count(shape.begin(), shape.end(), 1) + 1 >=
-                             static_cast<std::ptrdiff_t>(shape.size());
-      const std::size_t axis = is_vector || is_k_first ? shape.size() - 1 : 0;
       if (shape.empty() || shape[axis] != static_cast<std::int64_t>(found.order.size())) {
         throw base::InputError(fmt::format(
             "--permute: '{}' does not make the {} channels that '{}' takes", io::printable(name),
@@ -185,11 +188,25 @@ class PermutationPlan {
     }
   }
 
-  /// Of a weight that is not chosen: whether the graph has it as [k, rows].
-  bool is_graph_k_first(const std::string& name) const {
-    if (model_.onnx_graph() == nullptr) {
-      return false;
+  /// The axis of a producer that has its channels. Beside that of a vector there are axes of extent
+  /// 1 only.
+  std::size_t axis_of_rows(std::size_t tensor, std::size_t channels) const {
+    const std::vector<std::int64_t>& shape = model_.tensors()[tensor].entry.shape;
+    const auto ones = static_cast<std::size_t>(std::count(shape.begin(), shape.end(), 1));
+    if (ones + 1 == shape.size()) {
+      const auto found = std::find(shape.begin(), shape.end(), static_cast<std::int64_t>(channels));
+      return found == shape.end() ? 0 : static_cast<std::size_t>(found - shape.begin());
     }
+    return is_k_first(tensor) ? shape.size() - 1 : 0;
+  }
+
+  /// Whether a weight is [k, rows]: the graph knows it also of those that are not chosen.
+  bool is_k_first(std::size_t tensor) const {
+    const auto layer = layers_.find(tensor);
+    if (layer != layers_.end() || model_.onnx_graph() == nullptr) {
+      return layer != layers_.end() && layer->second.layout.k_first;
+    }
+    const std::string& name = model_.tensors()[tensor].entry.name;
     for (const workload::onnx::Node& node : model_.onnx_graph()->nodes) {
       if (node.inputs.size() >= 2 && node.inputs[1] == name) {
         return node.op == "MatMul" || (node.op == "Gemm" && node.integer("transB", 0) == 0);

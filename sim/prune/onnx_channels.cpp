@@ -20,12 +20,27 @@ using workload::onnx::Node;
 constexpr std::array kUnary = std::to_array<std::string_view>(
     {"Relu", "Gelu", "Erf", "Tanh", "Sigmoid", "LeakyRelu", "Elu", "Selu", "HardSigmoid",
      "HardSwish", "Softplus", "Softsign", "Mish", "Abs", "Neg", "Exp", "Sqrt", "Identity", "Cast"});
-constexpr std::array kBinary =
-    std::to_array<std::string_view>({"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Clip"});
+constexpr std::array kBinary = std::to_array<std::string_view>(
+    {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Clip", "PRelu"});
+constexpr std::array kGlobalPool =
+    std::to_array<std::string_view>({"GlobalAveragePool", "GlobalMaxPool"});
+constexpr std::array kPool = std::to_array<std::string_view>({"AveragePool", "MaxPool"});
 
 template <std::size_t N>
 bool has(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Whether the element-wise operation has its operands and its one result in one order.
+bool is_elementwise(const Node& node) {
+  return (has(kUnary, node.op) || has(kBinary, node.op)) && node.outputs.size() == 1 &&
+         !node.inputs.empty();
+}
+
+void add_once(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    names.push_back(name);
+  }
 }
 
 class Channels {
@@ -53,14 +68,18 @@ class Channels {
   std::vector<ChannelGroup> groups() {
     std::vector<ChannelGroup> result;
     for (const Node& node : graph_.nodes) {
-      if (!consumer_weight(node) || seen_.contains(node.inputs[0])) {
+      const std::optional<Weight> weight = weight_of(node);
+      if (!weight || seen_.contains(node.inputs[0])) {
         continue;
       }
       region_.clear();
       group_ = {};
-      channels_ = k_of(node);
-      const bool closed = spread(node.inputs[0]) && !group_.producers.empty() && used_once();
-      seen_.insert(region_.begin(), region_.end());
+      channels_ = weight->k;
+      const bool closed =
+          spread(node.inputs[0], weight->inner_axes) && !group_.producers.empty() && used_once();
+      for (const auto& [value, inner_axes] : region_) {
+        seen_.insert(value);
+      }
       if (closed) {
         result.push_back(group_);
       }
@@ -69,78 +88,140 @@ class Channels {
   }
 
  private:
+  /// The weight of a MatMul, a Gemm or a convolution of one group, by which it multiplies values.
+  struct Weight {
+    std::int64_t rows = 0, k = 0;
+    std::size_t inner_axes = 0;  ///< of the values, behind the channels
+  };
+
   const Dims* constant(const std::string& name) const {
     const auto found = constants_.find(name);
     return found == constants_.end() ? nullptr : &found->second;
   }
-  static bool is_product(const Node& node) {
-    return node.op == "MatMul" || (node.op == "Gemm" && node.integer("transA", 0) == 0);
-  }
-  /// The dims of the weight where `node` multiplies values by one.
-  const Dims* consumer_weight(const Node& node) const {
-    if (!is_product(node) || node.inputs.size() < 2 || constant(node.inputs[0]) != nullptr) {
-      return nullptr;
-    }
-    const Dims* const dims = constant(node.inputs[1]);
-    return dims != nullptr && dims->size() == 2 ? dims : nullptr;
-  }
-  static bool is_k_first(const Node& node) {
-    return node.op == "MatMul" || node.integer("transB", 0) == 0;
-  }
-  std::int64_t k_of(const Node& node) const {
-    return (*consumer_weight(node))[is_k_first(node) ? 0 : 1];
-  }
-  std::int64_t rows_of(const Node& node) const {
-    return (*consumer_weight(node))[is_k_first(node) ? 1 : 0];
+
+  /// The dims of the constant that `node` multiplies or convolves values by.
+  const Dims* second_factor(const Node& node) const {
+    return node.inputs.size() < 2 || constant(node.inputs[0]) != nullptr ? nullptr
+                                                                         : constant(node.inputs[1]);
   }
 
-  /// Adds `value`, whose last axis has the channels, with all that makes and uses it. False where
-  /// something would see another order.
-  bool spread(const std::string& value) {
-    if (!region_.insert(value).second) {
-      return true;
+  std::optional<Weight> weight_of(const Node& node) const {
+    const Dims* const dims = second_factor(node);
+    if (dims == nullptr) {
+      return std::nullopt;
+    }
+    if (node.op == "Conv" && dims->size() > 2 && node.integer("group", 1) == 1) {
+      return Weight{(*dims)[0], (*dims)[1], dims->size() - 2};
+    }
+    if (dims->size() == 2 && node.op == "MatMul") {
+      return Weight{(*dims)[1], (*dims)[0], 0};
+    }
+    if (dims->size() == 2 && node.op == "Gemm" && node.integer("transA", 0) == 0) {
+      const bool k_first = node.integer("transB", 0) == 0;
+      return Weight{(*dims)[k_first ? 1 : 0], (*dims)[k_first ? 0 : 1], 0};
+    }
+    return std::nullopt;
+  }
+
+  /// Adds `value`, which has the channels before its last `inner_axes` axes, with all that makes
+  /// and uses it. False where something would see another order.
+  bool spread(const std::string& value, std::size_t inner_axes) {
+    const auto [known, is_new] = region_.emplace(value, inner_axes);
+    if (!is_new) {
+      return known->second == inner_axes;
     }
     const auto maker = makers_.find(value);
-    if (outputs_.contains(value) || maker == makers_.end() || !made_by(*maker->second)) {
+    if (outputs_.contains(value) || maker == makers_.end() ||
+        !made_by(*maker->second, inner_axes)) {
       return false;
     }
     const std::vector<const Node*>& users = users_[value];
     return std::all_of(users.begin(), users.end(),
-                       [&](const Node* user) { return used_by(*user, value); });
+                       [&](const Node* user) { return used_by(*user, value, inner_axes); });
   }
 
-  bool made_by(const Node& node) {
-    if (consumer_weight(node) != nullptr) {
-      group_.producers.push_back(node.inputs[1]);
-      return rows_of(node) == channels_ && (node.inputs.size() < 3 || add_vector(node.inputs[2]));
+  bool made_by(const Node& node, std::size_t inner_axes) {
+    if (const std::optional<Weight> weight = weight_of(node)) {
+      add_once(group_.producers, node.inputs[1]);
+      return weight->rows == channels_ && weight->inner_axes == inner_axes && add_bias(node);
     }
-    return passes(node);
+    if (is_flattened_pool(node)) {  // of images, unless a convolution in the region says otherwise
+      return inner_axes == 0 && spread(node.inputs[0], 2);
+    }
+    return passes(node, inner_axes);
   }
 
-  bool used_by(const Node& node, const std::string& value) {
-    if (consumer_weight(node) != nullptr && node.inputs[0] == value &&
+  bool used_by(const Node& node, const std::string& value, std::size_t inner_axes) {
+    const std::optional<Weight> weight = weight_of(node);
+    if (weight && node.inputs[0] == value &&
         std::count(node.inputs.begin(), node.inputs.end(), value) == 1) {
       group_.consumers.push_back(node.inputs[1]);
-      return k_of(node) == channels_;
+      return weight->k == channels_ && weight->inner_axes == inner_axes;
     }
-    return passes(node);
+    if (is_flattened_pool(node)) {
+      return inner_axes == 2 && spread(node.outputs[0], 0);
+    }
+    return passes(node, inner_axes);
   }
 
-  /// A node that works on single elements: all of its values belong to the group.
-  bool passes(const Node& node) {
-    const bool unary = has(kUnary, node.op);
-    if ((!unary && !has(kBinary, node.op)) || node.outputs.size() != 1 || node.inputs.empty()) {
+  /// A node whose values all have the channels in one place.
+  bool passes(const Node& node, std::size_t inner_axes) {
+    if (node.outputs.size() != 1 || node.inputs.empty()) {
       return false;
     }
-    const bool inputs =
-        std::all_of(node.inputs.begin(), node.inputs.end(), [&](const std::string& input) {
-          return input.empty() || (constant(input) != nullptr ? add_vector(input) : spread(input));
-        });
-    return inputs && spread(node.outputs[0]);
+    if (is_elementwise(node)) {
+      return std::all_of(node.inputs.begin(), node.inputs.end(),
+                         [&](const std::string& input) {
+                           return input.empty() ||
+                                  (constant(input) != nullptr ? add_vector(input, inner_axes)
+                                                              : spread(input, inner_axes));
+                         }) &&
+             spread(node.outputs[0], inner_axes);
+    }
+    if (inner_axes == 0) {  // the number of axes before the channels is open
+      return false;
+    }
+    const bool keeps_channels = has(kPool, node.op) || has(kGlobalPool, node.op) ||
+                                (node.op == "BatchNormalization" && add_normalization(node)) ||
+                                (is_depthwise(node) && add_depthwise(node));
+    return keeps_channels && spread(node.inputs[0], inner_axes) &&
+           spread(node.outputs[0], inner_axes);
+  }
+
+  /// A Flatten of what a pool over whole images makes, so that its columns are channels.
+  bool is_flattened_pool(const Node& node) const {
+    if (node.op != "Flatten" || node.integer("axis", 1) != 1 || node.inputs.size() != 1) {
+      return false;
+    }
+    const auto maker = makers_.find(node.inputs[0]);
+    return maker != makers_.end() && has(kGlobalPool, maker->second->op);
+  }
+
+  bool is_depthwise(const Node& node) const {
+    const Dims* const dims = second_factor(node);
+    return node.op == "Conv" && dims != nullptr && dims->size() > 2 && (*dims)[0] == channels_ &&
+           (*dims)[1] == 1 && node.integer("group", 1) == channels_;
+  }
+
+  bool add_depthwise(const Node& node) {
+    add_once(group_.producers, node.inputs[1]);
+    return add_bias(node);
+  }
+
+  /// The bias of a product or a convolution.
+  bool add_bias(const Node& node) {
+    return node.inputs.size() < 3 || add_vector(node.inputs[2], 0);
+  }
+
+  /// Scale, bias, mean and variance.
+  bool add_normalization(const Node& node) {
+    return node.inputs.size() == 5 &&
+           std::all_of(node.inputs.begin() + 1, node.inputs.end(),
+                       [&](const std::string& input) { return add_vector(input, 0); });
   }
 
   /// A constant beside the channels: one number, or one for each channel.
-  bool add_vector(const std::string& name) {
+  bool add_vector(const std::string& name, std::size_t inner_axes) {
     const Dims* const dims = constant(name);
     if (dims == nullptr) {
       return name.empty();
@@ -150,13 +231,11 @@ class Channels {
     if (elements == 1) {
       return true;
     }
-    if (elements != channels_ || dims->back() != channels_) {
+    if (elements != channels_ || dims->size() <= inner_axes ||
+        (*dims)[dims->size() - 1 - inner_axes] != channels_) {
       return false;
     }
-    if (std::find(group_.producers.begin(), group_.producers.end(), name) ==
-        group_.producers.end()) {
-      group_.producers.push_back(name);
-    }
+    add_once(group_.producers, name);
     return true;
   }
 
@@ -173,7 +252,8 @@ class Channels {
   std::map<std::string, Dims> constants_;
   std::map<std::string, const Node*> makers_;
   std::map<std::string, std::vector<const Node*>> users_;
-  std::set<std::string> outputs_, seen_, region_;
+  std::set<std::string> outputs_, seen_;
+  std::map<std::string, std::size_t> region_;  ///< values, and their axes behind the channels
   ChannelGroup group_;
   std::int64_t channels_ = 0;
 };

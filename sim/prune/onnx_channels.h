@@ -8,15 +8,15 @@
 
 namespace sptc::prune {
 
-/// Tensors that must have their channels in one order: the rows of the producers, their biases and
-/// scales included, and k of the consumers.
+/// Tensors that must have their channels in one order: the rows of the producers, with biases,
+/// scales and filters of single channels, and k of the consumers.
 struct ChannelGroup {
   std::vector<std::string> producers, consumers;
 };
 
-/// The groups of a graph between MatMul and Gemm through operations on single elements, where
-/// nothing else sees the channels: no other node, no output of the graph, and no tensor is used
-/// twice.
+/// The groups of a graph between MatMul, Gemm and convolutions, through operations on single
+/// elements, batch normalisation, pools and depthwise convolutions. Nothing else sees the channels:
+/// no other node, no output of the graph, and no tensor is used twice.
 std::vector<ChannelGroup> onnx_channel_groups(const workload::onnx::Graph& graph);
 
 }  // namespace sptc::prune

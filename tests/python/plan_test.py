@@ -85,6 +85,44 @@ class Plans(unittest.TestCase):
         self.assertEqual([op.name for op in result.operations if op.sparse is not None], names)
         self.assertAlmostEqual(result.totals.sparse.time_us, plan.plan.simulated.time_us, places=3)
 
+    def test_a_configuration_of_hugging_face_says_the_products(self):
+        shapes = {"self_attn.q_proj": (512, 512), "self_attn.k_proj": (128, 512), "self_attn.v_proj": (128, 512),
+                  "self_attn.o_proj": (512, 512), "mlp.gate_proj": (2048, 512), "mlp.up_proj": (2048, 512),
+                  "mlp.down_proj": (512, 2048)}
+        random = np.random.default_rng(5)
+        weights = {f"model.layers.{i}.{name}.weight": random.standard_normal(shape).astype("f4")
+                   for i in range(2) for name, shape in shapes.items()}
+        np.savez(self.folder / "llama.npz", **weights)
+        config = self.folder / "config.json"
+        config.write_text(json.dumps({
+            "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 512, "intermediate_size": 2048,
+            "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 2, "vocab_size": 1024}))
+        plan = sptcsim.plan_model(self.folder / "llama.npz", workload=config, dims={"batch": 4, "seq": 2048}, dtype="f16")
+        tensors = [{weight.tensor for weight in layer.weights} for layer in plan.layers if layer.weights]
+        self.assertEqual(set().union(*tensors), set(weights))
+        # What one launch computes is pruned as one: Q, K and V, and gate and up.
+        for i in range(2):
+            first = f"model.layers.{i}."
+            self.assertIn({first + f"self_attn.{name}_proj.weight" for name in "qkv"}, tensors)
+            self.assertIn({first + f"mlp.{name}_proj.weight" for name in ("gate", "up")}, tensors)
+        down = [layer for layer in plan.layers if layer.name.startswith("mlp.down")]
+        self.assertEqual([(layer.m, layer.k, layer.launches) for layer in down], [(512, 2048, 1)] * 2)
+        config.write_text(config.read_text().replace("2048", "2000"))
+        plan = sptcsim.plan_model(self.folder / "llama.npz", workload=config, dims={"batch": 4, "seq": 2048}, dtype="f16")
+        for layer in plan.layers:
+            self.assertEqual("and 'mlp.down' needs 512 x 2000" in (layer.refused or ""), layer.name.startswith("mlp.down"), layer.name)
+
+    def test_models_that_are_none_are_refused_and_nothing_is_written(self):
+        out = self.folder / "layers.txt"
+        self.weights["second"][3, 5] = np.nan
+        np.savez(self.model, **self.weights)
+        with self.assertRaisesRegex(sptcsim.InputError, "tensor 'second': element 6149 is NaN"):
+            self.plan(max_loss=9, out=out)
+        np.savez(self.model, **{name: weights[:, :-2] for name, weights in self.weights.items()})
+        with self.assertRaisesRegex(sptcsim.InputError, "none of its 3 tensors can be pruned to 2:4: .* is no multiple of 4"):
+            self.plan(max_loss=9, out=out)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["model.npz", "workload.json"])
+
     def test_bad_arguments(self):
         for message, arguments in {"--max-loss, --max-time and --min-gain": {"max_loss": 1, "min_gain": 2}, "chooses it": {"out": "x"},
                                    "unknown metric 'best'": {"metric": "best"}, "max_loss must be a finite number": {"max_loss": "1"},

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the tests of one module beside this file: run_test.py values_test. Exit 77 (skipped) where a package is absent.
 
-torch_test runs where torch is: in this interpreter, in $TORCH_PYTHON, or in Debian's (python3-torch).
+torch_test and hardware_accuracy_test run where torch is: in this interpreter, in $TORCH_PYTHON, or in Debian's (python3-torch).
 """
 import importlib.util
 import os
@@ -26,7 +26,7 @@ def has_torch(python):
 
 
 def main(module):
-    if module == "torch_test" and importlib.util.find_spec("torch") is None:
+    if module in ("torch_test", "hardware_accuracy_test") and importlib.util.find_spec("torch") is None:
         others = [python for python in (os.environ.get("TORCH_PYTHON"), "/usr/bin/python3") if python and has_torch(python)]
         if not others:
             version = ".".join(map(str, sys.version_info[:2]))

@@ -361,6 +361,26 @@ class Simulated(unittest.TestCase):
         self.assertTrue(torch.equal(ours, (a.long() @ b.long()).int()))
         self.assertEqual(len(layers), 1)
 
+    def test_scales_fill_the_range_of_the_type(self):
+        layer, x = nn.Linear(64, 48), 1e3 * torch.randn(10, 64)
+        layer.weight.data[5] = 0
+        layer.weight.data[7] *= 1e-6
+        weight, columns = layer.weight.detach(), x.t()
+        rows = weight.abs().amax(1, keepdim=True)
+        rows = torch.where(rows > 0, rows, torch.ones(())) / 127
+        a, b = (weight / rows).round().to(torch.int8).numpy(), (columns / (x.abs().max() / 127)).round().to(torch.int8).numpy()
+        for sparse in (False, True):
+            with torch.no_grad(), sptcsim.torch.simulated(sparse=sparse, dtype="s8", scales=True) as layers:
+                ours = layer(x)
+            d = torch.from_numpy((sptcsim.prune(a) if sparse else a).astype("i4") @ b.astype("i4")).float()
+            self.assertTrue(torch.equal(ours, (d * (rows * (x.abs().max() / 127))).t() + layer.bias), sparse)
+            self.assertLess(0, layers["Linear"].arithmetic_error)
+            self.assertLess(layers["Linear"].arithmetic_error, 0.03)
+        if hasattr(torch, "float8_e4m3fn"):
+            with torch.no_grad(), sptcsim.torch.simulated(arch="H100", dtype="e4m3", scales=True) as layers:
+                layer(x)  # without scales, values above 448 are none
+            self.assertLess(layers["Linear"].arithmetic_error, 0.06)
+
     def test_what_is_not_simulated_is_named(self):
         layer = nn.ConvTranspose2d(3, 4, 2)
         with torch.no_grad(), sptcsim.torch.simulated() as layers:
@@ -389,6 +409,8 @@ class Simulated(unittest.TestCase):
                 ({"dtype": "f17"}, "unknown type 'f17'"), ({"dtype": "s4"}, "dtype must be one of f16, .*not 's4'"),
                 ({"sparse": "3:4"}, "sparse must be False, True or 1:2 or 2:4, not '3:4'"),
                 ({"sparse": "2:4", "dtype": "tf32"}, "sparse must be False, True or 1:2, not '2:4'"),
+                ({"scales": True}, "scales need a dtype among s8, e4m3, e5m2, not None"),
+                ({"scales": True, "dtype": "f16"}, "scales need a dtype among s8, e4m3, e5m2, not 'f16'"),
                 ({"layers": [1]}, "layers must be names or patterns")):
             with self.assertRaisesRegex(sptcsim.InputError, sentence):
                 with sptcsim.torch.simulated(**arguments):

@@ -19,6 +19,9 @@ from .._values import _is_sparse, matmul
 from . import _lowering, _mode, _model, _products
 
 
+_SCALED = ("s8", "e4m3", "e5m2")
+
+
 @dataclasses.dataclass
 class _Sums:
     """Of squares, over all results of one layer."""
@@ -116,12 +119,13 @@ class Layers:
 
 
 class _Simulator(_mode.ProductMode):
-    def __init__(self, model, arch, sparse, layers, dtype, errors):
+    def __init__(self, model, arch, sparse, layers, dtype, scales, errors):
         super().__init__(model)
         self._arch = chosen(arch)
         self._sparse = sparse
         self._layers = layers
         self._dtype = dtype
+        self._scales = scales
         self._errors = errors
         self._pruned = {}  # a weight and its version: pruned
         self.result = Layers()
@@ -167,9 +171,15 @@ class _Simulator(_mode.ProductMode):
         owner = product.first if weight_first else product.second
         results, errors = [], []
         for index, (weight, columns) in enumerate(lowered.gemms):
-            a = self._pruned_weight(weight, dtype, owner, index) if sparse else _operand(weight, dtype)
-            b = _operand(columns, dtype)
+            first, second = weight, columns
+            if self._scales:
+                scales = _scales(weight, dtype, has_weight), _scales(columns, dtype, False)
+                first, second = weight / scales[0], columns / scales[1]
+            a = self._pruned_weight(first, dtype, owner, index) if sparse else _operand(first, dtype)
+            b = _operand(second, dtype)
             d = matmul(a, b, arch=self._arch, sparse=sparse, dtype=dtype)
+            if self._scales:
+                d = d.astype(np.float32) * (scales[0] * scales[1]).numpy()
             results.append(d)
             if self._errors:
                 errors.append(_against_exact(weight, columns, a if sparse else None, dtype, d))
@@ -194,7 +204,19 @@ class _Simulator(_mode.ProductMode):
 def _operand(matrix, dtype):
     """A matrix of PyTorch, rounded to `dtype`, as a NumPy array."""
     target = next(kind for kind, name in _products.TYPES.items() if name == dtype)
-    return as_numpy(matrix.detach().to("cpu", target), "an operand")
+    matrix = matrix.detach()
+    if target == torch.int8 and matrix.is_floating_point():
+        matrix = matrix.round().clamp(-127, 127)
+    return as_numpy(matrix.to("cpu", target), "an operand")
+
+
+def _scales(matrix, dtype, by_row):
+    """What a matrix is divided by, so that the largest magnitude, of each row or of all, is the largest of `dtype`."""
+    target = next(kind for kind, name in _products.TYPES.items() if name == dtype)
+    largest = 127 if target == torch.int8 else torch.finfo(target).max
+    magnitudes = matrix.detach().abs().float().cpu()
+    most = magnitudes.amax(1, keepdim=True) if by_row else magnitudes.max()
+    return torch.where(most > 0, most, torch.ones(())) / largest
 
 
 def _against_exact(weight, columns, pruned, dtype, d):
@@ -227,7 +249,7 @@ def _names(layers):
 
 
 @contextlib.contextmanager
-def simulated(model=None, *, arch="A100", sparse=False, layers=None, dtype=None, errors=True):
+def simulated(model=None, *, arch="A100", sparse=False, layers=None, dtype=None, scales=False, errors=True):
     """A context in which PyTorch multiplies matrices with the arithmetic of a tensor core.
 
         with sptcsim.torch.simulated(arch="A100", sparse="2:4") as result:
@@ -245,6 +267,8 @@ def simulated(model=None, *, arch="A100", sparse=False, layers=None, dtype=None,
     layers: names, or patterns such as "encoder.*", of the layers that are simulated; None: all.
     dtype: type that operands are rounded to: "f16", "bf16", "tf32", "e4m3", ...; None: that of the tensors, tf32 for
         float32.
+    scales: True divides operands by scales before they are rounded to `dtype`, "s8", "e4m3" or "e5m2", and multiplies D by
+        them. Each row of a weight has its own scale, and other operands have one; largest magnitudes fill the type.
     errors: False does not compute each product in double precision, too.
     Gives Layers. Raises InputError.
     """
@@ -253,8 +277,10 @@ def simulated(model=None, *, arch="A100", sparse=False, layers=None, dtype=None,
     if dtype is not None and dtype not in _products.TYPES.values():
         _core.pattern(dtype)
         raise InputError(f"dtype must be one of {', '.join(_products.TYPES.values())}, not '{dtype}'")
+    if scales and dtype not in _SCALED:
+        raise InputError(f"scales need a dtype among {', '.join(_SCALED)}, not {dtype!r}")
     _require_pattern(sparse, dtype)
-    simulator = _Simulator(model, arch, sparse, _names(layers), dtype, errors)
+    simulator = _Simulator(model, arch, sparse, _names(layers), dtype, scales, errors)
     simulator.model.start()
     try:
         with _model.plain_kernels(), simulator:

@@ -99,6 +99,27 @@ TEST(PermutationSearch, EndsWhereNoExchangeOfTwoColumnsGains) {
   }
 }
 
+TEST(PermutationSearch, TakesTheBestOfItsStarts) {
+  const base::Matrix<float> weights = normal_matrix(64, 128, 3);
+  PermutationSearch search;
+  search.starts = 1;
+  double best = 0, worst = 1;
+  for (search.seed = 0; search.seed < 4; ++search.seed) {  // the draws of four starts
+    const double kept = permutation_search(weights, search).kept_after;
+    best = std::max(best, kept);
+    worst = std::min(worst, kept);
+  }
+  EXPECT_LT(worst, best);
+  search.seed = 0;
+  search.starts = 4;
+  EXPECT_EQ(permutation_search(weights, search).kept_after, best);
+  search.most_work_to_restart = 0;  // the first start alone
+  search.starts = 1;
+  const double first = permutation_search(weights, search).kept_after;
+  search.starts = 4;
+  EXPECT_EQ(permutation_search(weights, search).kept_after, first);
+}
+
 TEST(PermutationSearch, LeavesAloneWhatItCannotImprove) {
   const ColumnOrder found = permutation_search(base::Matrix<float>(4, 16, 1.0F));
   EXPECT_EQ(found.kept_after, found.kept_before);
