@@ -95,7 +95,7 @@ std::string plan_text(const PlanResult& result) {
   text += fmt::format("  {:<{}} {:>6} {:>6} {:>6} {:>7}", "layer", kNameWidth, "rows", "k", "runs",
                       "error");
   text += has_metric ? fmt::format(" {:>9}", "metric") : "";
-  text += fmt::format(" {:>9} {:>9} {:>9}\n", "dense", "2:4", "saves");
+  text += fmt::format(" {:>9} {:>9} {:>9}\n", "dense", "2:4", "J saved");
   std::set<std::size_t> taken;
   if (result.plan) {
     taken.insert(result.plan->layers.begin(), result.plan->layers.end());
