@@ -19,18 +19,23 @@ constexpr Pattern kOneOfTwo{.kept = 1, .group = 2, .run = 1};
 constexpr std::uint8_t kKeepFirstOfTwo = 0b0100;
 constexpr std::uint8_t kKeepSecondOfTwo = 0b1110;
 
-bool is_zero(Word word, const numerics::DataTypeInfo& type) {
-  return type.is_float() ? numerics::unpack(word, *type.format).is_zero()
-                         : numerics::to_double(word, type.type) == 0;
+/// The bits of a word that are zero where its value is: neither the sign nor what the type ignores.
+Word magnitude_bits(const numerics::DataTypeInfo& type) {
+  const auto low = [](int bits) { return static_cast<Word>((std::uint64_t{1} << bits) - 1); };
+  return type.is_float() ? low(type.format->exponent_bits + type.format->mantissa_bits)
+                               << type.format->discarded_low_bits
+                         : low(type.storage_bits);
 }
 
-/// Bit i: run i of the group holds a non-zero.
-unsigned non_zero_runs(std::span<const Word> group, const numerics::DataTypeInfo& type, int run) {
+/// Bit i: run i of the group holds a non-zero, which has one of the bits `magnitude`.
+unsigned non_zero_runs(const Word* group, Word magnitude, const Pattern& pattern) {
   unsigned runs = 0;
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    if (!is_zero(group[i], type)) {
-      runs |= 1U << (i / static_cast<std::size_t>(run));
+  for (int i = 0; i < pattern.candidates(); ++i) {
+    Word bits = 0;
+    for (int j = 0; j < pattern.run; ++j) {
+      bits |= *group++;
     }
+    runs |= static_cast<unsigned>((bits & magnitude) != 0) << i;
   }
   return runs;
 }
@@ -97,6 +102,29 @@ std::uint8_t encode(const std::array<int, 2>& runs, const Pattern& pattern) {
   return static_cast<std::uint8_t>(runs[0] | runs[1] << 2);
 }
 
+/// What is kept of a group.
+struct Choice {
+  std::uint8_t nibble = 0;
+  std::array<std::uint8_t, 4> positions{};  ///< within the group, one for each kept element
+};
+
+/// For every set of non-zero runs that the pattern allows.
+std::array<Choice, 16> choices_of(const Pattern& pattern) {
+  std::array<Choice, 16> all{};
+  for (unsigned runs = 0; runs < 1U << pattern.candidates(); ++runs) {
+    if (__builtin_popcount(runs) > pattern.choices()) {
+      continue;
+    }
+    Choice& choice = all[runs];
+    choice.nibble = encode(kept_runs(runs, pattern), pattern);
+    for (int slot = 0; slot < pattern.kept; ++slot) {
+      choice.positions[static_cast<std::size_t>(slot)] =
+          static_cast<std::uint8_t>(selected_position(choice.nibble, slot, pattern));
+    }
+  }
+  return all;
+}
+
 void require_extents(const CompressedMatrix& matrix) {
   const auto kept = static_cast<std::size_t>(matrix.pattern.kept);
   require_whole_groups(matrix.logical_k, matrix.pattern);
@@ -139,11 +167,10 @@ std::optional<PatternViolation> find_violation(const base::Matrix<Word>& dense, 
                                                const Pattern& pattern) {
   require_whole_groups(dense.cols(), pattern);
   const auto size = static_cast<std::size_t>(pattern.group);
-  const numerics::DataTypeInfo& row_of_type = numerics::info(type);
+  const Word magnitude = magnitude_bits(numerics::info(type));
   for (std::size_t row = 0; row < dense.rows(); ++row) {
     for (std::size_t group = 0; group < dense.cols() / size; ++group) {
-      const auto elements = dense.row(row).subspan(group * size, size);
-      const unsigned runs = non_zero_runs(elements, row_of_type, pattern.run);
+      const unsigned runs = non_zero_runs(dense.row(row).data() + group * size, magnitude, pattern);
       if (__builtin_popcount(runs) > pattern.choices()) {
         return PatternViolation{row, group};
       }
@@ -158,7 +185,8 @@ CompressedMatrix compress(const base::Matrix<Word>& dense, DataType type) {
   const auto size = static_cast<std::size_t>(pattern.group);
   const auto kept = static_cast<std::size_t>(pattern.kept);
   const std::size_t groups = dense.cols() / size;
-  const numerics::DataTypeInfo& row_of_type = numerics::info(type);
+  const Word magnitude = magnitude_bits(numerics::info(type));
+  const std::array<Choice, 16> choices = choices_of(pattern);
   CompressedMatrix result{.type = type,
                           .pattern = pattern,
                           .logical_k = dense.cols(),
@@ -166,18 +194,16 @@ CompressedMatrix compress(const base::Matrix<Word>& dense, DataType type) {
                           .nibbles = base::Matrix<std::uint8_t>(dense.rows(), groups)};
   for (std::size_t row = 0; row < dense.rows(); ++row) {
     for (std::size_t group = 0; group < groups; ++group) {
-      const auto elements = dense.row(row).subspan(group * size, size);
-      const unsigned non_zero = non_zero_runs(elements, row_of_type, pattern.run);
-      if (__builtin_popcount(non_zero) > pattern.choices()) {
+      const Word* const elements = dense.row(row).data() + group * size;
+      const unsigned runs = non_zero_runs(elements, magnitude, pattern);
+      if (__builtin_popcount(runs) > pattern.choices()) {
         refuse({row, group}, dense, type, pattern);
       }
-      const std::uint8_t nibble = encode(kept_runs(non_zero, pattern), pattern);
-      result.nibbles(row, group) = nibble;
-      for (int slot = 0; slot < pattern.kept; ++slot) {
-        const auto position = static_cast<std::size_t>(selected_position(nibble, slot, pattern));
-        const Word word = elements[position];
-        result.values(row, group * kept + static_cast<std::size_t>(slot)) =
-            is_zero(word, row_of_type) ? Word{0} : word;
+      const Choice& choice = choices[runs];
+      result.nibbles(row, group) = choice.nibble;
+      for (std::size_t slot = 0; slot < kept; ++slot) {
+        const Word word = elements[choice.positions[slot]];
+        result.values(row, group * kept + slot) = (word & magnitude) == 0 ? Word{0} : word;
       }
     }
   }

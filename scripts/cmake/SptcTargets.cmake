@@ -5,6 +5,10 @@ include(GNUInstallDirs)
 # One build of the libraries serves the program and the Python module. Their functions are not replaced at run time, so
 # position independence costs no speed (tests/bench).
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+# A compiler cache keeps files that stand alone, and it is the quicker of the two.
+if(CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+endif()
 add_library(sptc_options INTERFACE)
 set_target_properties(sptc_options PROPERTIES EXPORT_NAME options)
 target_compile_features(sptc_options INTERFACE cxx_std_20)
@@ -70,6 +74,7 @@ function(sptc_test name)
     target_link_libraries(test_${name} PRIVATE GTest::gtest_main)
   endif()
   target_compile_definitions(test_${name} PRIVATE SPTC_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_precompile_headers(test_${name} REUSE_FROM sptc_test_headers)
   gtest_discover_tests(test_${name} TEST_PREFIX "${ARG_LABEL}." DISCOVERY_MODE PRE_TEST
                        # Both limits are for what hangs: the longest test takes a minute on two idle processors, and
                        # those of others may be slow and busy.

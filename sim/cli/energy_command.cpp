@@ -6,9 +6,12 @@
 #include "sim/report/area_report.h"
 #include "sim/report/energy_numbers.h"
 #include "sim/report/stc_design_report.h"
+#include "sim/report/version.h"
 #include "sim/run/area_estimate.h"
 #include "sim/run/option_values.h"
 #include "sim/run/run_options.h"
+
+#include <nlohmann/json.hpp>
 
 #include <memory>
 #include <string>
@@ -29,7 +32,19 @@ struct Arguments {
   bool is_json() const { return format == "json"; }
 };
 
-int list(const Arguments& /*none*/) {
+std::string list_json() {
+  const nlohmann::ordered_json json{{"schema", "sptcsim-energy-list/0.1"},
+                                    {"version", std::string(report::program_version())},
+                                    {"energies", config::energy_names()},
+                                    {"designs", config::stc_design_names()}};
+  return json.dump(2) + "\n";
+}
+
+int list(const Arguments& arguments) {
+  if (arguments.is_json()) {
+    write_result({}, list_json());
+    return 0;
+  }
   std::string text;
   for (const std::string& name : config::energy_names()) {
     text += name + "\n";
@@ -96,7 +111,9 @@ void add_format(CLI::App& command, Arguments& arguments) {
 void add_energy_command(CLI::App& app, Command& chosen) {
   CLI::App* energy =
       app.add_subcommand("energy", "energies, power and area, and the evidence of their numbers");
-  add(*energy, "list", "names of the known energy files and designs", list, chosen);
+  const auto [list_command, of_list] =
+      add(*energy, "list", "names of the known energy files and designs", list, chosen);
+  add_format(*list_command, *of_list);
 
   const auto [show_command, of_show] =
       add(*energy, "show", "every number with its range, evidence and source", show, chosen);

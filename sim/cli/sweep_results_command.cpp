@@ -56,10 +56,10 @@ int report_sweep(const SweepArguments& arguments) {
   }
   if (!arguments.html.empty()) {
     require_writable_text("--html", arguments.html);
-    write_result(arguments.html,
-                 sweep::sweep_report(arguments.db, sweep::parse_sweep_report_format("html")));
+    write_result(arguments.html, sweep::sweep_report(arguments.db, sweep::SweepReportFormat::kHtml,
+                                                     command_line()));
   }
-  write_result(arguments.out, sweep::sweep_report(arguments.db, format));
+  write_result(arguments.out, sweep::sweep_report(arguments.db, format, command_line()));
   return 0;
 }
 

@@ -115,12 +115,14 @@ Choice choice(const io::JsonObject& root, std::string_view key,
 }
 
 kernels::KernelLibrarySpec read_library(const json& document, const std::string& file) {
-  constexpr std::array<std::string_view, 11> kKeys = {"name",
+  constexpr std::array<std::string_view, 13> kKeys = {"name",
                                                       "evidence",
                                                       "source",
                                                       "tiles",
+                                                      "integer_tiles",
                                                       "sparse_tiles",
                                                       "most_split_k",
+                                                      "integer_most_split_k",
                                                       "sparse_most_split_k",
                                                       "swizzle",
                                                       "sparse_swizzle",
@@ -132,6 +134,9 @@ kernels::KernelLibrarySpec read_library(const json& document, const std::string&
   read_evidence(root);
   kernels::KernelLibrarySpec library;
   library.tiles = read_tiles(root, "tiles");
+  if (root.has("integer_tiles")) {
+    library.integer_tiles = read_tiles(root, "integer_tiles");
+  }
   if (root.has("sparse_tiles")) {
     library.sparse_tiles = read_tiles(root, "sparse_tiles");
   }
@@ -140,10 +145,12 @@ kernels::KernelLibrarySpec read_library(const json& document, const std::string&
   };
   library.swizzle = swizzle("swizzle", library.swizzle);
   library.sparse_swizzle = swizzle("sparse_swizzle", library.swizzle);
-  library.most_split_k = static_cast<int>(
-      root.integer_or("most_split_k", library.most_split_k, 1, kernels::kMaxSplitK));
-  library.sparse_most_split_k = static_cast<int>(
-      root.integer_or("sparse_most_split_k", library.most_split_k, 1, kernels::kMaxSplitK));
+  const auto split_k = [&](std::string_view key, int usual) {
+    return static_cast<int>(root.integer_or(key, usual, 1, kernels::kMaxSplitK));
+  };
+  library.most_split_k = split_k("most_split_k", library.most_split_k);
+  library.integer_most_split_k = split_k("integer_most_split_k", library.most_split_k);
+  library.sparse_most_split_k = split_k("sparse_most_split_k", library.most_split_k);
   // In the order of the enumerators.
   library.f16_reduction_scheme = choice<kernels::ReductionScheme>(root, "f16_reduction_scheme",
                                                                   {"compute_type", "output_type"});

@@ -39,6 +39,9 @@ struct GemmProblem {
   double epilogue_operations = 0;
   OperandStorage storage = {};
 
+  /// Of integers in memory, too: an integer kernel of a library.
+  bool is_integer() const { return !numerics::info(dtype).is_float() && !storage.weight; }
+
   /// Bits of an element of an operand in memory.
   int bits_of(isa::Operand operand) const {
     const int bits = numerics::storage_bits(dtype);

@@ -109,7 +109,8 @@ const std::vector<TileShape>& tiles_for(const GemmProblem& problem,
   static const std::vector<TileShape> kOfQuantisedWeights{{256, 64, 64, 64}, {128, 64, 32, 64},
                                                           {256, 32, 64, 32}, {128, 32, 32, 32},
                                                           {256, 16, 64, 16}, {128, 16, 32, 16}};
-  return problem.storage.weight ? kOfQuantisedWeights : library.tiles_for(problem.sparse);
+  return problem.storage.weight ? kOfQuantisedWeights
+                                : library.tiles_for(problem.sparse, problem.is_integer());
 }
 
 const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem,

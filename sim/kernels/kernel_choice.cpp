@@ -203,7 +203,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
   std::int64_t most_slices = 0;
   // Kernels of quantised weights cut K whatever the library does with sparse ones.
   const bool as_sparse = problem.sparse && !problem.storage.weight;
-  const int most_split_k = target.library.most_split_k_for(as_sparse);
+  const int most_split_k = target.library.most_split_k_for(as_sparse, problem.is_integer());
   for (GemmKernel& kernel : fitting_kernels(problem, overrides, target, values, reason)) {
     most_slices = std::max(most_slices, kernel.all_k_tiles());
     for (const int slices : slices_of_k(kernel, overrides, most_split_k, values)) {

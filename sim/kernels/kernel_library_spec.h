@@ -40,11 +40,13 @@ enum class Fp8Accumulation {
 
 /// What stands for the GEMM library of a GPU.
 struct KernelLibrarySpec {
-  /// What the library chooses from, for dense weights and, where that is something else, for 2:4
-  /// ones, and into how many slices of K it cuts them at most.
+  /// What the library chooses from, for dense weights and, where that is something else, for dense
+  /// integer and for 2:4 ones, and into how many slices of K it cuts them at most.
   std::vector<TileShape> tiles;
+  std::vector<TileShape> integer_tiles;
   std::vector<TileShape> sparse_tiles;
   int most_split_k = 16;
+  int integer_most_split_k = 16;
   int sparse_most_split_k = 16;
   ReductionScheme f16_reduction_scheme = ReductionScheme::kComputeType;  ///< of f16 operands
   Fp8Accumulation fp8_accumulation = Fp8Accumulation::kFast;
@@ -52,10 +54,13 @@ struct KernelLibrarySpec {
   int swizzle = 8;
   int sparse_swizzle = 8;
 
-  const std::vector<TileShape>& tiles_for(bool sparse) const {
-    return sparse && !sparse_tiles.empty() ? sparse_tiles : tiles;
+  const std::vector<TileShape>& tiles_for(bool sparse, bool integer) const {
+    const std::vector<TileShape>& special = sparse ? sparse_tiles : integer_tiles;
+    return (sparse || integer) && !special.empty() ? special : tiles;
   }
-  int most_split_k_for(bool sparse) const { return sparse ? sparse_most_split_k : most_split_k; }
+  int most_split_k_for(bool sparse, bool integer) const {
+    return sparse ? sparse_most_split_k : integer ? integer_most_split_k : most_split_k;
+  }
   int swizzle_for(bool sparse) const { return sparse ? sparse_swizzle : swizzle; }
 };
 

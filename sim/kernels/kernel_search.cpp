@@ -65,7 +65,8 @@ KernelLibrarySpec everything(const KernelTarget& target) {
       add_asynchronous_tiles(family, tiles);
     }
   }
-  for (const std::vector<TileShape>* const known : {&library.tiles, &library.sparse_tiles}) {
+  for (const std::vector<TileShape>* const known :
+       {&library.tiles, &library.integer_tiles, &library.sparse_tiles}) {
     for (const TileShape& tile : *known) {
       if (std::find(tiles.begin(), tiles.end(), tile) == tiles.end()) {
         tiles.push_back(tile);
@@ -73,6 +74,7 @@ KernelLibrarySpec everything(const KernelTarget& target) {
     }
   }
   library.tiles = std::move(tiles);
+  library.integer_tiles.clear();
   library.sparse_tiles.clear();
   return library;
 }

@@ -58,7 +58,8 @@ std::string front_text(const PlanResult& result) {
     const std::size_t at = rows > 1 ? i * (result.front.size() - 1) / (rows - 1) : 0;
     text += point_row(result, result.front[at]);
   }
-  text += fmt::format("{} sets of layers are on the front, {} are shown", result.front_sets, rows);
+  text +=
+      fmt::format("sets of layers on the front: {}, of which {} shown", result.front_sets, rows);
   text += result.resolution == 0
               ? "; it is exact\n"
               : fmt::format("; its losses are exact to {:.3g}\n", result.resolution);

@@ -2,12 +2,14 @@
 #include "sim/report/energy_explanation.h"
 
 #include "models/base/error.h"
+#include "sim/report/wrapped.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <sstream>
 #include <string_view>
 #include <vector>
 
@@ -105,7 +107,10 @@ std::string rows(std::string_view weights, const run::EnergyResult* dense,
   text += dense != nullptr ? row("dense", *dense) : "";
   text += sparse != nullptr ? row("sparse", *sparse) : "";
   if (dense != nullptr && sparse != nullptr) {
-    text += "  " + energy_sentence(weights, *dense, *sparse) + "\n";
+    std::istringstream lines(wrapped(energy_sentence(weights, *dense, *sparse), 118));
+    for (std::string line; std::getline(lines, line);) {
+      text += "  " + line + "\n";
+    }
   }
   return text;
 }

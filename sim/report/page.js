@@ -37,6 +37,14 @@ function scaled(value, units, first) {
 const time = us => scaled(us, ["ns", "us", "ms", "s"], 1);
 const energy = uj => scaled(uj, ["nJ", "uJ", "mJ", "J", "kJ"], 1);
 
+// About `count` round steps between `low` and `high`.
+function roundSteps(low, high, count) {
+  const raw = (high - low) / count || 1, base = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map(f => f * base).find(s => s >= raw * (1 - 1e-9)), list = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) list.push(i * step);
+  return list;
+}
+
 // A table in #viewport, #head and #body. Only the rows in view exist. A column has a `name`, a `kind` (the class of its
 // cells) and `falls`: whether the first click on its head sorts downwards. `sort()` sorts `rows` and shows them.
 class LongTable {
@@ -77,6 +85,29 @@ class LongTable {
     space(first);
     this.rows.slice(first, last).forEach(row => body.append(this.rowElement(row)));
     space(this.limit ? 0 : this.rows.length - last);
+  }
+  // Of `rows` those that have each word of #filter, by the key of the chosen column; `i` is their order before.
+  showMatching(rows, wordsOf) {
+    const words = byId("filter").value.toLowerCase().split(/\s+/).filter(w => w);
+    this.rows = rows.filter(row => { const text = wordsOf(row).toLowerCase(); return words.every(w => text.includes(w)); });
+    if (this.sortBy) {
+      const key = this.sortBy.key, sign = this.ascending ? 1 : -1;
+      const order = (a, b) => typeof a === "string" ? a.localeCompare(b, "en", {numeric: true}) : a - b;
+      this.rows.sort((a, b) => sign * order(key(a), key(b)) || a.i - b.i);
+    }
+    this.showRows();
+  }
+  // Keys of the page: those of the table and `more`.
+  listen(more = {}) {
+    byId("filter").oninput = () => this.sortFromTop();
+    const next = () => this.columns[(this.columns.indexOf(this.sortBy) + 1) % this.columns.length];
+    const actions = {"/": () => byId("filter").focus(), s: () => this.choose(next()), r: () => this.choose(this.sortBy || this.columns[0]),
+      j: () => byId("viewport").scrollBy(0, 240), k: () => byId("viewport").scrollBy(0, -240), ...more};
+    window.addEventListener("keydown", event => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (/^(INPUT|SELECT)$/.test(event.target.tagName)) { if (event.key === "Escape") event.target.blur(); return; }
+      if (actions[event.key]) { event.preventDefault(); actions[event.key](); }
+    });
   }
   // Paper shows the first `limit` rows; 0 is the screen.
   print(limit) {

@@ -29,7 +29,8 @@ constexpr int kCopies = 1'000'000;     ///< of the SM
 constexpr int kSm = 0, kMemory = 1;    ///< processes
 /// Of a log with more instructions single ones would make a file that no viewer opens.
 constexpr std::size_t kMostInstructions = 20'000;
-/// Cycles between which a long log says a counter once, and gaps that it does not show.
+/// Of a long log: cycles for which it says a counter once or adds short states up, and the length
+/// of gaps and states that count as short.
 constexpr std::int64_t kCoarse = 512, kNoGap = 16;
 
 /// Trace events as text. Nothing in them needs escapes: all names are the program's own.
@@ -40,9 +41,11 @@ class Events {
         R"({{"name":"{}","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}}}})";
     add(kEvent, what, process_, track, name);
   }
-  void slice(int track, std::string_view name, std::int64_t begin, std::int64_t end) {
-    add(R"({{"name":"{}","ph":"X","pid":{},"tid":{},"ts":{},"dur":{}}})", name, process_, track,
-        begin, end - begin);
+  /// `arguments`: none, or members of an object.
+  void slice(int track, std::string_view name, std::int64_t begin, std::int64_t end,
+             std::string_view arguments = "") {
+    add(R"({{"name":"{}","ph":"X","pid":{},"tid":{},"ts":{},"dur":{}{}}})", name, process_, track,
+        begin, end - begin, arguments.empty() ? "" : fmt::format(R"(,"args":{{{}}})", arguments));
   }
   /// A slice that may overlap with others of its kind. `arguments`: members of an object.
   void overlapping(const char* kind, std::size_t id, int track, std::string_view name,
@@ -143,9 +146,46 @@ void add_warps(const tensor_core::PassageLog& log, Events& events) {
   }
 }
 
+/// What a warp or a tensor core does or waits for in one stretch of a long log.
+class StallStretch {
+ public:
+  /// Whether `stall` goes on here: both are short, and so is the whole.
+  bool takes(const tensor_core::LoggedStall& stall) const {
+    return cycles_.empty() ||
+           (is_short_ && is_short(stall) && stall.begin == end_ && stall.end - begin_ <= kCoarse);
+  }
+  void add(const tensor_core::LoggedStall& stall) {
+    begin_ = cycles_.empty() ? stall.begin : begin_;
+    is_short_ = is_short(stall);
+    cycles_[stall.reason] += stall.end - stall.begin;
+    end_ = stall.end;
+  }
+  /// One slice, called by the reason of most cycles, with the cycles of each where there are more.
+  void write(int track, Events& events) const {
+    const auto most =
+        std::max_element(cycles_.begin(), cycles_.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    std::string arguments;
+    for (const auto& [reason, cycles] : cycles_) {
+      arguments += fmt::format(R"({}"{}":{})", arguments.empty() ? "" : ",", reason, cycles);
+    }
+    events.slice(track, most->first, begin_, end_, cycles_.size() > 1 ? arguments : "");
+  }
+
+ private:
+  static bool is_short(const tensor_core::LoggedStall& stall) {
+    return stall.end - stall.begin < kNoGap;
+  }
+
+  std::map<std::string_view, std::int64_t> cycles_;
+  std::int64_t begin_ = 0, end_ = 0;
+  bool is_short_ = true;
+};
+
 /// What each tensor core and each warp does or waits for.
 void add_stalls(const tensor_core::PassageLog& log, Events& events) {
   std::set<int> named;
+  std::map<int, StallStretch> stretches;
   for (const tensor_core::LoggedStall& stall : log.stalls()) {
     const bool is_core = stall.warp_slot < 0;
     const int track = kTracksOfPartition * stall.partition +
@@ -156,7 +196,19 @@ void add_stalls(const tensor_core::PassageLog& log, Events& events) {
                           : fmt::format("sub-partition {}: warp slot {}", stall.partition,
                                         stall.warp_slot));
     }
-    events.slice(track, stall.reason, stall.begin, stall.end);
+    if (!is_long(log)) {
+      events.slice(track, stall.reason, stall.begin, stall.end);
+      continue;
+    }
+    StallStretch& stretch = stretches[track];
+    if (!stretch.takes(stall)) {
+      stretch.write(track, events);
+      stretch = {};
+    }
+    stretch.add(stall);
+  }
+  for (const auto& [track, stretch] : stretches) {
+    stretch.write(track, events);
   }
 }
 

@@ -3,7 +3,9 @@
 
 #include "models/mma/instruction.h"
 #include "models/numerics/data_type.h"
+#include "sim/io/text_file.h"
 #include "sim/run/check.h"
+#include "sim/workload/asp_rule.h"
 
 #include <fmt/format.h>
 
@@ -65,6 +67,20 @@ void add_note_on_tile(const RunOptions& options, const sm::SmSpec& sm, RunResult
         : dense         ? "dense"
                         : "sparse",
         mma::name(own)));
+  }
+}
+
+/// Says where the library has dense integer kernels of an older generation alone.
+void add_note_on_integers(const gpu::GpuSpec& gpu, RunResult& result) {
+  const auto is_old = [&](const OperationResult& op) {
+    return !numerics::info(op.dtype).is_float() && op.dense &&
+           !op.dense->kernel.instruction.is_asynchronous();
+  };
+  if (!gpu.kernels.integer_tiles.empty() && gpu.sm.has(mma::MmaFamily::kTcgen05) &&
+      std::any_of(result.operations.begin(), result.operations.end(), is_old)) {
+    result.notes.push_back(
+        "dense integer launches run as mma.sync: cuBLAS has no tcgen05.mma kernels of integers; "
+        "2:4 ones are tcgen05.mma, which is most of their gain");
   }
 }
 
@@ -145,8 +161,26 @@ void add_note_on_weights(const RunOptions& options, RunResult& result) {
                    [](const OperationResult& op) { return op.prunable; })) {
     result.notes.push_back(
         "dense only: no operation has weights to prune (of a CSV, column 'sparsity'; of a JSON "
-        "workload, 'weight_operand' and 'prunable_2_4')");
+        "workload, 'weight_operand' and 'prunable_2_4', by default m a multiple of 8 and k of 16)");
   }
+}
+
+/// Says which pruned weights have a shape that NVIDIA's tool does not prune.
+void add_note_on_shapes(const std::vector<workload::Operation>& operations,
+                        const RunOptions& options, RunResult& result) {
+  const auto is_refused = [](const workload::Operation& op) {
+    return op.prunable && !workload::asp_eligible(op);
+  };
+  const auto first = std::find_if(operations.begin(), operations.end(), is_refused);
+  if (options.variants == Variants::kDense || first == operations.end()) {
+    return;
+  }
+  const auto more = std::count_if(first, operations.end(), is_refused) - 1;
+  result.notes.push_back(fmt::format(
+      "'{}'{}: weights of {} x {} are pruned, though NVIDIA's ASP takes multiples of 8 x 16 "
+      "('sptcsim legal': what libraries take)",
+      io::printable(first->name), more > 0 ? fmt::format(" and {} more operations", more) : "",
+      first->shape.m, first->shape.k));
 }
 
 }  // namespace
@@ -174,10 +208,12 @@ void add_notes(const workload::Workload& workload, const RunOptions& options,
                const gpu::GpuSpec& gpu, bool network_ran, RunResult& result) {
   add_notes_on_values(workload, options, gpu.numerics, network_ran, result);
   add_note_on_tile(options, gpu.sm, result);
+  add_note_on_integers(gpu, result);
   add_note_on_clock(options, gpu, result);
   add_note_on_search(options, gpu, result);
   add_note_on_feeds(gpu, result);
   add_note_on_weights(options, result);
+  add_note_on_shapes(workload.operations, options, result);
 }
 
 }  // namespace sptc::run

@@ -218,8 +218,8 @@ std::string cycles_text(const ElementView& view) {
   if (!view.cycles) {
     return "";
   }
-  std::string out = fmt::format("\n5. Alone in an idle tensor core of {} (simulated): cycles\n",
-                                view.cycles->board);
+  std::string out = fmt::format("\n{}. Alone in an idle tensor core of {} (simulated): cycles\n",
+                                view.instruction.sparse ? 5 : 3, view.cycles->board);
   std::map<int, std::string> rows;
   for (const StageSpan& span : view.cycles->spans) {
     rows[span.step] += fmt::format("  {} {}-{}", span.stage, span.begin, span.end);

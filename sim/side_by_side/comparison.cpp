@@ -111,13 +111,16 @@ std::string words_of(const workload::NamedDims& dims, const workload::DimLists& 
   return words;
 }
 
-void finish(ComparedPoint& point, bool wants_sparse, run::WorkerPool::Event event) {
+void finish(ComparedPoint& point, bool wants_sparse, bool has_sparse,
+            run::WorkerPool::Event event) {
   try {
     const auto rows = run::rows_of<ComparedFigures>(run::answer_of(std::move(event)));
     point.total = rows.front();
     point.operations.assign(rows.begin() + 1, rows.end());
     if (wants_sparse && point.total.sparse_us == 0) {
-      point.no_sparse = point.board + " runs no sparse kernel of this workload ('run' says why)";
+      point.no_sparse =
+          point.board + (has_sparse ? " runs no sparse kernel of this workload ('run' says why)"
+                                    : " has no sparse matrix instructions");
     }
     if (point.total.dense_uj == 0 && point.total.sparse_uj == 0) {
       point.no_energy = point.board + " has no energies ('sptcsim energy list')";
@@ -185,7 +188,9 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
         return simulated(workloads[i / boards.size()].workload, boards[i % boards.size()], options);
       },
       [&](std::size_t i, run::WorkerPool::Event event) {
-        finish(comparison.points[i], options.variants != run::Variants::kDense, std::move(event));
+        const sm::SmSpec& sm = boards[i % boards.size()].gpu.sm;
+        finish(comparison.points[i], options.variants != run::Variants::kDense,
+               sm.tensor_core.selector_inputs > 1, std::move(event));
         progress(++done, total);
       });
   if (std::all_of(comparison.points.begin(), comparison.points.end(),

@@ -113,12 +113,13 @@ json share_json(const VarianceShare& one) {
 
 }  // namespace
 
-std::string html_report(const SweepTable& table) {
+std::string html_report(const SweepTable& table, const std::string& command) {
   const SweepEntries& entries = table.entries;
   const auto assumed = entries.texts.find("assumed");
   json data{{"name", entries.text("name")},
             {"description", entries.description},
             {"version", entries.text("version")},
+            {"command", command},
             {"digest", entries.text("digest").substr(0, 12)},
             {"rows", table.rows},
             {"failures", table.failures},

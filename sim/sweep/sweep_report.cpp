@@ -85,7 +85,10 @@ std::string sensitivity_section(const SweepTable& table) {
           {one.axis->name, one.figure->name, fmt::format("{:.4g}", one.typical_ratio),
            fmt::format("{:.4g}", one.largest_ratio),
            one.largest_ratio > 1 ? one.best_value : "no effect", std::to_string(one.groups)});
-    } else if (std::find(tied.begin(), tied.end(), one.axis->name) == tied.end()) {
+    } else if (std::find(tied.begin(), tied.end(), one.axis->name) == tied.end() &&
+               std::none_of(all.begin(), all.end(), [&](const Sensitivity& other) {
+                 return other.axis == one.axis && other.groups > 0;
+               })) {
       tied.push_back(one.axis->name);
     }
   }
@@ -250,13 +253,14 @@ SweepReportFormat parse_sweep_report_format(std::string_view word) {
   throw base::InputError("unknown --format " + base::unknown_name(word, kNames));
 }
 
-std::string sweep_report(const std::filesystem::path& results, SweepReportFormat format) {
+std::string sweep_report(const std::filesystem::path& results, SweepReportFormat format,
+                         const std::string& command) {
   const SweepTable table = read_sweep_table(results);
   switch (format) {
     case SweepReportFormat::kCsv:
       return csv(table);
     case SweepReportFormat::kHtml:
-      return html_report(table);
+      return html_report(table, command);
     case SweepReportFormat::kMarkdown:
       break;
   }

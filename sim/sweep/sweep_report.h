@@ -14,8 +14,10 @@ SweepReportFormat parse_sweep_report_format(std::string_view word);
 
 /// The results of a sweep for a reader. CSV: every row (RFC 4180). Markdown: what was swept,
 /// sensitivities, Pareto front, failures. HTML: one file without network that shows all of it, with
-/// a table that sorts and filters. Throws InputError where `results` holds no sweep.
-std::string sweep_report(const std::filesystem::path& results, SweepReportFormat format);
+/// a table that sorts and filters, and `command`, which writes it again, where one is known.
+/// Throws InputError where `results` holds no sweep.
+std::string sweep_report(const std::filesystem::path& results, SweepReportFormat format,
+                         const std::string& command = "");
 
 /// Whether `file` is the spec of the sweep in `results`, which hold no more than its text. Throws
 /// InputError where `results` holds no sweep.

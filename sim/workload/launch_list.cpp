@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/shape.h"
 #include "sim/io/text_file.h"
+#include "sim/workload/asp_rule.h"
 #include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
@@ -26,9 +27,7 @@ void require_extent(const std::string& place, const char* what, std::int64_t val
 }
 
 bool is_weight_to_prune(const RecordedLaunch& launch) {
-  const Operation& op = launch.op;
-  return launch.weight && (op.conv ? asp_eligible(op.conv->k, op.conv->c / op.conv->groups)
-                                   : asp_eligible(op.shape.m, op.shape.k));
+  return launch.weight && asp_eligible(launch.op);
 }
 
 /// Says the most frequent reason.

@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/io/text_file.h"
+#include "sim/workload/asp_rule.h"
 #include "sim/workload/open_dims.h"
 #include "sim/workload/workload_text.h"
 
@@ -174,6 +175,11 @@ std::optional<std::int64_t> add_macs(std::int64_t total, const Operation& op) {
 
 bool asp_eligible(std::int64_t output_features, std::int64_t input_channels) {
   return output_features % 8 == 0 && input_channels % 16 == 0;
+}
+
+bool asp_eligible(const Operation& op) {
+  return op.conv ? asp_eligible(op.conv->k, op.conv->c / op.conv->groups)
+                 : asp_eligible(op.shape.m, op.shape.k);
 }
 
 }  // namespace sptc::workload

@@ -4,6 +4,7 @@
 #include "sim/io/file_use.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
+#include "sim/workload/asp_rule.h"
 #include "sim/workload/expert_shares.h"
 #include "sim/workload/open_dims.h"
 #include "sim/workload/workload_dims.h"
@@ -218,9 +219,7 @@ bool read_prunable(const io::JsonObject& object, const Operation& op) {
   if (has_weight) {
     require_word(object, "weight_operand", "A");
   }
-  const bool eligible = op.conv ? asp_eligible(op.conv->k, op.conv->c / op.conv->groups)
-                                : asp_eligible(op.shape.m, op.shape.k);
-  const bool prunable = object.boolean_or("prunable_2_4", has_weight && eligible);
+  const bool prunable = object.boolean_or("prunable_2_4", has_weight && asp_eligible(op));
   if (prunable && !has_weight) {
     (object.place() / "prunable_2_4").fail("true, but weight_operand is null: A is no weight");
   }

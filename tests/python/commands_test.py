@@ -159,6 +159,7 @@ class Commands(unittest.TestCase):
 
     def test_energy(self):
         self.assertIn("a100-sxm4-80gb", sptcsim.energies())
+        self.assertEqual(sptcsim.energies(), program("energy", "list")["energies"])
         numbers = sptcsim.energy("a100-sxm4-80gb")
         self.assertIn("/events/multiply_pj/f16", [number.pointer for number in numbers])
         self.assertTrue(all(number.low <= number.value <= number.high for number in numbers))

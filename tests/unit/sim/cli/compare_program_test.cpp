@@ -55,6 +55,8 @@ TEST_F(CompareProgram, SaysWhyAFigureIsMissing) {
   EXPECT_TRUE(all["points"][1]["total"]["dense_uj"].is_null());
   EXPECT_NE(all["points"][1]["no_energy"].get<std::string>().find("mine"), std::string::npos);
   expect_output("compare " + arguments, "n/a: mine has no energies");
+  expect_output("compare " + bert + " --fidelity analytic --arch A100,V100",
+                "n/a: v100-sxm2-16gb has no sparse matrix instructions");
 }
 
 TEST_F(CompareProgram, TextFitsIn100ColumnsAndCsvHasARowForEachLayer) {

@@ -352,6 +352,19 @@ TEST_F(DesignSpace, PatternsCostWhatTheirBandwidthAllows) {
   EXPECT_GT(speedup("--pattern 128:2:16"), two_of_four);
 }
 
+TEST_F(DesignSpace, SaysWhereTheLibraryHasOldKernelsOfDenseIntegers) {
+  const auto is_said = [&](const std::string& options) {
+    const support::ProgramOutcome outcome =
+        run("gemm 4096 4096 4096 --fidelity analytic --check none " + options);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.out.find("dense integer launches run as mma.sync") != std::string::npos;
+  };
+  EXPECT_TRUE(is_said("--dtype s8 --arch b200"));
+  EXPECT_FALSE(is_said("--dtype s8 --arch b200 --kernels search"));
+  EXPECT_FALSE(is_said("--dtype e4m3 --arch b200"));
+  EXPECT_FALSE(is_said("--dtype s8 --arch h100-pcie"));
+}
+
 TEST_F(DesignSpace, SaysWhichNumbersDoNothingToAsynchronousInstructions) {
   const auto notes = [&](const std::string& base, const std::string& rate,
                          const std::string& options = "") {

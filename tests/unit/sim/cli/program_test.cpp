@@ -527,6 +527,21 @@ TEST_F(Program, SaysThatNoWeightsOfAWorkloadArePruned) {
   EXPECT_FALSE(noted("dense"));
 }
 
+TEST_F(Program, SaysWhichPrunedWeightsNoToolPrunes) {
+  const std::string note = "weights of 65 x 128 are pruned, though NVIDIA's ASP takes";
+  const auto noted = [&](const std::vector<std::string>& arguments) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.out.find(note) != std::string::npos;
+  };
+  EXPECT_TRUE(noted({"gemm", "65", "32", "128"}));
+  EXPECT_FALSE(noted({"gemm", "65", "32", "128", "--variants", "dense"}));
+  EXPECT_FALSE(noted({"gemm", "64", "32", "128"}));
+  write("w.csv", "m,n,k\n65,32,128\n64,32,120\n");
+  EXPECT_TRUE(noted({"run", path("w.csv")}));
+  EXPECT_NE(run({"run", path("w.csv")}).out.find("' and 1 more operations: "), std::string::npos);
+}
+
 TEST_F(Program, ClassifiesWithARealNetwork) {
   const std::string workload = SPTC_SOURCE_DIR "/traces/digits/mlp.json";
   const Outcome outcome = run({"run", workload, "--fidelity", "datapath", "--format", "json"});

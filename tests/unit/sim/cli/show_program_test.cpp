@@ -105,6 +105,25 @@ TEST_F(ShowProgram, ThePageLoadsNothingAndRunsInABrowser) {
   EXPECT_NE(seen.dom.find("cycle 25 of 25"), std::string::npos);
 }
 
+TEST_F(ShowProgram, PaperHasEveryStep) {
+  if (!sptc::support::kHasBrowser) {
+    GTEST_SKIP() << "not run: there is no Chromium";
+  }
+  const std::string page = path("element.html"), end = "</body>";
+  ASSERT_EQ(run("show " + kSparse + " --html " + page).exit_code, 0);
+  std::string text = read(page);
+  text.replace(text.find(end), end.size(),
+               "<script>window.dispatchEvent(new Event('beforeprint'));</script></body>");
+  std::ofstream(page) << text;
+  const std::string dom = sptc::support::open_in_browser(page, temporary.path()).dom;
+  const std::size_t figure = dom.find("id=\"figure\""), others = dom.find("id=\"other-steps\"");
+  ASSERT_LT(figure, others);
+  ASSERT_NE(others, std::string::npos);
+  EXPECT_LT(dom.find(">step 1 of 2"), others);
+  EXPECT_NE(dom.find(">step 2 of 2", others), std::string::npos);
+  EXPECT_NE(dom.find("0x3f7386b8", others), std::string::npos);
+}
+
 TEST_F(ShowProgram, PagesOfOtherInstructionsRunInABrowser) {
   if (!sptc::support::kHasBrowser) {
     GTEST_SKIP() << "not run: there is no Chromium";

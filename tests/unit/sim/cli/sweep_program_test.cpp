@@ -484,6 +484,8 @@ TEST_F(SweepProgram, TheReportRunsInABrowser) {
   EXPECT_NE(dom.find("data-ready=\"yes\""), std::string::npos)
       << "the script did not reach its end";
   EXPECT_NE(dom.find("32 of 32 rows"), std::string::npos);
+  EXPECT_NE(dom.find(" most: up to "), std::string::npos);  // the verdict
+  EXPECT_NE(dom.find("sptcsim sweep report"), std::string::npos);
   EXPECT_NE(dom.find(">done</td>"), std::string::npos);
 }
 #endif

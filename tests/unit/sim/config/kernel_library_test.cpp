@@ -28,7 +28,8 @@ TEST(KernelLibrary, EveryNumberArrivesInItsField) {
   EXPECT_EQ(read.tiles[0].cta_group, 1);
   EXPECT_EQ(read.tiles[0].bits, 0);
   // What is left out is of 2:4 weights as of dense ones.
-  EXPECT_EQ(read.tiles_for(true), read.tiles);
+  EXPECT_EQ(read.tiles_for(true, false), read.tiles);
+  EXPECT_EQ(read.tiles_for(false, true), read.tiles);
   EXPECT_EQ(read.most_split_k, 16);
   EXPECT_EQ(read.swizzle, 8);
   EXPECT_EQ(read.f16_reduction_scheme, kernels::ReductionScheme::kComputeType);
@@ -64,14 +65,29 @@ TEST(KernelLibrary, KernelsOf24WeightsMayBeOthers) {
   const json tile{{"cta", {64, 64}}, {"warp", {32, 32}}, {"bits", 8}};
   of_both.update({{"sparse_tiles", {tile}}, {"sparse_most_split_k", 1}, {"sparse_swizzle", 2}});
   const kernels::KernelLibrarySpec read = parse_kernel_library(of_both.dump(), "l.json");
-  EXPECT_EQ(read.tiles_for(false).at(0).cta_m, 128);
-  ASSERT_EQ(read.tiles_for(true).size(), 1U);
-  EXPECT_EQ(read.tiles_for(true)[0].cta_m, 64);
-  EXPECT_EQ(read.tiles_for(true)[0].bits, 8);
+  EXPECT_EQ(read.tiles_for(false, false).at(0).cta_m, 128);
+  ASSERT_EQ(read.tiles_for(true, true).size(), 1U);
+  EXPECT_EQ(read.tiles_for(true, true)[0].cta_m, 64);
+  EXPECT_EQ(read.tiles_for(true, true)[0].bits, 8);
   EXPECT_EQ(read.most_split_k, 6);
   EXPECT_EQ(read.sparse_most_split_k, 1);
   EXPECT_EQ(read.swizzle, 4);
   EXPECT_EQ(read.sparse_swizzle, 2);
+}
+
+TEST(KernelLibrary, DenseKernelsOfIntegersMayBeOthers) {
+  json own = library();
+  const json tile{{"cta", {64, 64}}, {"warp", {32, 32}}};
+  own.update({{"most_split_k", 6}, {"integer_tiles", {tile}}});
+  EXPECT_EQ(parse_kernel_library(own.dump(), "l.json").integer_most_split_k, 6);
+  own["integer_most_split_k"] = 1;
+  const kernels::KernelLibrarySpec read = parse_kernel_library(own.dump(), "l.json");
+  EXPECT_EQ(read.tiles_for(false, true), read.integer_tiles);
+  EXPECT_EQ(read.tiles_for(false, false), read.tiles);
+  EXPECT_EQ(read.tiles_for(true, true), read.tiles);
+  EXPECT_EQ(read.most_split_k_for(false, true), 1);
+  EXPECT_EQ(read.most_split_k_for(false, false), 6);
+  EXPECT_EQ(read.most_split_k_for(true, true), 6);
 }
 
 TEST(KernelLibrary, ATileSaysWhatItIsMadeOf) {
@@ -118,8 +134,8 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
     const std::string message = error([&](json& l) { l[key] = value; });
     EXPECT_NE(message.find(std::string("/") + key), std::string::npos) << message;
   };
-  for (const char* const key :
-       {"most_split_k", "sparse_most_split_k", "swizzle", "sparse_swizzle"}) {
+  for (const char* const key : {"most_split_k", "integer_most_split_k", "sparse_most_split_k",
+                                "swizzle", "sparse_swizzle"}) {
     refused(key, 0);
     refused(key, "high");
     refused(key, 1025);

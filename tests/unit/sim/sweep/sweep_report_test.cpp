@@ -108,6 +108,7 @@ TEST_F(SweepReport, SaysWhichPointsCannotBeOnTheFront) {
     }
   }
   const std::string text = sweep_report(results, SweepReportFormat::kMarkdown);
+  EXPECT_EQ(text.find("Never changing alone"), std::string::npos);
   EXPECT_NE(text.find("Not among them: 1 point without sparse_energy_uj"), std::string::npos)
       << text;
 }
