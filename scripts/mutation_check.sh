@@ -171,7 +171,7 @@ fault 'D a cycle early' sim/tensor_core/round_write_back_stage.h \
 fault 'metadata port never busy' sim/tensor_core/operand_fetch.cpp \
   'metadata_port_.take(cycle, instruction.metadata.bytes());' 'metadata_port_.take(cycle, 1);'
 
-fault_of test_io 'line of a CSV record not counted' sim/io/csv.cpp \
+fault_of test_workload 'line of a CSV record not counted' sim/io/csv.cpp \
   $'    at_ += at_crlf() ? 2 : 1;\n    ++line_;' \
   $'    at_ += at_crlf() ? 2 : 1;'
 fault_of test_io 'JSON nests one level deeper' sim/io/json_reader.cpp \
