@@ -70,11 +70,11 @@ def draw(rng, arch):
     return arch, (m, n, k // 8 * 8), dtype, variant
 
 
-def distances(program, launch, against):
+def distances(program, launch, against, l2):
     """By figure, how much longer the first of two takes, as a share; nothing where one refuses."""
     figures, options = ((("cycles", "time_us"), ("--sms", "all", "--no-extrapolate")) if against == "all-sms" else
                         (("time_us",), ("--fidelity", "analytic")))
-    first, second = program.gemm(launch, "--sms", "sampled"), program.gemm(launch, *options)
+    first, second = program.gemm(launch, "--sms", "sampled", "--l2", l2), program.gemm(launch, *options, "--l2", l2)
     return {figure: first[figure] / second[figure] - 1 for figure in figures} if first and second else {}
 
 
@@ -91,6 +91,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--against", choices=("analytic", "all-sms"), default="analytic")
     parser.add_argument("--change", action="store_true", help="one number of each GPU halved or doubled")
+    parser.add_argument("--l2", default="cold", help="what the L2 holds when a launch begins: cold, warm or rotate:N")
     parser.add_argument("--launches", type=int, default=120)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--worst", type=int, default=5)
@@ -107,7 +108,7 @@ def main():
             if arguments.change:
                 path, what = changed(program, arch, folder, rng)
                 launch, name = (path, *launch[1:]), f"{name}, {what}"
-            shares = distances(program, launch, arguments.against)
+            shares = distances(program, launch, arguments.against, arguments.l2)
             refused += not shares
             for figure, share in shares.items():
                 found.setdefault(f"{what}, {figure}", []).append((share, name))

@@ -1,109 +1,193 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the numbers of an architecture that no data sheet has are worth.
+"""What each mechanism of the model is worth: errors on measured GEMMs with it and without it.
 
-Halves and doubles each number of an architecture whose evidence is not "cited", one at a time as a derived design, and
-prints how far the times of a few GEMMs move, in percent: halved and doubled, the dense launch and the 2:4 one; "-" where the
-number cannot be that alone. Numbers that move nothing are listed behind the table. configs/CALIBRATION.md has the rows of the
-A100.
+A mechanism is left out by another number of the architecture, another option or another library. Errors are those of
+`sptcsim validate` on rows that are held out: their (m, k) has an odd CRC-32. configs/CALIBRATION.md has the table.
 
-    scripts/parameter_effects.py --also l1_latency_cycles
-    scripts/parameter_effects.py --arch h100-sxm5-80gb 4096x4096x4096 512x512x512
+    scripts/parameter_effects.py FOLDER                     # every mechanism
+    scripts/parameter_effects.py FOLDER clusters power      # those whose name has one of these words
+    scripts/parameter_effects.py FOLDER --numbers a100      # numbers that no document states, halved and doubled, GPUs with such a name
+
+FOLDER has the files of FILES below.
 """
 import argparse
+import csv
 import json
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-VARIANTS = ("dense", "sparse")
-FACTORS = (0.5, 2)
+PAIRS = ["--l2", "warm", "--launch", "stream", "--algorithm", "best", "--warmup", "25", "--repeat", "50"]
+GRAPHS = ["--dtype", "bf16", "--l2", "rotate:6", "--launch", "graph"]
+COLD = ["--l2", "cold", "--launch", "stream"]
+# Title, file, architecture and conditions.
+FILES = [("A100 pairs", "pairs/pairs_a100-pcie-80gb.csv", "a100-pcie-80gb", PAIRS),
+         ("H100 pairs", "pairs/pairs_h100-pcie.csv", "h100-pcie", PAIRS),
+         ("B200 pairs", "pairs/pairs_b200.csv", "b200", PAIRS),
+         ("RTX 4090 pairs", "pairs/pairs_rtx4090.csv", "rtx4090", PAIRS),
+         ("A100 bf16", "bf16/bf16_a100_sxm__vllm__0.14.0.csv", "a100-sxm4-80gb", GRAPHS),
+         ("H100 bf16", "bf16/bf16_h100_sxm__vllm__0.24.0.csv", "h100-sxm5-80gb", GRAPHS),
+         ("H200 bf16", "bf16/bf16_h200_sxm__vllm__0.22.0.csv", "h200-sxm", GRAPHS),
+         ("B200 bf16", "bf16/bf16_b200_sxm__vllm__0.22.0.csv", "b200", GRAPHS),
+         ("L40S bf16", "bf16/bf16_l40s__vllm__0.24.0.csv", "l40s", GRAPHS),
+         ("A100 f16", "gemm_fp16_a100-sxm4-80gb.csv", "a100-pcie-80gb", [*COLD, "--warmup", "2", "--repeat", "20"]),
+         ("A40 f16", "gemm_fp16_a40.csv", "a40", COLD),
+         ("H100 f16", "gemm_fp16_h100-sxm5-80gb.csv", "h100-sxm5-80gb",
+          [*COLD, "--warmup", "2", "--repeat", "20", "--library", "cublas-sm90-xmma"])]
+# Name, numbers of the architecture and options without it.
+MECHANISMS = [("power limit", {}, ["--clock", "boost"]),
+              ("board that starts idle", {}, ["--warmup", None, "--repeat", None]),
+              ("L2 between launches", {}, ["--l2", "cold"]),
+              ("launch", {"/kernels/launch_us": 0}, []),
+              ("calls of a stream", {"/kernels/stream_us": 0, "/kernels/sparse_stream_us": 0}, []),
+              ("cuSPARSELt's own calls", {"/kernels/sparse_stream_us": "/kernels/stream_us"}, []),
+              ("second kernel of split-K", {"/kernels/reduction_launch_us": 0}, []),
+              ("clusters", {"/kernels/cluster_ctas": 1}, []),
+              ("partitions of the L2", {"/memory/l2_partitions": 1}, []),
+              ("ports of the SMs", {"/memory/sm_port_bytes_per_cycle": 1024}, []),
+              ("refresh of DRAM", {"/memory/dram_refresh_ns": 0.001, "/memory/dram_refresh_interval_ns": 1e6}, []),
+              ("efficiency of DRAM", {"/memory/dram_efficiency_percent": 100}, []),
+              ("latency of DRAM", {"/memory/dram_access_latency_cycles": 1}, []),
+              ("barriers", {"/sm/barrier_latency_cycles": 2}, []),
+              ("latency of shared memory", {"/sm/shared_memory_latency_cycles": 1}, []),
+              ("gap of a warp", {"/sm/tensor_core/same_warp_gap_cycles": 0}, []),
+              ("port of metadata", {"/sm/tensor_core/metadata_port_bytes_per_cycle": 1024}, []),
+              ("ports of operands", {f"/sm/tensor_core/{port}_port_bytes_per_cycle": 1024
+                                     for port in ("operand_a", "operand_b", "accumulator")}, []),
+              ("banks of registers", {"/sm/tensor_core/register_bank_bytes_per_cycle": 4096}, []),
+              ("instruction window", {"/sm/tensor_core/instruction_window": 64}, [])]
 
 
-def numbers(program, arch, also):
-    """(path, value) of every number that is not cited, or named in `also`."""
+def held_out(row):
+    return zlib.crc32(f"x{row['m']},{row['k']}".encode()) % 2 == 1
+
+
+def draw(source, target, most):
+    """Writes at most `most` of the held out rows of `source`, but those of s8, whose kernels no file names."""
+    with open(source, encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if held_out(row) and row.get("dtype") != "s8"]
+    if len(rows) > most and "sparsity" not in rows[0]:
+        rows = random.Random(1).sample(rows, most)
+    with open(target, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def shown(program, arch):
     done = subprocess.run([program, "arch", "show", arch, "--format", "json"], capture_output=True, text=True, check=True)
-    for number in json.loads(done.stdout)["parameters"]:
-        path = tuple(number["pointer"].split("/")[1:])
-        if number["evidence"] != "cited" or path[-1] in also:
-            yield path, number["value"]
+    return json.loads(done.stdout)
 
 
-def derived(base, path, value):
-    document = {"value": value, "evidence": "assumed", "source": "what if"}
-    for key in reversed(path):
-        document = {key: document}
-    return {"base": base, "name": "changed", **document}
+def parameters(program, arch):
+    return {number["pointer"]: number for number in shown(program, arch)["parameters"]}
 
 
-def scaled(path, value, factor):
-    """`value` times `factor` as the file may have it: whole where it is, and no share beyond 100 %."""
-    result = value * factor
-    if value == int(value) and not path[-1].endswith(("_percent", "_ns", "_us")):
-        result = int(result)
-    return min(result, 100) if path[-1].endswith("_percent") else result
+def derived(base, numbers):
+    design = {"base": base, "name": "changed"}
+    for pointer, value in numbers.items():
+        inner = design
+        *sections, key = pointer.split("/")[1:]
+        for section in sections:
+            inner = inner.setdefault(section, {})
+        inner[key] = {"value": value, "evidence": "assumed", "source": "what if"}
+    return design
 
 
-def times(program, arch, shapes, options):
-    """Microseconds of each shape and variant; None where the design cannot be."""
-    result = []
-    for shape in shapes:
-        command = [program, "gemm", *shape.split("x"), "--arch", arch, "--check", "none", "--quiet", "--format", "json"]
-        done = subprocess.run([*command, *options], capture_output=True, text=True)
-        if done.returncode != 0:
-            return None
-        operation = json.loads(done.stdout)["operations"][0]
-        result.append([operation[variant]["time_us"] for variant in VARIANTS if operation[variant]])
-    return result
+def with_options(conditions, options):
+    """`conditions` with the values of `options` instead, without those that are None."""
+    values = dict(zip(conditions[::2], conditions[1::2])) | dict(zip(options[::2], options[1::2]))
+    return [word for option, value in values.items() if value is not None for word in (option, value)]
 
 
-def effects(arguments, path, value, base, options):
-    """Per shape a text for halved and one for doubled, and whether anything moved or, None, none of them can be."""
-    cells, moved = [[] for _ in arguments.shapes], None
-    for factor in FACTORS:
-        other = scaled(path, value, factor)
-        found = None
-        if other != value:
-            with tempfile.TemporaryDirectory() as folder:
-                file = pathlib.Path(folder) / "changed.json"
-                file.write_text(json.dumps(derived(arguments.arch, path, other)))
-                found = times(arguments.program, str(file), arguments.shapes, options)
-        for i, cell in enumerate(cells):
-            if found is None:
-                cell.append("-")
+class Validation:
+    def __init__(self, arguments, folder):
+        self.arguments, self.folder = arguments, pathlib.Path(folder)
+        self.files = []
+        for title, name, arch, conditions in FILES:
+            if arguments.files and not any(word in title for word in arguments.files):
                 continue
-            changes = [100 * (new / old - 1) for new, old in zip(found[i], base[i])]
-            moved = bool(moved) or any(abs(change) >= 0.05 for change in changes)
-            cell.append(", ".join("0" if abs(change) < 0.05 else f"{change:+.1f}" for change in changes))
-    return [text for cell in cells for text in cell], moved
+            rows = self.folder / f"{len(self.files)}.csv"
+            draw(pathlib.Path(arguments.folder) / name, rows, arguments.most)
+            # A changed design would else get kernels of its own search.
+            library = ["--library", shown(arguments.program, arch)["library"]]
+            self.files.append((title, rows, arch, with_options(library, conditions)))
+
+    def errors(self, rows, arch, numbers, options):
+        """Mean errors in percent: of dense rows, of 2:4, of the speed-up; None where the design cannot be."""
+        if numbers:
+            design = self.folder / "changed.json"
+            design.write_text(json.dumps(derived(arch, numbers)), encoding="utf-8")
+            arch = str(design)
+        done = subprocess.run([self.arguments.program, "validate", str(rows), "--arch", arch, *options, "--sms", "sampled", "--quiet", "--format", "json"],
+                              capture_output=True, text=True)
+        if done.returncode != 0:
+            print(done.stderr.strip(), file=sys.stderr)
+            return None
+        result = json.loads(done.stdout)
+        found = []
+        for sparsity in ("dense", "2:4"):
+            kinds = [kind for kind in result["by"] if kind["sparsity"] == sparsity]
+            if kinds:
+                found.append(sum(kind["count"] * kind["mape_percent"] for kind in kinds) / sum(kind["count"] for kind in kinds))
+        return found + ([result["speedup"]["mean_error_percent"]] if len(found) > 1 else [])
+
+
+def text(errors):
+    return "-" if errors is None else ", ".join(f"{error:.1f}" for error in errors)
+
+
+def table_of_mechanisms(validation, words):
+    base = [validation.errors(rows, arch, {}, conditions) for _, rows, arch, conditions in validation.files]
+    print(f"| without | {' | '.join(title for title, *_ in validation.files)} |\n|---|{'---:|' * len(base)}")
+    print(f"| nothing | {' | '.join(map(text, base))} |", flush=True)
+    for name, numbers, options in MECHANISMS:
+        if words and not any(word in name for word in words):
+            continue
+        cells = []
+        for (_, rows, arch, conditions), before in zip(validation.files, base):
+            here = parameters(validation.arguments.program, arch)
+            changes = {pointer: here[value]["value"] if isinstance(value, str) else value for pointer, value in numbers.items()}
+            changes = {pointer: value for pointer, value in changes.items() if here[pointer]["value"] != value}
+            other = with_options(conditions, options)
+            same = not changes and other == conditions
+            errors = before if same else validation.errors(rows, arch, changes, other)
+            cells.append("" if same or errors == before else text(errors))
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+def table_of_numbers(validation, gpu):
+    files = [file for file in validation.files if gpu in file[2]]
+    print(f"| number | value | change | {' | '.join(title for title, *_ in files)} |\n|---|---:|---:|{'---:|' * len(files)}")
+    print(f"| nothing | | | {' | '.join(text(validation.errors(rows, arch, {}, conditions)) for _, rows, arch, conditions in files)} |")
+    for pointer, number in parameters(validation.arguments.program, files[0][2]).items():
+        for factor in (0.5, 2) if number["evidence"] != "cited" and number["value"] else ():
+            value = number["value"] * factor
+            value = int(value) if isinstance(number["value"], int) else value
+            cells = [text(validation.errors(rows, arch, {pointer: value}, conditions)) for _, rows, arch, conditions in files]
+            print(f"| `{pointer.split('/')[-1]}` | {number['value']:g} | x {factor:g} | {' | '.join(cells)} |", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("shapes", nargs="*", default=["4096x4096x4096", "8192x16x8192", "4096x4096x128"])
-    parser.add_argument("--arch", default="a100-sxm4-80gb", help="a shipped architecture")
-    parser.add_argument("--also", nargs="*", default=[], help="cited numbers beside the others")
-    parser.add_argument("--fidelity", nargs="*", default=["timing", "analytic"])
+    parser.add_argument("folder", help="has the files of FILES")
+    parser.add_argument("words", nargs="*", default=[], help="of the mechanisms to leave out")
+    parser.add_argument("--files", nargs="+", metavar="WORD", help="those whose title has one of these words")
+    parser.add_argument("--numbers", metavar="GPU", help="halve and double numbers instead")
+    parser.add_argument("--most", type=int, default=200, metavar="ROWS", help="of a file without pairs")
     parser.add_argument("--program", default=str(ROOT / "build/release/sptcsim"))
     arguments = parser.parse_args()
-
-    for fidelity in arguments.fidelity:
-        options = ["--fidelity", fidelity]
-        base = times(arguments.program, arguments.arch, arguments.shapes, options)
-        if base is None:
-            sys.exit(f"{arguments.arch} cannot run these shapes")
-        heads = [f"{shape} {which}" for shape in arguments.shapes for which in ("halved", "doubled")]
-        print(f"| {fidelity} | value | {' | '.join(heads)} |\n|---|---|{'---:|' * len(heads)}")
-        still, fixed = [], []
-        for path, value in numbers(arguments.program, arguments.arch, arguments.also):
-            cells, moved = effects(arguments, path, value, base, options)
-            if moved:
-                print(f"| `{path[-1]}` | {value:g} | {' | '.join(cells)} |", flush=True)
-            else:
-                (fixed if moved is None else still).append(path[-1])
-        print(f"\nNothing moves by 0.05 %: {', '.join(still)}\nCannot be changed alone: {', '.join(fixed)}\n")
+    with tempfile.TemporaryDirectory() as folder:
+        validation = Validation(arguments, folder)
+        if arguments.numbers:
+            table_of_numbers(validation, arguments.numbers)
+        else:
+            table_of_mechanisms(validation, arguments.words)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ struct FormConstants {
   /// Multiply rate of a CTA with fewer than `enough_warps` that is alone on its SM.
   double lone_warps = 0.933;
   double enough_warps = 8;
-  double first_fill = 1.78;        ///< DRAM latencies until the first tiles of all SMs have arrived
+  double first_fill = 1.78;        ///< latencies until the first tiles of all SMs have arrived
   double barrier_cycles = 363;     ///< waiting, barrier and first fragments, beside the latency
   double one_by_one_cycles = 168;  ///< the same of a k-tile that is waited for by itself
   /// Lone CTAs of two stages wait for DRAM together as long as no more of them, over all rounds,

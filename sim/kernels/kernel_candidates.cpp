@@ -85,12 +85,17 @@ int columns(const TileShape& tile) {
   return tile.cta_n;
 }
 
-/// The smallest extent among the tiles of `family` that covers `extent`, or the largest of all.
+bool is_for(const TileShape& tile, const GemmProblem& problem) {
+  return tile.bits == 0 || tile.bits == numerics::storage_bits(problem.dtype);
+}
+
+/// The smallest extent among the tiles of `family` for `problem` that covers `extent`, or the
+/// largest of all.
 int covering_extent(std::int64_t extent, int (*side)(const TileShape&), mma::MmaFamily family,
-                    const std::vector<TileShape>& tiles) {
+                    const GemmProblem& problem, const std::vector<TileShape>& tiles) {
   int covering = 0;
   for (const TileShape& candidate : tiles) {
-    if (candidate.family != family) {
+    if (candidate.family != family || !is_for(candidate, problem)) {
       continue;
     }
     const int size = side(candidate);
@@ -161,14 +166,14 @@ std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
   std::map<mma::MmaFamily, std::pair<int, int>> least;
   for (const TileShape& tile : tiles) {
     if (!least.contains(tile.family)) {
-      least[tile.family] = {covering_extent(problem.shape.m, rows, tile.family, tiles),
-                            covering_extent(problem.shape.n, columns, tile.family, tiles)};
+      least[tile.family] = {covering_extent(problem.shape.m, rows, tile.family, problem, tiles),
+                            covering_extent(problem.shape.n, columns, tile.family, problem, tiles)};
     }
   }
   std::vector<GemmKernel> fitting;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const TileShape& tile = tiles[i];
-    if (tile.bits != 0 && tile.bits != numerics::storage_bits(problem.dtype)) {
+    if (!is_for(tile, problem)) {
       continue;
     }
     const auto& [least_m, least_n] = least.at(tile.family);

@@ -27,7 +27,15 @@ struct DeliveredBytes {
   double written;      ///< share of D that DRAM takes: the rest is written where it was
 
   double all() const { return a + b + again - resident; }
+  /// Share of the operands that DRAM delivers when they are first read.
+  double missing() const { return 1 - resident / (a + b); }
 };
+
+/// Load to use of a k-tile, as DRAM and the L2 have it.
+double latency_cycles(const DeliveredBytes& delivered, const memory::MemorySpec& memory) {
+  return delivered.missing() * memory.dram_latency_cycles() +
+         (1 - delivered.missing()) * memory.l2_near_latency_cycles;
+}
 
 DeliveredBytes delivered_bytes(const GemmKernel& kernel, const KernelTarget& target) {
   const GemmBytes traffic(kernel);
@@ -106,9 +114,8 @@ double dram_waited(const DeliveredBytes& delivered, const GemmKernel& kernel,
   const auto in_step = [&](std::int64_t readers) {
     return static_cast<double>(readers) * rounds <= kForm.readers_in_step;
   };
-  const double missing = 1 - delivered.resident / (delivered.a + delivered.b);
-  const double waited = missing * ((in_step(kernel.tiles_n()) ? delivered.a : 0) +
-                                   (in_step(kernel.tiles_m()) ? delivered.b : 0));
+  const double waited = delivered.missing() * ((in_step(kernel.tiles_n()) ? delivered.a : 0) +
+                                               (in_step(kernel.tiles_m()) ? delivered.b : 0));
   return std::min(1.0, waited / dram_bytes_per_us(target) / dram_us);
 }
 
@@ -255,13 +262,14 @@ void add_reduction(const GemmKernel& kernel, const KernelTarget& target, KernelE
   times.reduction_dram_us = static_cast<double>(bytes.spilled) / dram_bytes_per_us(target);
 }
 
-/// Cycles for which a k-tile is waited for, as many as are under way at once, and what comes one
-/// behind the other where it is waited for by itself. The busiest SM runs `most` CTAs.
+/// Cycles for which a k-tile is waited for that takes `latency`, as many as are under way at once,
+/// and what comes one behind the other where it is waited for by itself. The busiest SM runs `most`
+/// CTAs.
 double wait_of_k_tile(const GemmKernel& kernel, const KernelTarget& target, double most,
-                      KernelEstimate& times) {
-  double cycles = target.memory.dram_latency_cycles() + kForm.barrier_cycles;
+                      double latency, KernelEstimate& times) {
+  double cycles = latency + kForm.barrier_cycles;
   if (waits_for_each(kernel, target)) {
-    cycles = target.memory.dram_latency_cycles() + kForm.one_by_one_cycles;
+    cycles = latency + kForm.one_by_one_cycles;
     times.serial.sm_port = 1;
     // The next k-tile is asked for before the first k-step and waited for before the last one; by a
     // producer warp when a stage is free, which it is when the k-tile in the other one has come.
@@ -352,7 +360,8 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   const double most = most_ctas(kernel, target);
 
   KernelEstimate result;
-  const double of_k_tile = wait_of_k_tile(kernel, target, most, result);
+  const double latency = latency_cycles(delivered, memory);
+  const double of_k_tile = wait_of_k_tile(kernel, target, most, latency, result);
   result.tensor_us = tensor_cycles(kernel, target, most) / cycles_per_us;
   const double copied = copied_bytes_of_cta(kernel, traffic);
   result.shared_memory_us =
@@ -380,7 +389,7 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   const double of_epilogue = epilogue_issue_cycles(kernel, target);
   const double alone = kernel.ctas_per_sm == 1 && !kernel.persistent() ? rounds : 1;
   result.epilogue_us = (most - std::min(most, alone)) * of_epilogue / cycles_per_us;
-  result.fill_us = (memory.dram_latency_cycles() * kForm.first_fill + store +
+  result.fill_us = (latency * kForm.first_fill + store +
                     alone * (staging_cycles(kernel, target) + of_epilogue)) /
                    cycles_per_us;
   if (kernel.stream_k()) {

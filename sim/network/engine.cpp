@@ -22,9 +22,10 @@ namespace {
 using nlohmann::json;
 using numerics::DataType;
 
-constexpr std::array<std::string_view, 12> kKeys{
-    "name",           "description",   "scope",   "launch",    "algorithm", "host_us",
-    "sparse_host_us", "kernel_cycles", "tensors", "libraries", "rules",     "wide"};
+constexpr std::array<std::string_view, 13> kKeys{
+    "name",      "description",    "scope",         "launch",        "algorithm",
+    "host_us",   "sparse_host_us", "sparse_result", "kernel_cycles", "tensors",
+    "libraries", "rules",          "wide"};
 constexpr std::array<std::string_view, 5> kRuleKeys{"name", "fuse", "operations", "evidence",
                                                     "source"};
 
@@ -125,6 +126,19 @@ std::map<std::string, std::string> read_libraries(const io::JsonObject& root) {
   return libraries;
 }
 
+/// Whether 2:4 kernels leave their results transposed.
+bool read_sparse_result(const io::JsonObject& root) {
+  if (!root.has("sparse_result")) {
+    return false;
+  }
+  const std::string word = read_word(root, "sparse_result");
+  if (std::find(kSparseResults.begin(), kSparseResults.end(), word) == kSparseResults.end()) {
+    (root.place() / "sparse_result" / "value")
+        .fail("unknown layout " + base::unknown_name(io::printable(word), kSparseResults));
+  }
+  return word == kSparseResults.back();
+}
+
 EngineSpec read_engine(const json& document, const std::string& file) {
   const io::JsonObject root(document, {file, ""});
   root.allow_only(kKeys);
@@ -151,6 +165,7 @@ EngineSpec read_engine(const json& document, const std::string& file) {
   engine.host_us = read_number(root, "host_us");
   engine.sparse_host_us =
       root.has("sparse_host_us") ? read_number(root, "sparse_host_us") : engine.host_us;
+  engine.sparse_transposed = read_sparse_result(root);
   engine.kernel_cycles = read_number(root, "kernel_cycles");
   engine.tensors = read_tensors(root);
   engine.libraries = read_libraries(root);

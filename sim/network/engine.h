@@ -39,6 +39,8 @@ struct EngineSpec {
   /// is done sooner. 0: it never waits.
   double host_us = 0;
   double sparse_host_us = 0;
+  /// 2:4 kernels leave their results transposed: what follows reads them against their layout.
+  bool sparse_transposed = false;
   /// Of each kernel beside what the models of its parts have [cycles of the SMs].
   double kernel_cycles = 0;
   /// Of the tensors between kernels, by the type of the operands; where nothing is said, what

@@ -62,6 +62,7 @@ std::string engine_schema() {
         {"algorithm", with_evidence({{"enum", kernels::algorithm_names()}})},
         {"host_us", with_evidence(host)},
         {"sparse_host_us", with_evidence(host)},
+        {"sparse_result", with_evidence({{"enum", kSparseResults}})},
         {"kernel_cycles", with_evidence(host)},
         {"tensors",
          {{"type", "object"},

@@ -19,6 +19,7 @@ inline constexpr std::array<std::pair<std::string_view, FusionRule::Kind>, 5> kR
      {"chain", FusionRule::Kind::kChain},
      {"siblings", FusionRule::Kind::kSiblings}}};
 inline constexpr std::array<std::string_view, 2> kScopes{"network", "gemms"};
+inline constexpr std::array<std::string_view, 2> kSparseResults{"contiguous", "transposed"};
 inline constexpr double kMostOfNumber = 1e5;
 
 inline std::vector<std::string_view> rule_kind_names() {

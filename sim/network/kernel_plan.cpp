@@ -13,6 +13,55 @@ namespace {
 
 using RuleKind = FusionRule::Kind;
 
+bool normalises(const PlannedKernel& kernel) {
+  return kernel.group == workload::WorkGroup::kNormalisation ||
+         kernel.group == workload::WorkGroup::kSoftmax;
+}
+
+/// Whether a kernel reads a transposed tensor against its layout: a sum, whose other operand has
+/// contiguous rows, and what writes such rows.
+bool reads_across(const PlannedKernel& kernel, const Network& network) {
+  const bool sum = std::any_of(kernel.vectors.begin(), kernel.vectors.end(), [&](std::size_t i) {
+    return network.vectors[i].kind == workload::VectorKind::kResidual;
+  });
+  return sum || kernel.group != workload::WorkGroup::kElementwise;
+}
+
+PlannedKernel copy_before(const PlannedKernel& kernel, std::size_t writer) {
+  PlannedKernel copy;
+  copy.name = kernel.name + ".input";
+  copy.group = workload::WorkGroup::kData;
+  copy.count = kernel.count;
+  copy.vectors = {kernel.vectors.front()};
+  copy.transposed_by = writer;
+  copy.makes_contiguous = true;
+  return copy;
+}
+
+/// Finds the kernels that read what a 2:4 kernel has left transposed, and puts copies before those
+/// that cannot.
+std::vector<PlannedKernel> with_transposed_results(std::vector<PlannedKernel> kernels,
+                                                   const Network& network) {
+  std::vector<PlannedKernel> marked;
+  std::optional<std::size_t> writer;
+  for (PlannedKernel& kernel : kernels) {
+    if (!kernel.gemms.empty()) {
+      const std::size_t last = kernel.gemms.back();
+      writer = network.gemms[last].prunable ? std::optional(last) : std::nullopt;
+    } else if (writer && normalises(kernel)) {
+      marked.push_back(copy_before(kernel, *writer));
+      writer.reset();
+    } else if (writer && reads_across(kernel, network)) {
+      kernel.transposed_by = writer;
+      if (kernel.group != workload::WorkGroup::kElementwise) {
+        writer.reset();
+      }
+    }
+    marked.push_back(std::move(kernel));
+  }
+  return marked;
+}
+
 /// Goes through the operations in the order of the list.
 class Planner {
  public:
@@ -164,7 +213,9 @@ double epilogue_operations(const PlannedKernel& kernel, const workload::Operatio
 }  // namespace
 
 std::vector<PlannedKernel> plan_kernels(const Network& network) {
-  return Planner(network).take();
+  std::vector<PlannedKernel> kernels = Planner(network).take();
+  return network.engine.sparse_transposed ? with_transposed_results(std::move(kernels), network)
+                                          : kernels;
 }
 
 const workload::Operation* gemm_beside(const PlannedKernel& kernel, const Network& network) {
@@ -198,6 +249,11 @@ KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network) {
   constexpr int kWideBits = 32;
   const int bits = tensor_bits(kernel, network);
   KernelBytes bytes;
+  if (kernel.makes_contiguous) {
+    const workload::VectorOperation& reader = network.vectors[kernel.vectors.front()];
+    bytes.recent = bytes.written = product({reader.input_rows, reader.columns}) * bits / 8;
+    return bytes;
+  }
   if (kernel.group == workload::WorkGroup::kAttention) {
     add_attention(network.gemms[kernel.gemms.front()], bits, bytes);
     return bytes;
@@ -237,7 +293,8 @@ KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network) {
 double bytes_of_pass(const std::vector<PlannedKernel>& kernels, const Network& network) {
   double bytes = 0;
   for (const PlannedKernel& kernel : kernels) {
-    bytes += static_cast<double>(kernel.count) * bytes_of(kernel, network).all();
+    const double count = kernel.makes_contiguous ? 0 : static_cast<double>(kernel.count);
+    bytes += count * bytes_of(kernel, network).all();
   }
   return bytes;
 }

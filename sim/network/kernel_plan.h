@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,12 @@ struct PlannedKernel {
   workload::WorkGroup group = workload::WorkGroup::kGemm;
   std::int64_t count = 1;            ///< launches in a pass of the network
   std::vector<std::size_t> gemms;    ///< one, or the two of attention, or none
-  std::vector<std::size_t> vectors;  ///< what was fused, in order
+  std::vector<std::size_t> vectors;  ///< what was fused, in order; of a copy what reads it
+  /// The GEMM whose 2:4 kernel leaves transposed what this one, which is no GEMM, reads.
+  std::optional<std::size_t> transposed_by;
+  /// A copy that makes the input of `vectors.front()` contiguous behind that 2:4 kernel. Behind the
+  /// dense one there is none.
+  bool makes_contiguous = false;
 };
 
 /// The operations of a network, as its list has them, and how its engine runs them.
@@ -28,7 +34,8 @@ struct Network {
   const EngineSpec& engine;
 };
 
-/// The kernels of a pass, in order.
+/// The kernels of a pass, in order. Where 2:4 kernels leave their results transposed, operations on
+/// one tensor keep that layout and GEMMs take it; what normalises wants contiguous rows.
 std::vector<PlannedKernel> plan_kernels(const Network& network);
 
 /// Bytes that a kernel needs of memory, each tensor once.
@@ -43,7 +50,7 @@ struct KernelBytes {
 };
 KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network);
 
-/// The sum over all launches of a pass.
+/// The sum over all launches of a pass with dense weights.
 double bytes_of_pass(const std::vector<PlannedKernel>& kernels, const Network& network);
 
 /// The GEMM whose tensors are those beside `kernel`: its own, else the one before, whose D it

@@ -13,6 +13,7 @@ namespace sptc::network {
 /// by itself [us at the boost clock, DRAM at its own], and what cannot overlap.
 struct KernelTimes {
   double tensor_us = 0;  ///< both products of attention, of the busiest SM
+  double loads_us = 0;   ///< loads against the layout of a tensor, of the busiest SM
   double lanes_us = 0;   ///< CUDA cores and special function units of it, behind the products
   double l2_us = 0;
   double sm_port_us = 0;
@@ -49,10 +50,10 @@ struct ResidentTensors {
 ResidentTensors resident_tensors(const KernelBytes& bytes, double since, double pass,
                                  const memory::MemorySpec& memory);
 
-/// A chain of vector operations.
+/// A chain of vector operations; `transposed`: one of them reads its input against the layout.
 ClosedForm vector_kernel(const PlannedKernel& kernel, const Network& network,
                          const KernelBytes& bytes, const ResidentTensors& resident,
-                         const gpu::GpuSpec& gpu);
+                         const gpu::GpuSpec& gpu, bool transposed = false);
 
 /// Both products of attention with the softmax between them on chip.
 ClosedForm attention_kernel(const PlannedKernel& kernel, const Network& network,

@@ -31,8 +31,13 @@ struct Variant {
 struct Kernel {
   network::PlannedKernel plan;
   network::KernelBytes bytes;
-  Variant dense;
-  std::optional<Variant> sparse;
+  std::optional<Variant> dense;       ///< none: it runs behind a 2:4 kernel alone
+  std::optional<Variant> sparse;      ///< of a GEMM with 2:4 weights, or behind one
+  std::optional<std::size_t> behind;  ///< the kernel of that GEMM
+  /// Of a GEMM: how much longer with 2:4 weights those behind it take.
+  double behind_us = 0;
+
+  double sparse_us() const { return sparse->simulated_us + behind_us; }
 };
 
 enum class Weights { kDense, kSparse, kMix };
@@ -98,7 +103,9 @@ class Inference {
     } else {
       add_other(kernel);
     }
-    kernels_.push_back(std::move(kernel));
+    if (kernel.dense || kernel.sparse) {
+      kernels_.push_back(std::move(kernel));
+    }
   }
 
   /// What a pass with dense weights would take beside `latency_us`.
@@ -114,7 +121,8 @@ class Inference {
     add("copies of inputs and results from and to the host", host_bytes() / kHostLinkBytesPerUs);
     double epilogues = 0;
     for (const Kernel& kernel : kernels_) {
-      epilogues += kernel.dense.left_out_us * static_cast<double>(kernel.plan.count);
+      const double us = kernel.dense ? kernel.dense->left_out_us : 0;
+      epilogues += us * static_cast<double>(kernel.plan.count);
     }
     add("what epilogues of kernels that cut K compute", epilogues);
     if (network_.vectors.empty() && !network_.engine.gemms_only) {
@@ -195,24 +203,44 @@ class Inference {
   }
 
   void add_other(Kernel& kernel) {
+    if (!kernel.plan.makes_contiguous) {
+      kernel.dense = other(kernel, false);
+    }
+    const std::optional<std::size_t> gemm = kernel.plan.transposed_by;
+    const auto writer = std::find_if(kernels_.begin(), kernels_.end(), [gemm](const Kernel& one) {
+      return gemm && std::ranges::find(one.plan.gemms, *gemm) != one.plan.gemms.end();
+    });
+    if (writer == kernels_.end() || !writer->sparse) {
+      return;
+    }
+    kernel.behind = static_cast<std::size_t>(writer - kernels_.begin());
+    kernel.sparse = other(kernel, true);
+    const double mhz = gpu_.boost_clock_mhz;
+    writer->behind_us += kernel.sparse->us_at(mhz) - (kernel.dense ? kernel.dense->us_at(mhz) : 0);
+  }
+
+  /// A launch that is no GEMM; `transposed`: behind a 2:4 kernel that left its result so.
+  Variant other(const Kernel& kernel, bool transposed) {
     const network::KernelBytes& bytes = kernel.bytes;
     const network::ResidentTensors resident = network::resident_tensors(
         bytes, bytes_since_residual(kernel.plan), pass_bytes_, gpu_.memory);
     const bool attention = kernel.plan.group == workload::WorkGroup::kAttention;
     network::ClosedForm form =
-        attention ? network::attention_kernel(kernel.plan, network_, bytes, resident, gpu_)
-                  : network::vector_kernel(kernel.plan, network_, bytes, resident, gpu_);
+        attention
+            ? network::attention_kernel(kernel.plan, network_, bytes, resident, gpu_)
+            : network::vector_kernel(kernel.plan, network_, bytes, resident, gpu_, transposed);
     form.times.launch_us += kernels::launch_call_us(network_.engine.launch, false, gpu_.launch) +
                             on_links_us(kernel.plan, bytes);
     form.times.latency_us += network_.engine.kernel_cycles / gpu_.boost_clock_mhz;
     const double boost_mhz = gpu_.boost_clock_mhz;
-    kernel.dense.us_at = [times = form.times, boost_mhz](double mhz) {
+    Variant variant;
+    variant.us_at = [times = form.times, boost_mhz](double mhz) {
       return times.time_us(mhz / boost_mhz);
     };
     if (options_.power) {
-      kernel.dense.work =
-          work_of_kernel(kernel.plan, network_, form, gpu_, *options_.power, switching_);
+      variant.work = work_of_kernel(kernel.plan, network_, form, gpu_, *options_.power, switching_);
     }
+    return variant;
   }
 
   /// Of an all-reduce along a ring: each GPU sends and gets its part of the tensor twice.
@@ -224,8 +252,10 @@ class Inference {
     return 2 * (gpus - 1) / gpus * bytes.written / (options_.link_gb_per_s * 1e3);
   }
 
-  static bool faster_sparse(const Kernel& kernel) {
-    return kernel.sparse && kernel.sparse->simulated_us < kernel.dense.simulated_us;
+  /// Whether the weights of `kernel`, or of that which it stands behind, are faster as 2:4.
+  bool faster_sparse(const Kernel& kernel) const {
+    const Kernel& gemm = kernel.behind ? kernels_[*kernel.behind] : kernel;
+    return gemm.sparse && gemm.sparse_us() < gemm.dense->simulated_us;
   }
 
   InferenceKernel described(const Kernel& kernel) const {
@@ -239,7 +269,7 @@ class Inference {
       }
     }
     for (const std::size_t i : kernel.plan.vectors) {
-      if (network_.vectors[i].name != row.name) {
+      if (network_.vectors[i].name != row.name && !kernel.plan.makes_contiguous) {
         row.fused.push_back(network_.vectors[i].name);
       }
     }
@@ -267,17 +297,19 @@ class Inference {
     if (!kernel.sparse) {
       return "2:4 was not simulated";
     }
-    const double gain = kernel.dense.simulated_us / kernel.sparse->simulated_us;
-    return gain > 1
-               ? fmt::format("2:4 is {:.2f} times as fast (kernel {})", gain, kernel.sparse->tile)
-               : fmt::format("2:4 takes {:.2f} times as long (kernel {})", 1 / gain,
-                             kernel.sparse->tile);
+    const double gain = kernel.dense->simulated_us / kernel.sparse_us();
+    const std::string with = fmt::format("(kernel {}{})", kernel.sparse->tile,
+                                         kernel.behind_us > 0 ? ", transposed result" : "");
+    return gain > 1 ? fmt::format("2:4 is {:.2f} times as fast {}", gain, with)
+                    : fmt::format("2:4 takes {:.2f} times as long {}", 1 / gain, with);
   }
 
-  const Variant& chosen(const Kernel& kernel, Weights weights) const {
+  /// Null where the kernel does not run.
+  const Variant* chosen(const Kernel& kernel, Weights weights) const {
     const bool sparse =
         weights == Weights::kSparse || (weights == Weights::kMix && faster_sparse(kernel));
-    return sparse && kernel.sparse ? *kernel.sparse : kernel.dense;
+    const std::optional<Variant>& variant = sparse && kernel.sparse ? kernel.sparse : kernel.dense;
+    return variant ? &*variant : nullptr;
   }
 
   /// The clock of a pass: the highest at which its mean power is within the limit.
@@ -288,7 +320,9 @@ class Inference {
     }
     std::vector<energy::RepeatedWork> works;
     for (const Kernel& kernel : kernels_) {
-      works.push_back({*chosen(kernel, weights).work, static_cast<double>(kernel.plan.count)});
+      if (const Variant* variant = chosen(kernel, weights); variant != nullptr) {
+        works.push_back({*variant->work, static_cast<double>(kernel.plan.count)});
+      }
     }
     if (options_.clock_limited) {
       powers = energy::power_limited(*options_.power, works, most_mhz);
@@ -308,16 +342,19 @@ class Inference {
     double joules = 0;
     for (std::size_t i = 0; i < kernels_.size(); ++i) {
       const Kernel& kernel = kernels_[i];
-      const Variant& variant = chosen(kernel, weights);
+      const Variant* const variant = chosen(kernel, weights);
+      if (variant == nullptr) {
+        continue;
+      }
       const auto count = static_cast<double>(kernel.plan.count);
-      const bool sparse = &variant != &kernel.dense;
-      launches.push_back({variant.us_at(totals.clock_mhz),
-                          sparse ? network_.engine.sparse_host_us : network_.engine.host_us,
-                          kernel.plan.count});
+      const bool sparse = kernel.sparse && variant == &*kernel.sparse;
+      const bool sparse_call = sparse && !kernel.behind;
+      const double host_us = sparse_call ? network_.engine.sparse_host_us : network_.engine.host_us;
+      launches.push_back({variant->us_at(totals.clock_mhz), host_us, kernel.plan.count});
       totals.group_us[static_cast<std::size_t>(kernel.plan.group)] += count * launches.back().us;
       KernelFigures figures{launches.back().us, {}};
       if (!powers.empty()) {
-        figures.energy_uj = powers[i].energy.total_pj() * 1e-6;
+        figures.energy_uj = powers[launches.size() - 1].energy.total_pj() * 1e-6;
         joules += count * *figures.energy_uj * 1e-6;
       }
       if (weights == Weights::kDense) {

@@ -23,7 +23,7 @@ struct InferenceKernel {
   std::vector<std::string> fused;  ///< operations in it beside the one that names it
   workload::WorkGroup group = workload::WorkGroup::kGemm;
   std::int64_t count = 1;
-  std::optional<KernelFigures> dense, sparse;  ///< sparse: only of weights that can be pruned
+  std::optional<KernelFigures> dense, sparse;  ///< sparse: of 2:4 weights, and of what they change
   /// Of weights: what the mix takes, and why.
   bool takes_sparse = false;
   std::string reason;

@@ -126,6 +126,7 @@ void LaunchList::add(RecordedLaunch launch, const std::string& place) {
   const Key key(
       op.name, op.shape.m, op.shape.n, op.shape.k, op.batch, launch.dtype, launch.weight,
       op.recorded.d_dtype + (op.recorded.sparse ? " 2:4" : "") + chosen_kernel(op.recorded) +
+          (op.storage.plain() ? "" : fmt::format(" block {}", op.storage.scale_block)) +
           (op.conv ? fmt::format("{}x{} {}x{}", op.conv->h, op.conv->w, op.conv->r, op.conv->s)
                    : ""),
       launch.reason);

@@ -22,12 +22,13 @@ struct Row {
 };
 
 /// Mean distance of the closed form of the simulated SM from the cycles of SystemC.
-double mean_distance(const char* name, const std::vector<Row>& rows) {
+double mean_distance(const char* name, const std::vector<Row>& rows, kernels::L2State l2 = {}) {
   const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
   gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kSampled, true});
   double sum = 0;
   for (const auto& [shape, sparse, most] : rows) {
-    const kernels::GemmProblem problem{shape, 1, numerics::DataType::kF16, sparse};
+    kernels::GemmProblem problem{shape, 1, numerics::DataType::kF16, sparse};
+    problem.conditions.l2 = l2;
     const kernels::GemmKernel kernel =
         kernels::choose_kernel(problem, {}, gpu.kernel_target(), false);
     const kernels::KernelEstimate form = kernels::estimate(kernel, gpu.kernel_target());
@@ -68,6 +69,35 @@ TEST(ClosedForm, LiesNearTheSimulatedA40) {
                                                        {{5000, 5000, 5000}, false, 0.02},
                                                        {{2304, 577, 2304}, true, 0.02},
                                                        {{5000, 5000, 5000}, true, 0.055}}));
+}
+
+constexpr kernels::L2State kWarm{kernels::L2State::Kind::kWarm, 1};
+
+// Operands that the launch before has left in the L2 come from there, with its latency: 5.7 %.
+TEST(ClosedForm, LiesWithinSevenPercentOfAnH100WhoseL2HoldsTheOperands) {
+  EXPECT_LE(mean_distance("h100-sxm5-80gb",
+                          {{{1024, 128, 1024}, false, 0.1},
+                           {{1024, 128, 1024}, true, 0.07},
+                           {{4096, 64, 2048}, false, 0.045},
+                           {{4096, 64, 2048}, true, 0.045},
+                           {{768, 2048, 4096}, false, 0.055},
+                           {{768, 2048, 4096}, true, 0.065},
+                           {{512, 512, 1024}, false, 0.115},
+                           {{512, 512, 1024}, true, 0.07}},
+                          kWarm),
+            0.07);
+}
+
+TEST(ClosedForm, LiesWithinNinePercentOfAB200WhoseL2HoldsTheOperands) {
+  EXPECT_LE(mean_distance("b200",
+                          {{{768, 2048, 4096}, false, 0.035},
+                           {{768, 2048, 4096}, true, 0.1},
+                           {{512, 512, 1024}, false, 0.075},
+                           {{512, 512, 1024}, true, 0.125},
+                           {{512, 1024, 512}, false, 0.06},
+                           {{512, 1024, 512}, true, 0.15}},
+                          kWarm),
+            0.09);
 }
 
 TEST(ClosedForm, TimesOfSparseLaunchesNeverHalveThoseOfDenseOnes) {

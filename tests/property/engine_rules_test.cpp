@@ -297,5 +297,28 @@ TEST_F(EngineRules, TimesAndEnergiesAddUp) {
   EXPECT_LE(*result.dense->power_w, 400.5);
 }
 
+TEST_F(EngineRules, TransposedResultsSlowSparseWeightsDownAlone) {
+  const workload::NamedDims dims{{"batch", 64}};
+  json file = engine_file("pytorch");
+  file["sparse_result"]["value"] = "contiguous";
+  const run::InferenceResult contiguous = run(written(file), dims, "bert_base");
+  const run::InferenceResult transposed = run("pytorch", dims, "bert_base");
+  EXPECT_DOUBLE_EQ(transposed.dense->latency_us, contiguous.dense->latency_us);
+  EXPECT_GT(transposed.sparse->latency_us, 1.2 * contiguous.sparse->latency_us);
+  EXPECT_LE(transposed.mix->latency_us, 1.0001 * transposed.sparse->latency_us);
+  // Layer by layer the times add up, with the copies that dense weights do not need.
+  double us = 0;
+  int copies = 0;
+  for (const run::InferenceKernel& kernel : transposed.kernels) {
+    const auto& figures = kernel.sparse ? kernel.sparse : kernel.dense;
+    us += static_cast<double>(kernel.count) * figures->time_us;
+    copies += kernel.dense ? 0 : 1;
+  }
+  EXPECT_EQ(copies, 2);
+  EXPECT_LE(us, transposed.sparse->latency_us);
+  const auto& groups = transposed.sparse->group_us;
+  EXPECT_NEAR(std::accumulate(groups.begin(), groups.end(), 0.0), us, 1e-6 * us);
+}
+
 }  // namespace
 }  // namespace sptc::property

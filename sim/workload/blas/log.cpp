@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <string_view>
@@ -58,8 +59,9 @@ class CublasCall {
     const auto integer = [&](const char* name, std::int64_t absent) {
       const auto found = values_.find(name);
       if (found == values_.end() && absent < 0) {
-        throw base::InputError(fmt::format("{}: the call of {} has no {}: the log is cut off",
-                                           place, io::printable(function), name));
+        throw base::InputError(fmt::format(
+            "{}: the call of {} has no {}: the log is cut off, or several programs wrote it", place,
+            io::printable(function), name));
       }
       return found == values_.end() ? absent : recorded_integer(found->second, place, name);
     };
@@ -126,9 +128,9 @@ class LogReader {
     }
     add(cusparselt_calls_, "");
     add(cusparselt_calls_.empty() ? descriptors_ : std::vector<Placed>(), "");
-    add_once(cublas_);
-    add(rocblas_, lt_.empty() ? "" : "the same launch is logged by hipBLASLt");
-    add(bench_, lt_.empty() && rocblas_.empty() ? "" : "the same launch is logged as a trace");
+    add_once(cublas_, logged({&lt_}), "the same launch is logged by cuBLASLt");
+    add_once(rocblas_, logged({&lt_}), "the same launch is logged by hipBLASLt");
+    add_once(bench_, logged({&lt_, &rocblas_}), "the same launch is logged as a trace");
     if (cusparselt_calls_.empty() && !descriptors_.empty()) {
       notes.emplace_back(
           "no call of cusparseLtMatmul says its shape: each descriptor counts as one launch");
@@ -142,6 +144,7 @@ class LogReader {
 
  private:
   using Placed = std::pair<BlasCall, std::int64_t>;  ///< and its line
+  using Extents = std::array<std::int64_t, 4>;
 
   std::string place() const { return fmt::format("{}:{}", name_, number_); }
 
@@ -187,19 +190,35 @@ class LogReader {
     }
   }
 
-  /// A launch that cuBLASLt logs with the same extents is the same.
-  void add_once(const std::vector<Placed>& calls) {
-    std::map<std::array<std::int64_t, 4>, std::int64_t> logged;
-    const auto extents = [](const BlasCall& call) {
-      return std::array<std::int64_t, 4>{call.m, call.n, call.k, call.batch};
-    };
-    for (const auto& [call, line] : lt_) {
-      ++logged[extents(call)];
+  static Extents extents(const BlasCall& call) { return {call.m, call.n, call.k, call.batch}; }
+
+  /// Launches of `lists` by extents.
+  static std::map<Extents, std::int64_t> logged(
+      std::initializer_list<const std::vector<Placed>*> lists) {
+    std::map<Extents, std::int64_t> launches;
+    for (const std::vector<Placed>* list : lists) {
+      for (const auto& [call, line] : *list) {
+        launches[extents(call)] += std::max<std::int64_t>(call.count, 0);
+      }
     }
-    for (const Placed& call : calls) {
-      std::int64_t& left = logged[extents(call.first)];
-      add({call}, left > 0 ? "the same launch is logged by cuBLASLt" : "");
-      left -= left > 0 ? 1 : 0;
+    return launches;
+  }
+
+  /// A launch of the extents of one that is `logged` elsewhere is the same, for `reason` not taken.
+  void add_once(const std::vector<Placed>& calls, std::map<Extents, std::int64_t> logged,
+                const std::string& reason) {
+    for (const auto& [call, line] : calls) {
+      std::int64_t& left = logged[extents(call)];
+      BlasCall same = call, own = call;
+      same.count = std::min(left, std::max<std::int64_t>(call.count, 0));
+      own.count -= same.count;
+      left -= same.count;
+      if (same.count > 0) {
+        add({{same, line}}, reason);
+      }
+      if (own.count != 0 || same.count == 0) {
+        add({{own, line}}, "");
+      }
     }
   }
 

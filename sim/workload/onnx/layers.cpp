@@ -100,11 +100,16 @@ Lowered projected_attention(const Call& call) {
   const base::GemmShape projection{all, extent_product({batch, tokens}), (*x.dims)[2]};
   Lowered result;
   result.launches.push_back(launch(call, projection, 1, w.constant, dtype, ".qkv"));
-  result.launches[0].op.values = matrix_of(call, w, true, projection);
-  const std::int64_t past = past_of(call.input(call.node.op == "QAttention" ? 8 : 4));
+  const bool quantized = call.node.op == "QAttention";
+  Value weight = w;
+  if (quantized) {
+    weight.origin = quantized_origin(call.node, call.inputs, 1, 7, 1);
+  }
+  result.launches[0].op.values = matrix_of(call, weight, true, projection);
+  const std::int64_t past = past_of(call.input(quantized ? 8 : 4));
   add_attention(call, {batch, heads, tokens, past + tokens, sizes[0] / heads, sizes[2] / heads},
                 dtype, result);
-  const Type type = call.node.op == "QAttention" ? Type::kFloat : x.type;
+  const Type type = quantized ? Type::kFloat : x.type;
   result.outputs = {activation({batch, tokens, sizes[2]}, type),
                     activation({2, batch, heads, past + tokens, sizes[0] / heads}, type)};
   return result;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace sptc::workload::onnx {
@@ -19,6 +20,32 @@ std::size_t second_operand(std::string_view op) {
   return op == "QLinearMatMul" || op == "QLinearConv" || op == "QGemm" ? 3 : 1;
 }
 
+/// Where operators of quantized operands have the zero points of theirs.
+struct ZeroPoints {
+  std::string_view op;
+  std::size_t first, second;
+};
+constexpr ZeroPoints kZeroPoints[] = {
+    {"QLinearMatMul", 2, 5},        {"QLinearConv", 2, 5}, {"QGemm", 2, 5},
+    {"MatMulInteger", 2, 3},        {"ConvInteger", 2, 3}, {"DynamicQuantizeMatMul", 4, 3},
+    {"MatMulIntegerToFloat", 4, 5},
+};
+
+/// An operand, whose origin has its zero points; those of several rows or columns stand along
+/// `axis`.
+Value operand(const Call& call, bool second, std::int64_t axis) {
+  const std::size_t index = second ? second_operand(call.node.op) : 0;
+  Value value = call.input(index);
+  const auto* const row =
+      std::find_if(std::begin(kZeroPoints), std::end(kZeroPoints),
+                   [&](const ZeroPoints& candidate) { return candidate.op == call.node.op; });
+  if (row != std::end(kZeroPoints)) {
+    value.origin =
+        quantized_origin(call.node, call.inputs, index, second ? row->second : row->first, axis);
+  }
+  return value;
+}
+
 void transpose_last(Dims& dims, bool transposed) {
   if (transposed) {
     std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
@@ -27,13 +54,13 @@ void transpose_last(Dims& dims, bool transposed) {
 
 Lowered product(const Call& call) {
   const Node& node = call.node;
-  const Value& a = call.input(0);
-  const Value& b = call.input(second_operand(node.op));
+  const bool transpose_a = node.integer("transA", 0) != 0,
+             transpose_b = node.integer("transB", 0) != 0;
+  const Value a = operand(call, false, transpose_a ? -1 : -2);
+  const Value b = operand(call, true, transpose_b ? -2 : -1);
   if (!a.dims || !b.dims || a.dims->empty() || b.dims->empty()) {
     return unknown(call, a, b);
   }
-  const bool transpose_a = node.integer("transA", 0) != 0,
-             transpose_b = node.integer("transB", 0) != 0;
   Dims left = *a.dims, right = *b.dims;
   if (left.size() == 1) {
     left.insert(left.begin(), 1);
@@ -119,7 +146,7 @@ void keep_geometry(const Dims& x, const Window& window, std::int64_t groups, Ope
 
 Lowered convolution(const Call& call) {
   const Value& x = call.input(0);
-  const Value& w = call.input(second_operand(call.node.op));
+  const Value w = operand(call, true, 0);
   const bool known = x.dims && w.dims && x.dims->size() >= 3 && w.dims->size() == x.dims->size();
   const auto window =
       known ? window_of(call.node, *x.dims, {w.dims->begin() + 2, w.dims->end()}) : std::nullopt;

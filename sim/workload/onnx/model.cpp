@@ -208,8 +208,9 @@ Tensor read_tensor(Message message) {
     raw = packed;
   }
   set_elements(tensor, raw);
-  const bool integral =
-      tensor.type == Type::kInt64 || tensor.type == Type::kInt32 || tensor.type == Type::kBool;
+  const bool integral = tensor.type == Type::kInt64 || tensor.type == Type::kInt32 ||
+                        tensor.type == Type::kBool || tensor.type == Type::kUint8 ||
+                        tensor.type == Type::kInt8;
   if (integral && raw.empty()) {
     tensor.integers = values;
   }
@@ -433,8 +434,10 @@ void set_elements(Tensor& tensor, std::string_view raw) {
     tensor.integers = raw_integers<std::int64_t>(raw);
   } else if (tensor.type == Type::kInt32) {
     tensor.integers = raw_integers<std::int32_t>(raw);
-  } else if (tensor.type == Type::kBool) {
+  } else if (tensor.type == Type::kBool || tensor.type == Type::kUint8) {
     tensor.integers = raw_integers<std::uint8_t>(raw);
+  } else if (tensor.type == Type::kInt8) {
+    tensor.integers = raw_integers<std::int8_t>(raw);
   } else if (tensor.type == Type::kFloat) {
     tensor.reals = raw_reals(raw);
   }

@@ -45,7 +45,7 @@ struct Tensor {
   std::string name;
   Type type = Type::kNone;
   Dims dims;
-  std::optional<Dims> integers;  ///< of a small tensor of int32 or int64
+  std::optional<Dims> integers;  ///< of a small tensor of integers
   std::vector<float> reals;      ///< of a small tensor of float
   std::string_view raw;  ///< its elements in order, little-endian, inside the model; may be empty
   std::optional<External> external;

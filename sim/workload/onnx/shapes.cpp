@@ -369,13 +369,45 @@ Value infer_output(const Node& node, const Inputs& inputs) {
     value.type = Type::kFloat;
   }
   fold(node, inputs, value);
-  const bool weights =
-      std::all_of(inputs.begin(), inputs.end(), [](const Value& input) { return input.constant; });
+  bool weights = true;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool absent = i < node.inputs.size() && node.inputs[i].empty();
+    weights = weights && (absent || inputs[i].constant);
+  }
   value.constant = node.op == "Constant" || (!inputs.empty() && weights);
   return value;
 }
 
 }  // namespace
+
+std::optional<Origin> quantized_origin(const Node& node, const std::vector<Value>& inputs,
+                                       std::size_t quantized, std::size_t zero, std::int64_t axis) {
+  std::optional<Origin> origin = at(inputs, quantized).origin;
+  if (!origin) {
+    return std::nullopt;
+  }
+  if (zero >= node.inputs.size() || node.inputs[zero].empty()) {
+    origin->zero_points = {0};
+    return origin;
+  }
+  const auto numbers = numbers_of(at(inputs, zero));
+  const std::int64_t rank = size(origin->dims);
+  const auto place = axis_of(axis, rank);
+  if (!numbers || numbers->empty()) {
+    return std::nullopt;
+  }
+  if (numbers->size() > 1) {
+    if (!place || (origin->transposed && rank != 2)) {
+      return std::nullopt;
+    }
+    origin->zero_axis = origin->transposed ? 1 - *place : *place;
+    if (origin->dims[origin->zero_axis] != static_cast<std::int64_t>(numbers->size())) {
+      return std::nullopt;
+    }
+  }
+  origin->zero_points.assign(numbers->begin(), numbers->end());
+  return origin;
+}
 
 std::vector<Value> infer_outputs(const Node& node, const std::vector<Value>& inputs) {
   if (node.op == "Split" && !node.outputs.empty()) {

@@ -16,6 +16,10 @@ struct Origin {
   Type type = Type::kNone;
   Dims dims;
   bool transposed = false;
+  /// What stands for 0 in a quantized tensor: one, or one for each place along `zero_axis`. None:
+  /// not known, which of signed elements means 0.
+  std::vector<float> zero_points{};
+  std::size_t zero_axis = 0;  ///< of `dims`
 };
 
 /// What is known of a value of an ONNX graph.
@@ -42,6 +46,11 @@ std::optional<Dims> broadcast(const Dims& a, const Dims& b);
 
 /// `dims`, none of them negative or much beyond what a GEMM may have.
 Dims bounded(Dims dims);
+
+/// The origin of input `quantized` of `node` with the zero points of input `zero`, which stand
+/// along `axis` where there are several. Nothing where they are not known.
+std::optional<Origin> quantized_origin(const Node& node, const std::vector<Value>& inputs,
+                                       std::size_t quantized, std::size_t zero, std::int64_t axis);
 
 /// The values of the outputs of `node`, as far as they follow from its inputs.
 std::vector<Value> infer_outputs(const Node& node, const std::vector<Value>& inputs);

@@ -29,8 +29,11 @@ std::optional<Origin> origin_behind(const Node& node, const std::vector<Value>& 
                ? std::optional(origin_of(*value->second.tensor))
                : std::nullopt;
   }
+  if (node.op == "DequantizeLinear") {
+    return quantized_origin(node, inputs, 0, 2, node.integer("axis", 1));
+  }
   std::optional<Origin> origin = inputs.empty() ? std::nullopt : inputs[0].origin;
-  if (!origin || node.op == "Identity" || node.op == "Cast" || node.op == "DequantizeLinear") {
+  if (!origin || node.op == "Identity" || node.op == "Cast") {
     return origin;
   }
   const bool swaps = node.op == "Transpose" && origin->dims.size() == 2 &&
@@ -152,6 +155,10 @@ Dims Walker::input_dims(const Input& input, OpenDims& open) const {
       dims[i] = open.value_or_missing(
           name.empty() || name == "?" ? fmt::format("{}.{}", input.name, i) : name);
     }
+    if (dims[i] > kMaxExtent) {
+      throw base::InputError(fmt::format("{}: dimension {} of the input '{}' is {}, beyond {}",
+                                         file_, i, io::printable(input.name), dims[i], kMaxExtent));
+    }
   }
   return dims;
 }
@@ -187,7 +194,7 @@ void Walker::visit_graph(const Graph& graph) {
 }
 
 void Walker::visit(const Node& node) {
-  constexpr std::int64_t kMostNodes = 1 << 22;
+  constexpr std::int64_t kMostNodes = 1 << 20;
   if (++visited_ > kMostNodes) {
     throw base::InputError(
         fmt::format("{}: its functions make it more than {} operators", file_, kMostNodes));

@@ -20,14 +20,22 @@ namespace {
 /// Types whose values are those of a weight.
 bool is_weight_type(Type type) {
   return type == Type::kFloat || type == Type::kFloat16 || type == Type::kBfloat16 ||
-         type == Type::kInt8 || type == Type::kDouble;
+         type == Type::kInt8 || type == Type::kUint8 || type == Type::kDouble;
 }
 
 class TensorWeight : public WeightValues {
  public:
   TensorWeight(std::shared_ptr<const ModelBytes> bytes, const Origin& origin,
                const WeightLayout& layout)
-      : bytes_(std::move(bytes)), raw_(origin.raw), type_(origin.type), layout_(layout) {}
+      : bytes_(std::move(bytes)),
+        raw_(origin.raw),
+        type_(origin.type),
+        layout_(layout),
+        zero_points_(origin.zero_points) {
+    for (std::size_t axis = origin.zero_axis + 1; axis < origin.dims.size(); ++axis) {
+      zero_stride_ *= origin.dims[axis];
+    }
+  }
 
   std::vector<float> row(std::int64_t batch, std::int64_t row) const override {
     std::vector<float> values;
@@ -54,14 +62,25 @@ class TensorWeight : public WeightValues {
     return *largest_;
   }
 
-  bool integral() const override { return type_ == Type::kInt8; }
+  bool integral() const override { return type_ == Type::kInt8 || type_ == Type::kUint8; }
 
  private:
-  float at(std::int64_t index) const {
+  float at(std::int64_t index) const { return stored(index) - zero_point(index); }
+
+  float zero_point(std::int64_t index) const {
+    const auto several = static_cast<std::int64_t>(zero_points_.size());
+    return several == 0 ? 0
+                        : zero_points_[static_cast<std::size_t>(index / zero_stride_ % several)];
+  }
+
+  float stored(std::int64_t index) const {
     const std::size_t size = element_bytes(type_);
     const char* const from = raw_.data() + static_cast<std::size_t>(index) * size;
     if (type_ == Type::kInt8) {
       return static_cast<float>(static_cast<signed char>(*from));
+    }
+    if (type_ == Type::kUint8) {
+      return static_cast<float>(static_cast<unsigned char>(*from));
     }
     if (type_ == Type::kDouble) {
       double value = 0;
@@ -83,6 +102,8 @@ class TensorWeight : public WeightValues {
   std::string_view raw_;  ///< inside of them
   Type type_;
   WeightLayout layout_;
+  std::vector<float> zero_points_;
+  std::int64_t zero_stride_ = 1;  ///< elements from one zero point to the next
   mutable std::optional<float> largest_;
 };
 
@@ -94,7 +115,8 @@ std::shared_ptr<const WeightValues> onnx_weight(const std::shared_ptr<const Mode
   for (const std::int64_t extent : origin.dims) {
     size = size && extent > 0 ? base::checked_multiply(*size, extent) : std::nullopt;
   }
-  if (!is_weight_type(origin.type) || !size ||
+  const bool unsettled = origin.type == Type::kUint8 && origin.zero_points.empty();
+  if (!is_weight_type(origin.type) || unsettled || !size ||
       static_cast<std::size_t>(*size) != origin.raw.size()) {
     return nullptr;
   }

@@ -321,8 +321,10 @@ void take_profile(ProfileEvents& events, const std::string& file, std::string_vi
   Profile profile(events, tf32, account.notes);
   LaunchList list = profile.launches(file, std::string(no_shapes));
   account.kernels_us = profile.kernels_us;
-  account.notes.emplace_back(kTorchWeightGround);
   std::move(list).move_to(recording, file);
+  for (std::string& ground : grounds_of(recording.workload.operations)) {
+    account.notes.push_back(std::move(ground));
+  }
 }
 
 }  // namespace sptc::workload::profile

@@ -168,8 +168,8 @@ void read_execution_trace(input::InputStream& input, const ImportOptions& option
                           Recording& recording) {
   TraceReader reader(input.name(), options.tf32);
   reader.read(input.stream());
-  recording.account.notes.emplace_back(kTorchWeightGround);
   std::move(std::move(reader).take()).move_to(recording, input.name());
+  recording.account.notes = grounds_of(recording.workload.operations);
 }
 
 }  // namespace sptc::workload::profile

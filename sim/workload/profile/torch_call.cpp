@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
+#include "sim/workload/profile/torch_convolution.h"
 #include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -41,7 +41,7 @@ struct Leaf {
   std::size_t pad, stride;  ///< of a convolution: which inputs they are
 };
 
-constexpr std::array<Leaf, 34> kLeaves{{
+constexpr std::array<Leaf, 35> kLeaves{{
     {"aten::mm", Kind::kMm, 0, 0, 0},
     {"aten::_int_mm", Kind::kMm, 0, 0, 0},
     {"aten::addmm", Kind::kAddmm, 1, 0, 0},
@@ -69,6 +69,7 @@ constexpr std::array<Leaf, 34> kLeaves{{
     {"aten::cudnn_convolution_transpose", Kind::kTransposed, 0, 0, 0},
     {"aten::_grouped_mm", Kind::kGrouped, 0, 0, 0},
     {"aten::_scaled_grouped_mm", Kind::kGrouped, 0, 0, 0},
+    {"aten::_scaled_grouped_mm_v2", Kind::kGrouped, 0, 0, 0},
     {"aten::_scaled_mm_v2", Kind::kScaledMm, 0, 0, 0},
     {"_C::cutlass_scaled_mm", Kind::kScaledMm, 1, 0, 0},  // of vLLM: (out, a, b, ..)
     {"sgl_kernel::fp8_scaled_mm", Kind::kScaledMm, 0, 0, 0},
@@ -87,9 +88,15 @@ const Leaf* find_leaf(std::string_view name) {
   return found == kLeaves.end() ? nullptr : &*found;
 }
 
+bool is_grouped(std::string_view name) {
+  const Leaf* const leaf = find_leaf(name);
+  return leaf != nullptr && leaf->kind == Kind::kGrouped;
+}
+
 std::string our_type(std::string_view word) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kTypes{
-      {{"c10::BFloat16", "bf16"},
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kTypes{
+      {{"c10::Float4_e2m1fn_x2", "e2m1"},
+       {"c10::BFloat16", "bf16"},
        {"c10::Half", "f16"},
        {"float", "f32"},
        {"double", "f64"},
@@ -110,14 +117,10 @@ std::string our_type(std::string_view word) {
   return std::string(word);
 }
 
-const Extents& input(const std::vector<Extents>& of, std::size_t index) {
-  static const Extents kNone;
-  return index < of.size() ? of[index] : kNone;
-}
-
 /// Whether the last two extents are stored column by column: the transpose of what is in memory.
 bool is_transposed(const TorchCall& call, std::size_t index) {
-  const Extents& strides = input(call.strides, index);
+  static const Extents kNone;
+  const Extents& strides = index < call.strides.size() ? call.strides[index] : kNone;
   return strides.size() >= 2 && strides[strides.size() - 2] == 1 && strides.back() > 1;
 }
 
@@ -125,33 +128,43 @@ std::string shown(const Extents& extents) {
   return fmt::format("[{}]", fmt::join(extents, ", "));
 }
 
-/// The integers of "[1, 1]"; nothing where it is none.
-std::optional<Extents> integers(std::string_view text) {
-  Extents values;
-  const char* at = text.data();
-  const char* end = at + text.size();
-  while (at != end) {
-    if ((*at >= '0' && *at <= '9') || *at == '-') {
-      std::int64_t value = 0;
-      const auto [next, error] = std::from_chars(at, end, value);
-      if (error != std::errc()) {
-        return std::nullopt;
+/// Throws InputError where operands `a` and `b` do not fit, or no GEMM has their extents.
+void require_fit(const TorchCall& call, const std::string& place, const Extents& a,
+                 const Extents& b, bool fit) {
+  if (!fit) {
+    throw base::InputError(fmt::format("{}: {} has operands {} and {}, which do not fit", place,
+                                       io::printable(call.name), shown(a), shown(b)));
+  }
+  for (const Extents* extents : {&a, &b}) {
+    for (const std::int64_t extent : *extents) {
+      if (extent < 0 || extent > kMaxExtent) {
+        throw base::InputError(fmt::format("{}: {} has an operand of {}, beyond 0 to {}", place,
+                                           io::printable(call.name), extent, kMaxExtent));
       }
-      values.push_back(value);
-      at = next;
-    } else if (*at == '[' || *at == ']' || *at == ',' || *at == ' ') {
-      ++at;
-    } else {
-      return std::nullopt;
     }
   }
-  return values.empty() ? std::nullopt : std::optional(values);
+}
+
+/// Of a scaled product whose scales have blocks along K: as their type says, nvfp4 or mxfp8. Two
+/// elements of four bits share a byte, which is what extents count.
+void read_block_scales(const TorchCall& call, const Leaf& leaf, RecordedLaunch& launch) {
+  const std::size_t scales = leaf.first + 2;
+  const std::string type = scales < call.types.size() ? call.types[scales] : "";
+  if (launch.dtype == "e2m1") {
+    launch.op.shape.k = extent_product({launch.op.shape.k, 2});
+    launch.op.storage.scale_block = 16;
+    if (type != "c10::Float8_e4m3fn" && launch.reason.empty()) {
+      launch.reason = "e2m1 of other scales than those of nvfp4";
+    }
+  } else if (type == "c10::Float8_e8m0fnu") {
+    launch.op.storage.scale_block = 32;
+  }
 }
 
 void read_product(const TorchCall& call, const Leaf& leaf, const std::string& place,
                   RecordedLaunch& launch) {
-  const Extents& a = input(call.dims, leaf.first);
-  const Extents& b = input(call.dims, leaf.first + 1);
+  const Extents& a = call.input(leaf.first);
+  const Extents& b = call.input(leaf.first + 1);
   const std::size_t rank = leaf.kind == Kind::kBmm ? 3 : 2;
   if (a.size() != rank || b.size() != rank) {
     launch.reason = call.dims.empty() ? "no shapes: record with record_shapes=True"
@@ -159,16 +172,7 @@ void read_product(const TorchCall& call, const Leaf& leaf, const std::string& pl
     return;
   }
   const std::int64_t batch = rank == 3 ? a[0] : 1;
-  if (a[rank - 1] != b[rank - 2] || (rank == 3 && b[0] != batch)) {
-    throw base::InputError(fmt::format("{}: {} has operands {} and {}, which do not fit", place,
-                                       io::printable(call.name), shown(a), shown(b)));
-  }
-  for (const std::int64_t extent : {batch, a[rank - 2], a[rank - 1], b[rank - 1]}) {
-    if (extent < 0 || extent > kMaxExtent) {
-      throw base::InputError(fmt::format("{}: {} has an operand of {}, beyond 0 to {}", place,
-                                         io::printable(call.name), extent, kMaxExtent));
-    }
-  }
+  require_fit(call, place, a, b, a[rank - 1] == b[rank - 2] && (rank == 2 || b[0] == batch));
   launch.op.shape = {b[rank - 1], a[rank - 2], a[rank - 1]};
   launch.op.batch = std::max<std::int64_t>(batch, 1);
   if (batch == 0 || launch.op.shape.m == 0 || launch.op.shape.n == 0 || launch.op.shape.k == 0) {
@@ -179,11 +183,56 @@ void read_product(const TorchCall& call, const Leaf& leaf, const std::string& pl
       launch.weight = is_transposed(call, leaf.first + 1) && !is_transposed(call, leaf.first);
       break;
     case Kind::kAddmm:
-      launch.weight = input(call.dims, 0).size() == 1;
+      launch.weight = call.input(0).size() == 1;
+      break;
+    case Kind::kScaledMm:
+      launch.weight = true;
+      read_block_scales(call, leaf, launch);
       break;
     default:
-      launch.weight = leaf.kind == Kind::kScaledMm;
+      break;
   }
+}
+
+/// GEMMs of experts in one kernel. Where an operand has three axes, the first counts experts, and
+/// they share the tokens of the other; of two matrices they share K. As far as the recording says,
+/// all get as many.
+void read_grouped(const TorchCall& call, const std::string& place, RecordedLaunch& launch) {
+  const Extents& a = call.input(0);
+  const Extents& b = call.input(1);
+  const std::size_t ends = call.name == "aten::_grouped_mm"          ? 2
+                           : call.name == "aten::_scaled_grouped_mm" ? 4
+                                                                     : 8;  // where groups end
+  const Extents& groups = call.input(ends);
+  const std::size_t rank_a = a.size(), rank_b = b.size();
+  const bool matrices = rank_a == 2 && rank_b == 2;
+  if (rank_a < 2 || rank_a > 3 || rank_b < 2 || rank_b > 3 || (matrices && groups.size() != 1)) {
+    launch.reason = call.dims.empty() ? "no shapes: record with record_shapes=True"
+                                      : "no shapes of the GEMMs of experts";
+    return;
+  }
+  require_fit(call, place, a, b,
+              a[rank_a - 1] == b[rank_b - 2] && (rank_a + rank_b < 6 || a[0] == b[0]));
+  const std::int64_t experts = matrices ? groups[0] : rank_a == 3 ? a[0] : b[0];
+  base::GemmShape shape{b[rank_b - 1], a[rank_a - 2], a[rank_a - 1]};
+  std::int64_t* const shared = matrices      ? &shape.k
+                               : rank_b == 2 ? &shape.m
+                               : rank_a == 2 ? &shape.n
+                                             : nullptr;
+  if (experts < 1 || shape.m == 0 || shape.n == 0 || shape.k == 0) {
+    launch.reason = "an operand is empty";
+    return;
+  }
+  launch.op.batch = experts;
+  if (shared != nullptr) {
+    launch.op.batch = std::min(experts, *shared);
+    *shared = (*shared + launch.op.batch - 1) / launch.op.batch;
+  }
+  if (shared == &shape.m) {  // the experts' matrices are the first operand
+    std::swap(shape.m, shape.n);
+  }
+  launch.op.shape = shape;
+  launch.weight = shared == &shape.m || shared == &shape.n;
 }
 
 /// Transformer Engine: (A, scale, which, type of A, transpose A, B, scale, which, type of B,
@@ -193,8 +242,8 @@ void read_transformer_engine(const TorchCall& call, const std::string& place,
   constexpr std::size_t kTypeOfA = 3, kTransposeA = 4, kB = 5, kTransposeB = 9;
   static constexpr std::string_view kTypes[] = {"u8",  "s32",  "s64",  "f32",
                                                 "f16", "bf16", "e4m3", "e5m2"};
-  const Extents& a = input(call.dims, 0);
-  const Extents& b = input(call.dims, kB);
+  const Extents& a = call.input(0);
+  const Extents& b = call.input(kB);
   if (a.size() != 2 || b.size() != 2 || call.values.size() <= kTransposeB) {
     launch.reason = call.dims.empty() ? "no shapes: record with record_shapes=True"
                                       : "no shapes of two matrices";
@@ -205,7 +254,7 @@ void read_transformer_engine(const TorchCall& call, const std::string& place,
            call.values[index] == "1";
   };
   const bool turn_a = is_true(kTransposeA), turn_b = is_true(kTransposeB);
-  const auto type = integers(call.values[kTypeOfA]);
+  const auto type = integers_of(call.values[kTypeOfA]);
   if (type && type->front() >= 0 && type->front() < std::ssize(kTypes)) {
     launch.dtype = kTypes[type->front()];
   }
@@ -220,84 +269,13 @@ void read_transformer_engine(const TorchCall& call, const std::string& place,
   }
 }
 
-/// One extent for all axes means the same for each.
-std::optional<Extents> per_axis(const TorchCall& call, std::size_t index, std::size_t axes) {
-  auto values = index < call.values.size() ? integers(call.values[index]) : std::nullopt;
-  if (values && values->size() == 1) {
-    values->resize(axes, values->front());
-  }
-  return values && values->size() == axes ? values : std::nullopt;
-}
-
-void read_convolution(const TorchCall& call, const Leaf& leaf, RecordedLaunch& launch) {
-  const Extents& x = input(call.dims, 0);
-  const Extents& w = input(call.dims, 1);
-  launch.weight = true;
-  if (x.size() < 3 || x.size() > 5 || x.size() != w.size()) {
-    launch.reason = call.dims.empty() ? "no shapes: record with record_shapes=True"
-                                      : "no shapes of a convolution";
-    return;
-  }
-  const std::size_t axes = x.size() - 2;
-  const std::size_t after = std::max(leaf.pad, leaf.stride) + 1;
-  const auto pad = per_axis(call, leaf.pad, axes);
-  const auto stride = per_axis(call, leaf.stride, axes);
-  const auto dilation = per_axis(call, after, axes);
-  const auto groups = per_axis(call, after + 1, 1);
-  if (!pad || !stride || !dilation || !groups) {
-    launch.reason = "stride and padding of this convolution are not recorded";
-    return;
-  }
-  ConvGeometry conv;
-  conv.n = x[0];
-  conv.c = x[1];
-  conv.k = w[0];
-  conv.groups = groups->front();
-  const auto axis = [&](std::size_t i, std::int64_t& extent, std::int64_t& filter, std::size_t to) {
-    extent = x[2 + i];
-    filter = w[2 + i];
-    conv.pad[to] = (*pad)[i];
-    conv.stride[to] = (*stride)[i];
-    conv.dilation[to] = (*dilation)[i];
-  };
-  if (axes == 1) {
-    conv.h = conv.r = 1;
-  } else {
-    axis(axes - 2, conv.h, conv.r, 0);
-  }
-  axis(axes - 1, conv.w, conv.s, 1);
-  bool fits = lower_convolution(conv, launch.op);
-  if (fits && axes == 3) {  // one more axis: as a GEMM without geometry
-    Operation depth;
-    ConvGeometry line;
-    line.n = line.c = line.k = line.w = line.s = 1;
-    axis(0, line.h, line.r, 0);
-    std::swap(conv.pad, line.pad);
-    std::swap(conv.stride, line.stride);
-    std::swap(conv.dilation, line.dilation);
-    line.pad[1] = 0;
-    line.stride[1] = line.dilation[1] = 1;
-    fits = lower_convolution(line, depth);
-    launch.op.shape.n = extent_product({launch.op.shape.n, depth.shape.n});
-    launch.op.shape.k = extent_product({launch.op.shape.k, line.r});
-    launch.op.conv.reset();
-    fits = fits && launch.op.shape.n > 0 && launch.op.shape.k > 0;
-  }
-  if (!fits) {
-    launch.op.shape = {};
-    launch.op.batch = 1;
-    launch.op.conv.reset();
-    launch.reason = "the geometry of this convolution gives no GEMM";
-  }
-}
-
 /// _cslt_sparse_mm(compressed A, dense B): A holds values and metadata in 9/16 of the dense bytes,
 /// 10/16 for int8. The others are CUTLASS's and keep values and metadata apart.
 void read_sparse(const TorchCall& call, const Leaf& leaf, RecordedLaunch& launch) {
   launch.weight = launch.op.recorded.sparse = true;
-  const Extents& a = input(call.dims, leaf.first);
+  const Extents& a = call.input(leaf.first);
   const bool cslt = call.name == "aten::_cslt_sparse_mm";
-  const Extents& b = input(call.dims, leaf.first + (cslt ? 1 : 2));
+  const Extents& b = call.input(leaf.first + (cslt ? 1 : 2));
   if (b.size() != 2 || a.empty()) {
     launch.reason = "no shapes of two matrices";
     return;
@@ -307,7 +285,7 @@ void read_sparse(const TorchCall& call, const Leaf& leaf, RecordedLaunch& launch
     const std::int64_t sixteenths = launch.dtype == "s8" ? 10 : 9;
     launch.op.shape = {elements * 16 / sixteenths / std::max<std::int64_t>(b[0], 1), b[1], b[0]};
   } else if (leaf.name.ends_with("linear")) {  // (input, packed weight, metadata)
-    const Extents& w = input(call.dims, 1);
+    const Extents& w = call.input(1);
     const std::int64_t k = a.back();
     std::int64_t tokens = 1;
     for (std::size_t i = 0; i + 1 < a.size(); ++i) {
@@ -324,6 +302,11 @@ void read_sparse(const TorchCall& call, const Leaf& leaf, RecordedLaunch& launch
 }
 
 }  // namespace
+
+const Extents& TorchCall::input(std::size_t index) const {
+  static const Extents kNone;
+  return index < dims.size() ? dims[index] : kNone;
+}
 
 void TorchCall::clear() {
   name.clear();
@@ -349,7 +332,7 @@ RecordedLaunch launch_of(const TorchCall& call, const std::string& place) {
   launch.dtype = leaf->first < call.types.size() ? our_type(call.types[leaf->first]) : "";
   switch (leaf->kind) {
     case Kind::kConvolution:
-      read_convolution(call, *leaf, launch);
+      read_convolution(call, leaf->pad, leaf->stride, launch);
       break;
     case Kind::kSparse:
       read_sparse(call, *leaf, launch);
@@ -367,12 +350,26 @@ RecordedLaunch launch_of(const TorchCall& call, const std::string& place) {
       launch.reason = "transposed convolution";
       break;
     case Kind::kGrouped:
-      launch.reason = "GEMMs of experts in one kernel: how many tokens each gets is not recorded";
+      read_grouped(call, place, launch);
       break;
     default:
       read_product(call, *leaf, place, launch);
   }
   return launch;
+}
+
+std::vector<std::string> grounds_of(const std::vector<Operation>& operations) {
+  std::vector<std::string> grounds{
+      "A is taken for a weight in addmm with a bias, _scaled_mm, sparse operations and "
+      "convolutions, and in mm where its second operand is stored as [out, in]; PyTorch's M is n "
+      "here, its N is m"};
+  if (std::any_of(operations.begin(), operations.end(),
+                  [](const Operation& op) { return is_grouped(op.name); })) {
+    grounds.emplace_back(
+        "how many tokens each expert of a grouped GEMM gets is not recorded: all are taken to get "
+        "as many, and their matrices are taken for weights");
+  }
+  return grounds;
 }
 
 void apply_no_kernel(const TorchCall& call, bool tf32, RecordedLaunch& launch) {

@@ -4,6 +4,7 @@
 #include "sim/workload/launch_list.h"
 #include "sim/workload/profile/kernel_name.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,6 +20,8 @@ struct TorchCall {
   std::vector<std::string> types;   ///< "c10::BFloat16"
   std::vector<std::string> values;  ///< of what is no tensor: "[1, 1]"; may be absent
 
+  /// Extents of an input; none where there is no such input.
+  const std::vector<std::int64_t>& input(std::size_t index) const;
   void clear();
   /// All of it in one text: equal calls have the same.
   std::string signature() const;
@@ -38,9 +41,8 @@ void apply_no_kernel(const TorchCall& call, bool tf32, RecordedLaunch& launch);
 /// What the kernel says of the launch: whether it ran on tensor cores, and f32 as TF32.
 void apply_kernel(const KernelName* kernel, std::string_view name, RecordedLaunch& launch);
 
-/// How launch_of() knows which operand is the weight, a sentence.
-inline constexpr std::string_view kTorchWeightGround =
-    "A is taken for a weight in addmm with a bias, _scaled_mm, sparse operations and convolutions, "
-    "and in mm where its second operand is stored as [out, in]; PyTorch's M is n here, its N is m";
+/// On what launch_of() took `operations`, a sentence each: which operand is the weight, and how
+/// experts share tokens where they are among them.
+std::vector<std::string> grounds_of(const std::vector<Operation>& operations);
 
 }  // namespace sptc::workload::profile

@@ -73,6 +73,8 @@ TEST(Engine, MistakesAreToldWithTheirPlace) {
   refuse(with(R"(, "host_us": 5)"), {"/host_us", "must be an object"});
   refuse(with(R"(, "host_us": {"value": -1, "evidence": "assumed", "source": "s"})"),
          {"/host_us/value", "from 0"});
+  refuse(with(R"(, "sparse_result": {"value": "flat", "evidence": "cited", "source": "s"})"),
+         {"/sparse_result/value", "unknown layout", "'contiguous'"});
   refuse(with(R"(, "tensors": {"int8": {"value": "s8", "evidence": "cited", "source": "s"}})"),
          {"/tensors/int8"});
   support::expect_input_error([] { load_engine("tensorr"); }, {"unknown engine", "'tensorrt'"});

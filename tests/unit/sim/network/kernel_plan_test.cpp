@@ -104,7 +104,7 @@ TEST(KernelPlan, EveryOperationIsInOneKernel) {
         ++gemms[i];
       }
       for (const std::size_t i : kernel.vectors) {
-        ++vectors[i];
+        vectors[i] += kernel.makes_contiguous ? 0 : 1;
       }
     }
     EXPECT_EQ(gemms, std::vector<int>(layer.gemms.size(), 1)) << name;
@@ -196,6 +196,43 @@ TEST(KernelPlan, WeightsOfOtherKernelsPassBetweenLaunches) {
   EXPECT_EQ(operations[0].conditions->l2.kind, kernels::L2State::Kind::kRotate);
   EXPECT_GE(operations[0].conditions->l2.weights, 24);
   EXPECT_EQ(operations[1].conditions->l2.kind, kernels::L2State::Kind::kWarm);
+}
+
+TEST(KernelPlan, TransposedResultsAreCopiedBeforeWhatNormalises) {
+  const Layer layer;
+  EngineSpec engine = load_engine("pytorch");
+  engine.sparse_transposed = false;
+  const auto contiguous = plan_kernels({layer.gemms, layer.vectors, engine});
+  EXPECT_EQ(names_of(contiguous),
+            (Names{"qkv", "scores", "softmax", "context", "output", "add", "norm"}));
+  engine.sparse_transposed = true;
+  const Network network{layer.gemms, layer.vectors, engine};
+  const auto kernels = plan_kernels(network);
+  EXPECT_EQ(names_of(kernels),
+            (Names{"qkv", "scores", "softmax", "context", "output", "add", "norm.input", "norm"}));
+  EXPECT_FALSE(kernels[2].transposed_by);  // what a product of activations wrote
+  EXPECT_EQ(kernels[5].transposed_by, 3U);
+  EXPECT_FALSE(kernels[5].makes_contiguous);
+  EXPECT_EQ(kernels[6].transposed_by, 3U);
+  EXPECT_TRUE(kernels[6].makes_contiguous);
+  EXPECT_FALSE(kernels[7].transposed_by);
+  EXPECT_EQ(bytes_of(kernels[6], network).recent, 128 * 1024 * 2);
+  EXPECT_EQ(bytes_of(kernels[6], network).written, 128 * 1024 * 2);
+  // A pass with dense weights has no copy.
+  EXPECT_EQ(bytes_of_pass(kernels, network),
+            bytes_of_pass(contiguous, {layer.gemms, layer.vectors, engine}));
+}
+
+TEST(KernelPlan, OperationsOnOneTensorKeepTheLayout) {
+  Layer layer;
+  const EngineSpec engine = load_engine("pytorch");
+  layer.vectors = {vector("gelu", workload::VectorKind::kGelu, 128, 3072, 1),
+                   vector("split", workload::VectorKind::kCopy, 128, 3072, 1),
+                   vector("scale", workload::VectorKind::kScale, 128, 3072, 1)};
+  const auto kernels = plan_kernels({layer.gemms, layer.vectors, engine});
+  EXPECT_FALSE(kernels[1].transposed_by);
+  EXPECT_EQ(kernels[2].transposed_by, 0U);
+  EXPECT_FALSE(kernels[3].transposed_by);  // the copy has contiguous rows
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <map>
 #include <string>
 
 namespace sptc::workload::blas {
@@ -265,6 +267,27 @@ TEST(BlasLog, ASparseBIsTheWeight) {
   line.replace(line.find("is_A_sparse=true"), 16, "is_A_sparse=false");
   line.replace(line.find("Structured"), 10, "Dense");
   EXPECT_EQ(read(line).workload.operations.at(0).shape, (base::GemmShape{4608, 3072, 15360}));
+}
+
+TEST(BlasLog, ALaunchThatTwoLibrariesLogCountsOnceWhereItsExtentsAgree) {
+  const std::string bench =
+      "hipblaslt-bench -m 64 -n 32 -k 128 --transA T --transB N --a_type bf16_r --b_type bf16_r "
+      "--d_type bf16_r --compute_type f32_r\n";
+  const auto rocblas = [](int n, int count) {
+    return "- { rocblas_function: \"rocblas_gemm_ex\", a_type: \"bf16_r\", transA: 'T', M: 64, "
+           "N: " +
+           std::to_string(n) + ", K: 128, batch_count: 1, call_count: " + std::to_string(count) +
+           " }\n";
+  };
+  const Recording recording = read(bench + bench + rocblas(32, 1) + rocblas(16, 3));
+  std::map<std::string, std::int64_t> taken;
+  for (const Operation& op : recording.workload.operations) {
+    taken[op.name] += op.count;
+  }
+  EXPECT_EQ(taken,
+            (std::map<std::string, std::int64_t>{{"rocblas_gemm_ex", 4}, {"hipblaslt-bench", 1}}));
+  EXPECT_EQ(recording.workload.not_taken.at(0).count, 1);
+  EXPECT_EQ(recording.workload.not_taken.at(0).reason, "the same launch is logged as a trace");
 }
 
 TEST(BlasLog, HipblasltAndRocblas) {

@@ -181,7 +181,7 @@ TEST(Onnx, FilesThatEndEarlyAreRefused) {
         read(input("a", kHalf, {INT64_MAX, 32}) + weight("w", kHalf, {32, 64}) +
              node("MatMul", {"a", "w"}, "y"));
       },
-      {"x: y: n must be from 1 to 2147483647, not 0"});
+      {"x: dimension 0 of the input 'a' is 9223372036854775807, beyond 2147483647"});
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace sptc::workload::onnx {
 namespace {
 
-constexpr std::int64_t kFloat = 1, kInt8 = 3, kFloat16 = 10;
+constexpr std::int64_t kFloat = 1, kUint8 = 2, kInt8 = 3, kFloat16 = 10;
 
 template <typename Element>
 std::string raw_of(const std::vector<Element>& values) {
@@ -85,6 +85,69 @@ TEST(Weight, TransposesAndQuantizedWeightsAreFollowed) {
   ASSERT_TRUE(op.values);
   EXPECT_EQ(op.values->row(0, 1), (Row{5, -6, 7, -8}));
   EXPECT_TRUE(op.values->integral());
+}
+
+std::string bytes_of(const std::string& name, std::int64_t type,
+                     std::initializer_list<std::int64_t> dims,
+                     const std::vector<std::uint8_t>& values) {
+  return weight(name, type, dims, raw_of(values));
+}
+
+/// Of [n=2, k=4] elements of eight bits, dequantized with these zero points along axis 0.
+std::shared_ptr<const WeightValues> dequantized(std::int64_t type, const std::string& zero,
+                                                const std::string& name = "z") {
+  return first_of(kX + bytes_of("q", type, {2, 4}, {128, 130, 128, 0, 7, 7, 255, 9}) + zero +
+                  weight("s", kFloat, {2}, raw_of(std::vector<float>{0.5F, 2})) +
+                  sptc::onnx::node("DequantizeLinear", {"q", "s", name}, "w",
+                                   sptc::onnx::integer("axis", 0)) +
+                  sptc::onnx::node("Gemm", {"x", "w"}, "y", sptc::onnx::integer("transB", 1)))
+      .values;
+}
+
+TEST(Weight, ZeroPointsAreTakenFromQuantizedWeights) {
+  const auto rows = dequantized(kUint8, bytes_of("z", kUint8, {2}, {128, 7}));
+  ASSERT_TRUE(rows);
+  EXPECT_EQ(rows->row(0, 0), (Row{0, 2, 0, -128}));
+  EXPECT_EQ(rows->row(0, 1), (Row{0, 0, 248, 2}));
+  EXPECT_EQ(rows->largest(), 248);
+  EXPECT_TRUE(rows->integral());
+  // One zero point of all, as TensorProto.int32_data.
+  const auto one = dequantized(
+      kUint8, sptc::onnx::bytes(5, sptc::onnx::tensor("z", kUint8, {}, sptc::onnx::number(5, 9))));
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->row(0, 1), (Row{-2, -2, 246, 0}));
+  const auto none = dequantized(kUint8, "", "");
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->row(0, 0), (Row{128, 130, 128, 0}));
+  const auto signed_one = dequantized(kInt8, bytes_of("z", kInt8, {}, {255}));
+  ASSERT_TRUE(signed_one);
+  EXPECT_EQ(signed_one->row(0, 1), (Row{8, 8, 0, 10}));
+}
+
+TEST(Weight, ZeroPointsThatAreNotKnownLeaveNoValues) {
+  EXPECT_FALSE(dequantized(kUint8, bytes_of("z", kUint8, {3}, {1, 2, 3}))) << "three of two rows";
+  EXPECT_FALSE(dequantized(kUint8, sptc::onnx::input("z", kUint8, {}))) << "an input of the model";
+}
+
+TEST(Weight, OperatorsOfIntegersSayTheirZeroPoints) {
+  const std::string inputs = sptc::onnx::input("a", kUint8, {5, 2}) +
+                             bytes_of("w", kUint8, {2, 2}, {1, 2, 3, 4}) +
+                             bytes_of("z", kUint8, {2}, {1, 2}) + bytes_of("o", kUint8, {}, {1}) +
+                             weight("s", kFloat, {}, raw_of(std::vector<float>{1}));
+  const Operation integer =
+      first_of(inputs + sptc::onnx::node("MatMulInteger", {"a", "w", "o", "z"}, "y"));
+  ASSERT_TRUE(integer.values);
+  EXPECT_EQ(integer.values->row(0, 1), (Row{0, 2})) << "column 1 of [[1, 2], [3, 4]] less 2";
+  const Operation linear = first_of(
+      inputs + sptc::onnx::node("QLinearMatMul", {"a", "s", "o", "w", "s", "z", "s", "o"}, "y"));
+  ASSERT_TRUE(linear.values);
+  EXPECT_EQ(linear.values->row(0, 0), (Row{0, 2}));
+  const Operation filters = first_of(
+      sptc::onnx::input("c", kUint8, {1, 2, 3, 3}) +
+      bytes_of("w", kUint8, {2, 2, 1, 1}, {1, 2, 3, 4}) + bytes_of("z", kUint8, {2}, {1, 4}) +
+      bytes_of("o", kUint8, {}, {1}) + sptc::onnx::node("ConvInteger", {"c", "w", "o", "z"}, "y"));
+  ASSERT_TRUE(filters.values);
+  EXPECT_EQ(filters.values->row(0, 1), (Row{-1, 0}));
 }
 
 TEST(Weight, FiltersAreOrderedByTapThenChannel) {  // [k=4, c=2, r=1, s=2], two groups

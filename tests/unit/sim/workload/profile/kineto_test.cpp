@@ -190,8 +190,64 @@ TEST(Kineto, FusedKernelsOfOtherLibrariesAreCounted) {
   EXPECT_EQ(reasons.size(), 2);
   EXPECT_TRUE(
       reasons.contains("the kernel is of flash_attn_3::fwd, which says no shapes of matrices"));
-  EXPECT_EQ(reasons["GEMMs of experts in one kernel: how many tokens each gets is not recorded"],
-            "aten::_grouped_mm");
+  EXPECT_EQ(reasons["no shapes of the GEMMs of experts"], "aten::_grouped_mm");
+}
+
+Recording grouped(const std::string& dims) {
+  return read(profile(op("aten::_grouped_mm", 1, 1, 1, mm(dims, "", "c10::BFloat16")) + "," +
+                      kernel("void cutlass::device_kernel<GroupProblemShape>", 6, 1, 1001)));
+}
+
+TEST(Kineto, ExpertsOfAGroupedGemmShareItsTokensAlike) {
+  const Recording tokens = grouped("[130, 64], [8, 64, 256], [8]");
+  const Operation& taken = tokens.workload.operations.at(0);
+  EXPECT_EQ(taken.shape, (base::GemmShape{256, 17, 64}));
+  EXPECT_EQ(taken.batch, 8);
+  EXPECT_EQ(taken.recorded.time_us, 6);
+  EXPECT_TRUE(taken.prunable);
+  EXPECT_NE(tokens.account.notes.back().find("all are taken to get as many"), std::string::npos);
+
+  const Operation few = grouped("[3, 64], [8, 64, 256], [8]").workload.operations.at(0);
+  EXPECT_EQ(few.shape.n, 1) << "no expert gets less than one token";
+  EXPECT_EQ(few.batch, 3);
+}
+
+TEST(Kineto, AGroupedGemmMayShareMOrK) {
+  const Operation columns = grouped("[8, 256, 64], [64, 128], [8]").workload.operations.at(0);
+  EXPECT_EQ(columns.shape, (base::GemmShape{256, 16, 64})) << "the first operand is the weight";
+  EXPECT_EQ(columns.batch, 8);
+  EXPECT_TRUE(columns.weight);
+  const Operation gradient = grouped("[256, 128], [128, 64], [8]").workload.operations.at(0);
+  EXPECT_EQ(gradient.shape, (base::GemmShape{64, 256, 16}));
+  EXPECT_EQ(gradient.batch, 8);
+  EXPECT_FALSE(gradient.weight);
+  const Operation batches = grouped("[8, 16, 64], [8, 64, 256]").workload.operations.at(0);
+  EXPECT_EQ(batches.shape, (base::GemmShape{256, 16, 64}));
+  EXPECT_EQ(batches.batch, 8);
+  support::expect_input_error([] { grouped("[130, 64], [8, 32, 256], [8]"); },
+                              {"aten::_grouped_mm", "[130, 64]", "[8, 32, 256]", "do not fit"});
+}
+
+TEST(Kineto, ScalesOfBlocksSayNvfp4AndMxfp8) {
+  const auto scaled = [](const std::string& type, const std::string& scale) {
+    const std::string arguments = R"("Input Dims": [[16, 32], [32, 64], [64], [256]],
+      "Input type": [")" + type + R"(", ")" +
+                                  type + R"(", ")" + scale + R"(", ")" + scale + R"("])";
+    return read(profile(op("aten::_scaled_mm", 1, 1, 1, arguments) + "," +
+                        op("aten::addmm", 3, 1, 2, kAddmm)));
+  };
+  const Operation nvfp4 =
+      scaled("c10::Float4_e2m1fn_x2", "c10::Float8_e4m3fn").workload.operations.at(0);
+  EXPECT_EQ(nvfp4.shape, (base::GemmShape{64, 16, 64})) << "a byte holds two elements";
+  EXPECT_EQ(nvfp4.dtype, numerics::DataType::kE2m1);
+  EXPECT_EQ(nvfp4.storage.scale_block, 16);
+  const Operation mxfp8 =
+      scaled("c10::Float8_e4m3fn", "c10::Float8_e8m0fnu").workload.operations.at(0);
+  EXPECT_EQ(mxfp8.shape, (base::GemmShape{64, 16, 32}));
+  EXPECT_EQ(mxfp8.storage.scale_block, 32);
+  EXPECT_EQ(scaled("c10::Float8_e4m3fn", "float").workload.operations.at(0).storage.scale_block, 0);
+  const Recording mxfp4 = scaled("c10::Float4_e2m1fn_x2", "c10::Float8_e8m0fnu");
+  EXPECT_EQ(mxfp4.workload.not_taken.at(0).reason, "e2m1 of other scales than those of nvfp4");
 }
 
 TEST(Kineto, AWeightIsWhatIsStoredTransposed) {
