@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <ostream>
 #include <set>
@@ -57,6 +59,13 @@ class Corpus : public testing::TestWithParam<Reader> {
     return true;
   }
 
+  /// How many a run affords: $SPTC_MUTATIONS, or what the reader says.
+  static std::uint64_t mutations() {
+    const char* const wanted = std::getenv("SPTC_MUTATIONS");
+    return wanted == nullptr ? static_cast<std::uint64_t>(GetParam().mutations)
+                             : std::strtoull(wanted, nullptr, 10);
+  }
+
   std::uint64_t taken = 0;
   std::uint64_t refused = 0;
   std::string reason;  ///< of the last refusal
@@ -75,7 +84,7 @@ TEST_P(Corpus, MutationsAreReadOrRefused) {
   for (const std::filesystem::path& file : all) {
     const std::string text = bytes(file);
     const Mutator mutator(text, 20260101);
-    for (std::uint64_t index = 0; index < GetParam().mutations / all.size(); ++index) {
+    for (std::uint64_t index = 0; index < mutations() / all.size(); ++index) {
       std::optional<std::string> input;
       if (GetParam().content == Content::kJson && index % 4 != 0) {
         input = mutate_json(text, index);
@@ -86,8 +95,10 @@ TEST_P(Corpus, MutationsAreReadOrRefused) {
       }
     }
   }
-  EXPECT_GT(taken, 0U) << "no mutation gets past the reader: " << reason;
   EXPECT_GT(refused, 0U);
+  if (mutations() >= static_cast<std::uint64_t>(GetParam().mutations)) {
+    EXPECT_GT(taken, 0U) << "no mutation gets past the reader: " << reason;
+  }
 }
 
 TEST(CorpusFolder, IsThereForEveryReaderAndForNothingElse) {

@@ -143,9 +143,12 @@ bool is_scale_sim(std::string_view head) {
 void read_scale_sim(input::InputStream& input, const ImportOptions& /*options*/,
                     Recording& recording) {
   constexpr std::size_t kMaxBytes = 64 << 20;
-  const Kind kind = *kind_of(input.head());
+  const std::optional<Kind> kind = kind_of(input.head());
+  if (!kind) {
+    throw base::InputError(input.name() + ": its first line is no header of a SCALE-Sim topology");
+  }
   const std::vector<io::CsvRecord> records = io::parse_csv(input.rest(kMaxBytes), input.name());
-  const std::size_t sparsity_column = kind == Kind::kGemm ? 4 : 8;
+  const std::size_t sparsity_column = *kind == Kind::kGemm ? 4 : 8;
   LaunchList list;
   for (std::size_t i = 1; i < records.size(); ++i) {
     const Row row(records[i], fmt::format("{}:{}", input.name(), records[i].line));

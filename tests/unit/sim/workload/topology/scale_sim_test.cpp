@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/importer/recording_reader.h"
 #include "sim/workload/topology/export.h"
+#include "sim/workload/topology/readers.h"
 #include "sim/workload/workload_text.h"
 #include "tests/support/expect_input_error.h"
 
@@ -34,6 +35,13 @@ TEST(ScaleSim, TokensAreNAndFeaturesAreM) {
 
 TEST(ScaleSim, RowsMayLackTheCommaAndLinesMayBeBlank) {
   EXPECT_EQ(read("Layer,M,N,K\na,1,2,3\n\n , , ,\nb,4,5,6,,\n").workload.operations.size(), 2);
+}
+
+TEST(ScaleSim, AFileWithoutItsHeaderIsRefused) {
+  input::InputStream input("m,n,k\n1,2,3\n", "x");
+  Recording recording;
+  support::expect_input_error([&] { read_scale_sim(input, {}, recording); },
+                              {"x: its first line is no header of a SCALE-Sim topology"});
 }
 
 constexpr const char* kConv =
