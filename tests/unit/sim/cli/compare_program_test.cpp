@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 
@@ -46,6 +47,14 @@ TEST_F(CompareProgram, EachPointIsWhatRunSays) {
               alone["operations"][i]["dense"]["bound_by"]);
   }
   EXPECT_EQ(all, compared(bert + " --arch A100,L40S --dim batch=1,8 --jobs 1"));
+}
+
+TEST_F(CompareProgram, SaysWhatIsOddAboutAWorkload) {
+  const std::string file = path("tokens.csv");
+  std::ofstream(file) << "m,n,k\n8,4096,4096\n";
+  const auto outcome = run("compare " + file + " --quiet --fidelity analytic --arch A100");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.err.find("note: m looks like tokens"), std::string::npos) << outcome.err;
 }
 
 TEST_F(CompareProgram, SaysWhyAFigureIsMissing) {
