@@ -188,8 +188,9 @@ void refuse_extras(CLI::App* app) {
   }
   if (const std::vector<std::string> inner = names_below(command); !inner.empty()) {
     const auto options = command->get_options();
-    const bool takes_files = std::any_of(
-        options.begin(), options.end(), [](const CLI::Option* one) { return one->get_positional(); });
+    const bool takes_files =
+        std::any_of(options.begin(), options.end(),
+                    [](const CLI::Option* one) { return one->get_positional(); });
     if (command != app && !takes_files && sptc::config::is_path(first)) {
       throw InputError(
           fmt::format("{}: one of {} stands before '{}'", where, fmt::join(inner, ", "), first));
