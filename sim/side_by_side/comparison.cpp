@@ -24,6 +24,13 @@ int bound_index(const std::optional<run::VariantResult>& variant) {
              : -1;
 }
 
+void set_bounds(const std::optional<energy::Bounds>& bounds, ComparedFigures& figures) {
+  if (bounds) {
+    figures.per_watt_low = bounds->low;
+    figures.per_watt_high = bounds->high;
+  }
+}
+
 ComparedFigures figures_of(const run::OperationResult& op) {
   ComparedFigures figures;
   if (op.dense) {
@@ -38,6 +45,7 @@ ComparedFigures figures_of(const run::OperationResult& op) {
   }
   figures.dense_bound = bound_index(op.dense);
   figures.sparse_bound = bound_index(op.sparse);
+  set_bounds(op.per_watt_bounds(), figures);
   return figures;
 }
 
@@ -53,6 +61,7 @@ ComparedFigures figures_of(const run::Totals& totals) {
   };
   add(totals.dense, figures.dense_us, figures.dense_uj, figures.dense_w);
   add(totals.sparse, figures.sparse_us, figures.sparse_uj, figures.sparse_w);
+  set_bounds(totals.per_watt_bounds, figures);
   return figures;
 }
 
