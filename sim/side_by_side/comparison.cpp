@@ -251,12 +251,19 @@ std::string comparison_verdict(const BoardComparison& comparison) {
     return fmt::format("{:.2f}x on {}{}{}", *point.total.gain(), point.board, joint, point.dims);
   };
   const std::string name = report::fitted_name(comparison.workload, 60);
-  const std::string gains = least == most
-                                ? fmt::format("Sparsity gains {} ({}).", words(*most), name)
-                                : fmt::format("Sparsity gains most, {}, and least, {} ({}).",
-                                              words(*most), words(*least), name);
+  const bool loses_there = *least->total.gain() < 1;
+  std::string sentence;
+  if (least == most) {
+    sentence = fmt::format("Sparsity {}", loses_there ? "loses: " : "gains ") + words(*most);
+  } else if (*most->total.gain() < 1) {
+    sentence = fmt::format("Sparsity loses: {} at best, {} at worst", words(*most), words(*least));
+  } else {
+    sentence = fmt::format("Sparsity gains most, {}, and {}, {}", words(*most),
+                           loses_there ? "loses most" : "least", words(*least));
+  }
+  sentence += fmt::format(" ({}).", name);
   const std::string change = change_sentence(comparison);
-  return gains + (change.empty() ? "" : " ") + change;
+  return sentence + (change.empty() ? "" : " ") + change;
 }
 
 }  // namespace sptc::side_by_side
