@@ -51,6 +51,14 @@ TEST_F(CompareProgram, EachPointIsWhatRunSays) {
   EXPECT_EQ(all, compared(bert + " --arch A100,L40S --dim batch=1,8 --jobs 1"));
 }
 
+TEST_F(CompareProgram, SaysWhatIsOddAboutAWorkload) {
+  const std::string file = path("tokens.csv");
+  std::ofstream(file) << "m,n,k\n8,4096,4096\n";
+  const auto outcome = run("compare " + file + " --quiet --fidelity analytic --arch A100");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.err.find("note: m looks like tokens"), std::string::npos) << outcome.err;
+}
+
 TEST_F(CompareProgram, SaysWhereSparsityLoses) {
   std::ofstream(path("small.csv")) << "m,n,k\n1000,1,1024\n";
   std::ofstream(path("large.csv")) << "m,n,k\n8192,8192,8192\n";
