@@ -7,11 +7,13 @@
 #include <span>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace sptc::sparsity {
 namespace {
 
 using numerics::DataType;
+using numerics::OperandView;
 using numerics::Word;
 
 constexpr Pattern kTwoOfFour{.kept = 2, .group = 4, .run = 1};
@@ -47,7 +49,7 @@ void require_whole_groups(std::size_t k, const Pattern& pattern) {
   }
 }
 
-std::string describe(const PatternViolation& where, const base::Matrix<Word>& dense, DataType type,
+std::string describe(const PatternViolation& where, const OperandView& dense, DataType type,
                      const Pattern& pattern) {
   const auto size = static_cast<std::size_t>(pattern.group);
   const std::size_t first = where.group * size;
@@ -61,8 +63,8 @@ std::string describe(const PatternViolation& where, const base::Matrix<Word>& de
   return text.str();
 }
 
-[[noreturn]] void refuse(const PatternViolation& where, const base::Matrix<Word>& dense,
-                         DataType type, const Pattern& pattern) {
+[[noreturn]] void refuse(const PatternViolation& where, const OperandView& dense, DataType type,
+                         const Pattern& pattern) {
   const std::string group = describe(where, dense, type, pattern);
   const std::string type_name(numerics::name(type));
   if (pattern == kOneOfTwo && dense.cols() % 4 == 0 && !find_violation(dense, type, kTwoOfFour)) {
@@ -163,14 +165,16 @@ bool is_valid_nibble(std::uint8_t nibble, const Pattern& pattern) {
   return pattern.candidates() == 4 && pattern.choices() == 2 && (nibble & 3) != nibble >> 2;
 }
 
-std::optional<PatternViolation> find_violation(const base::Matrix<Word>& dense, DataType type,
+std::optional<PatternViolation> find_violation(const OperandView& dense, DataType type,
                                                const Pattern& pattern) {
   require_whole_groups(dense.cols(), pattern);
   const auto size = static_cast<std::size_t>(pattern.group);
   const Word magnitude = magnitude_bits(numerics::info(type));
+  std::vector<Word> buffer(dense.cols());
   for (std::size_t row = 0; row < dense.rows(); ++row) {
+    const Word* const words = dense.words(row, 0, dense.cols(), buffer.data());
     for (std::size_t group = 0; group < dense.cols() / size; ++group) {
-      const unsigned runs = non_zero_runs(dense.row(row).data() + group * size, magnitude, pattern);
+      const unsigned runs = non_zero_runs(words + group * size, magnitude, pattern);
       if (__builtin_popcount(runs) > pattern.choices()) {
         return PatternViolation{row, group};
       }
@@ -179,7 +183,7 @@ std::optional<PatternViolation> find_violation(const base::Matrix<Word>& dense, 
   return std::nullopt;
 }
 
-CompressedMatrix compress(const base::Matrix<Word>& dense, DataType type) {
+CompressedMatrix compress(const OperandView& dense, DataType type) {
   const Pattern pattern = hardware_pattern(type);
   require_whole_groups(dense.cols(), pattern);
   const auto size = static_cast<std::size_t>(pattern.group);
@@ -192,9 +196,11 @@ CompressedMatrix compress(const base::Matrix<Word>& dense, DataType type) {
                           .logical_k = dense.cols(),
                           .values = base::Matrix<Word>(dense.rows(), groups * kept),
                           .nibbles = base::Matrix<std::uint8_t>(dense.rows(), groups)};
+  std::vector<Word> buffer(dense.cols());
   for (std::size_t row = 0; row < dense.rows(); ++row) {
+    const Word* const words = dense.words(row, 0, dense.cols(), buffer.data());
     for (std::size_t group = 0; group < groups; ++group) {
-      const Word* const elements = dense.row(row).data() + group * size;
+      const Word* const elements = words + group * size;
       const unsigned runs = non_zero_runs(elements, magnitude, pattern);
       if (__builtin_popcount(runs) > pattern.choices()) {
         refuse({row, group}, dense, type, pattern);
