@@ -47,7 +47,8 @@ std::vector<std::string_view> nearest_names(std::string_view word,
     double distance;
     std::string_view name;
   };
-  // The beginning of a name is more likely that name than a shorter one of similar letters.
+  // The beginning of a name is more likely that name than a shorter one of similar letters. A first
+  // part of a name, up to '-', may be all that was meant: "a10o" of "a100-sxm4".
   const std::string lower_word = lower_case(word);
   std::vector<Ranked> ranked;
   for (const std::string_view name : candidates) {
@@ -55,7 +56,9 @@ std::vector<std::string_view> nearest_names(std::string_view word,
     const bool begins = lower_name.starts_with(lower_word);
     ranked.push_back(
         {!begins,
-         begins ? static_cast<double>(lower_name.size()) : dissimilarity(lower_word, lower_name),
+         begins ? static_cast<double>(lower_name.size())
+                : std::min(dissimilarity(lower_word, lower_name),
+                           dissimilarity(lower_word, lower_name.substr(0, lower_name.find('-')))),
          name});
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& left, const Ranked& right) {

@@ -6,6 +6,7 @@
 #include "sim/cli/table_options.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
+#include "sim/report/message.h"
 #include "sim/report/progress.h"
 #include "sim/run/option_values.h"
 #include "sim/side_by_side/comparison.h"
@@ -96,6 +97,9 @@ int run(const Arguments& arguments) {
   const std::vector<config::Architecture> boards = boards_of(arguments.arch);
   const std::vector<side_by_side::ComparedWorkload> workloads = side_by_side::compared_workloads(
       arguments.files.front(), workload::parse_dim_lists(arguments.dims));
+  for (const std::string& note : workloads.front().workload.notes) {
+    report::write_message("note: " + note + "\n");
+  }
   side_by_side::BoardComparison comparison;
   {
     report::ProgressBar bar(arguments.quiet);

@@ -8,6 +8,7 @@
 #include "sim/cli/given_options.h"
 #include "sim/cli/manual.h"
 #include "sim/cli/output.h"
+#include "sim/config/named_file.h"
 #include "sim/io/text_file.h"
 #include "sim/report/message.h"
 #include "sim/report/version.h"
@@ -122,11 +123,16 @@ CLI::App* innermost(CLI::App* app) {
   return app;
 }
 
-std::string children_of(CLI::App* app, std::string_view word) {
+std::vector<std::string> names_below(CLI::App* app) {
   std::vector<std::string> names;
   for (const CLI::App* child : app->get_subcommands([](const CLI::App*) { return true; })) {
     names.push_back(child->get_name());
   }
+  return names;
+}
+
+std::string children_of(CLI::App* app, std::string_view word) {
+  const std::vector<std::string> names = names_below(app);
   const std::vector<std::string_view> views(names.begin(), names.end());
   return sptc::base::unknown_name(word, views);
 }
@@ -180,7 +186,15 @@ void refuse_extras(CLI::App* app) {
         "unknown option " +
         sptc::base::unknown_name(name, views, others.empty() ? "" : "an option of " + others));
   }
-  if (!command->get_subcommands([](const CLI::App*) { return true; }).empty()) {
+  if (const std::vector<std::string> inner = names_below(command); !inner.empty()) {
+    const auto options = command->get_options();
+    const bool takes_files =
+        std::any_of(options.begin(), options.end(),
+                    [](const CLI::Option* one) { return one->get_positional(); });
+    if (command != app && !takes_files && sptc::config::is_path(first)) {
+      throw InputError(
+          fmt::format("{}: one of {} stands before '{}'", where, fmt::join(inner, ", "), first));
+    }
     throw InputError("unknown command " + children_of(command, first));
   }
   throw InputError(fmt::format("{}: unexpected argument '{}'", where, first));

@@ -41,8 +41,9 @@ sweep::PointLimits limits_of(const SweepArguments& arguments, const sweep::Sweep
         static_cast<double>(run::parse_positive("--timeout", arguments.timeout, 10000000));
   }
   if (!arguments.memory_limit.empty()) {
-    limits.memory_mb = static_cast<std::uint64_t>(
-        run::parse_positive("--memory-limit", arguments.memory_limit, 1 << 30));
+    constexpr std::uint64_t kMegabyte = std::uint64_t{1} << 20;
+    const std::uint64_t bytes = run::parse_bytes("--memory-limit", arguments.memory_limit);
+    limits.memory_mb = std::max<std::uint64_t>(1, bytes / kMegabyte);
   }
   return limits;
 }
@@ -192,10 +193,11 @@ void add_run_options(CLI::App& command, const std::shared_ptr<SweepArguments>& a
                   "seconds that a point may take (default: the spec's, or no limit)")
       ->type_name("S");
   command
-      .add_option("--memory-limit", arguments->memory_limit,
-                  "megabytes that a point may take beyond the program (default: the spec's, or no "
-                  "limit)")
-      ->type_name("MB");
+      .add_option(
+          "--memory-limit", arguments->memory_limit,
+          "memory that a point may take beyond the program, as 4G (default: the spec's, or no "
+          "limit)")
+      ->type_name("BYTES");
   command
       .add_option("--resimulate", arguments->resimulate,
                   "of a sweep in closed form: SystemC simulates up to N points on the Pareto front "

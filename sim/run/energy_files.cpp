@@ -39,7 +39,7 @@ const gpu::GpuSpec* EnergyFiles::gpu_of(const config::LoadedEnergy& loaded,
 std::shared_ptr<const energy::CostFactors> EnergyFiles::factors_of(
     const config::LoadedEnergy& loaded, const energy::PowerSpec& power) {
   const int sms = power.sms_at_rest > 0 ? power.sms_at_rest : power.sms;
-  auto& factors = factors_[std::tuple(loaded.config.name, sms, power.static_power.board_idle_w)];
+  auto& factors = factors_[std::tuple(&loaded, sms, power.static_power.board_idle_w)];
   if (!factors) {
     factors = std::make_shared<const energy::CostFactors>(config::cost_factors(loaded, power));
   }

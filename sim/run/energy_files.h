@@ -31,8 +31,9 @@ class EnergyFiles {
   std::optional<std::vector<std::string>> names_;
   std::map<std::string, config::LoadedEnergy> loaded_;
   std::map<std::string, gpu::GpuSpec> gpus_;
-  /// By name of the file, SMs at rest and power at rest.
-  std::map<std::tuple<std::string, int, double>, std::shared_ptr<const energy::CostFactors>>
+  /// By what was loaded (two files may call themselves alike), SMs at rest and power at rest.
+  std::map<std::tuple<const config::LoadedEnergy*, int, double>,
+           std::shared_ptr<const energy::CostFactors>>
       factors_;
 };
 

@@ -24,6 +24,13 @@ int bound_index(const std::optional<run::VariantResult>& variant) {
              : -1;
 }
 
+void set_bounds(const std::optional<energy::Bounds>& bounds, ComparedFigures& figures) {
+  if (bounds) {
+    figures.per_watt_low = bounds->low;
+    figures.per_watt_high = bounds->high;
+  }
+}
+
 ComparedFigures figures_of(const run::OperationResult& op) {
   ComparedFigures figures;
   if (op.dense) {
@@ -38,6 +45,7 @@ ComparedFigures figures_of(const run::OperationResult& op) {
   }
   figures.dense_bound = bound_index(op.dense);
   figures.sparse_bound = bound_index(op.sparse);
+  set_bounds(op.per_watt_bounds(), figures);
   return figures;
 }
 
@@ -53,6 +61,7 @@ ComparedFigures figures_of(const run::Totals& totals) {
   };
   add(totals.dense, figures.dense_us, figures.dense_uj, figures.dense_w);
   add(totals.sparse, figures.sparse_us, figures.sparse_uj, figures.sparse_w);
+  set_bounds(totals.per_watt_bounds, figures);
   return figures;
 }
 
@@ -242,12 +251,19 @@ std::string comparison_verdict(const BoardComparison& comparison) {
     return fmt::format("{:.2f}x on {}{}{}", *point.total.gain(), point.board, joint, point.dims);
   };
   const std::string name = report::fitted_name(comparison.workload, 60);
-  const std::string gains = least == most
-                                ? fmt::format("Sparsity gains {} ({}).", words(*most), name)
-                                : fmt::format("Sparsity gains most, {}, and least, {} ({}).",
-                                              words(*most), words(*least), name);
+  const bool loses_there = *least->total.gain() < 1;
+  std::string sentence;
+  if (least == most) {
+    sentence = fmt::format("Sparsity {}", loses_there ? "loses: " : "gains ") + words(*most);
+  } else if (*most->total.gain() < 1) {
+    sentence = fmt::format("Sparsity loses: {} at best, {} at worst", words(*most), words(*least));
+  } else {
+    sentence = fmt::format("Sparsity gains most, {}, and {}, {}", words(*most),
+                           loses_there ? "loses most" : "least", words(*least));
+  }
+  sentence += fmt::format(" ({}).", name);
   const std::string change = change_sentence(comparison);
-  return gains + (change.empty() ? "" : " ") + change;
+  return sentence + (change.empty() ? "" : " ") + change;
 }
 
 }  // namespace sptc::side_by_side

@@ -20,6 +20,7 @@ struct ComparedFigures {
   double dense_us = 0, sparse_us = 0;
   double dense_uj = 0, sparse_uj = 0;
   double dense_w = 0, sparse_w = 0;
+  double per_watt_low = 0, per_watt_high = 0;  ///< where per_watt() may lie
   int dense_bound = -1, sparse_bound = -1;  ///< places in kResourceNames
   /// Of a launch: shapes like it that were measured on the board, and geometric means of their
   /// measured gains and of the simulated gains of the same shapes.

@@ -34,10 +34,16 @@ Json bound_json(int bound) {
 }
 
 Json figures_json(const ComparedFigures& figures) {
-  return {{"dense_us", known(figures.dense_us)},   {"sparse_us", known(figures.sparse_us)},
-          {"gain", known(figures.gain())},         {"dense_uj", known(figures.dense_uj)},
-          {"sparse_uj", known(figures.sparse_uj)}, {"dense_w", known(figures.dense_w)},
-          {"sparse_w", known(figures.sparse_w)},   {"per_watt", known(figures.per_watt())}};
+  return {{"dense_us", known(figures.dense_us)},
+          {"sparse_us", known(figures.sparse_us)},
+          {"gain", known(figures.gain())},
+          {"dense_uj", known(figures.dense_uj)},
+          {"sparse_uj", known(figures.sparse_uj)},
+          {"dense_w", known(figures.dense_w)},
+          {"sparse_w", known(figures.sparse_w)},
+          {"per_watt", known(figures.per_watt())},
+          {"per_watt_low", known(figures.per_watt_low)},
+          {"per_watt_high", known(figures.per_watt_high)}};
 }
 
 Json comparison_document(const BoardComparison& comparison) {
@@ -94,14 +100,14 @@ std::string bound_cell(int bound) {
 
 std::string csv_row(const ComparedPoint& point, const std::string& operation,
                     const ComparedFigures& figures) {
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n",
-                     io::csv_field(point.dims), io::csv_field(point.board),
-                     io::csv_field(operation), cell(figures.dense_us), cell(figures.sparse_us),
-                     cell(figures.gain()), cell(figures.dense_uj), cell(figures.sparse_uj),
-                     cell(figures.dense_w), cell(figures.sparse_w), cell(figures.per_watt()),
-                     bound_cell(figures.dense_bound), bound_cell(figures.sparse_bound),
-                     cell(static_cast<double>(figures.measured_shapes)),
-                     cell(figures.measured_gain), cell(figures.simulated_gain));
+  return fmt::format(
+      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", io::csv_field(point.dims),
+      io::csv_field(point.board), io::csv_field(operation), cell(figures.dense_us),
+      cell(figures.sparse_us), cell(figures.gain()), cell(figures.dense_uj),
+      cell(figures.sparse_uj), cell(figures.dense_w), cell(figures.sparse_w),
+      cell(figures.per_watt()), bound_cell(figures.dense_bound), bound_cell(figures.sparse_bound),
+      cell(static_cast<double>(figures.measured_shapes)), cell(figures.measured_gain),
+      cell(figures.simulated_gain), cell(figures.per_watt_low), cell(figures.per_watt_high));
 }
 
 }  // namespace
@@ -113,7 +119,8 @@ std::string comparison_json(const BoardComparison& comparison) {
 std::string comparison_csv(const BoardComparison& comparison) {
   std::string out =
       "dims,board,operation,dense_us,sparse_us,gain,dense_uj,sparse_uj,dense_w,sparse_w,per_watt,"
-      "dense_bound_by,sparse_bound_by,measured_shapes,measured_gain,simulated_gain_of_measured\r\n";
+      "dense_bound_by,sparse_bound_by,measured_shapes,measured_gain,simulated_gain_of_measured,"
+      "per_watt_low,per_watt_high\r\n";
   for (const ComparedPoint& point : comparison.points) {
     out += csv_row(point, "", point.total);
     for (std::size_t i = 0; i < point.operations.size(); ++i) {

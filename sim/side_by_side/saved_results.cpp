@@ -54,6 +54,8 @@ ComparedFigures figures_of(const nlohmann::json& entry) {
                figures.dense_bound);
   read_variant(entry, "sparse", figures.sparse_us, figures.sparse_uj, figures.sparse_w,
                figures.sparse_bound);
+  figures.per_watt_low = number_or_zero(entry, "performance_per_watt_ratio_low");
+  figures.per_watt_high = number_or_zero(entry, "performance_per_watt_ratio_high");
   return figures;
 }
 

@@ -115,8 +115,9 @@ class CostComparison {
       return {stated, stated};
     }
     std::fill(amounts_.begin(), amounts_.end(), 0);
-    for (const auto& [row, sign] : {std::pair(a, 1.0), std::pair(b, -1.0)}) {
-      for (std::size_t part = 0; part < objective.parts.size(); ++part) {
+    // Part by part, so that equal rows differ by nothing: sums of several parts are rounded.
+    for (std::size_t part = 0; part < objective.parts.size(); ++part) {
+      for (const auto& [row, sign] : {std::pair(a, 1.0), std::pair(b, -1.0)}) {
         const SweepColumn* const column = objective.parts[part];
         const double amount = column == nullptr || !column->numeric ? 0 : column->numbers[row];
         if (!std::isnan(amount)) {

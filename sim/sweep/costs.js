@@ -25,20 +25,26 @@ for (const c of columns) {
   partsOf.set(c, {kind: match ? "energy" : "area", parts: names.map(name => column(prefix + name)),
     total: match ? column(prefix + "total") : c, inverse: Boolean(match) && match[2] === "gflops_per_w"});
 }
-function addAmounts(c, row, sign) {
-  const {kind, parts, total, inverse} = partsOf.get(c), factors = setOf(row)[kind];
-  const value = c.numbers[row], scale = sign * (inverse ? 1 / value : value) / total.numbers[row];
+// The amounts of the result c: of each [row, sign]. Part by part, so that equal rows differ by nothing.
+function setAmounts(c, signedRows) {
+  const {kind, parts, total, inverse} = partsOf.get(c);
+  const rows = signedRows.map(([row, sign]) => {
+    const value = c.numbers[row];
+    return {row, factors: setOf(row)[kind], scale: sign * (inverse ? 1 / value : value) / total.numbers[row]};
+  });
+  amounts.fill(0);
   for (let i = 0; i < parts.length; ++i) {
-    const amount = parts[i] && parts[i].numbers ? parts[i].numbers[row] : 0;
-    if (amount) amounts[factors[i]] += scale * amount;  // NaN: none
+    for (const {row, factors, scale} of rows) {
+      const amount = parts[i] && parts[i].numbers ? parts[i].numbers[row] : 0;
+      if (amount) amounts[factors[i]] += scale * amount;  // NaN: none
+    }
   }
 }
 const ranged = (c, row) => partsOf.has(c) && setOf(row);
 // Where the result of a row may lie; null where no constant leaves it open.
 function bounds(c, row) {
   if (!ranged(c, row)) return null;
-  amounts.fill(0);
-  addAmounts(c, row, 1);
+  setAmounts(c, [[row, 1]]);
   const low = leastSum(1), high = -leastSum(-1);
   return partsOf.get(c).inverse ? [1 / high, 1 / low] : [low, high];
 }
@@ -48,9 +54,7 @@ function excess(c, a, b) {
     const stated = c.more ? c.numbers[b] - c.numbers[a] : c.numbers[a] - c.numbers[b];
     return [stated, stated];
   }
-  amounts.fill(0);
-  addAmounts(c, a, 1);
-  addAmounts(c, b, -1);
+  setAmounts(c, [[a, 1], [b, -1]]);
   return [leastSum(1), -leastSum(-1)];
 }
 

@@ -25,8 +25,8 @@ namespace {
 
 using Objectives = std::vector<const SweepColumn*>;
 
-/// By how much the objectives of `row` would have to improve so that `other` is in none of them
-/// better: 1 where it already is in none.
+/// By which factor all objectives of `row` would have to improve so that `other` no longer beats
+/// it: 1 where it does not.
 double distance(const Objectives& objectives, std::size_t row, std::size_t other) {
   double least = std::numeric_limits<double>::infinity();
   for (const SweepColumn* objective : objectives) {

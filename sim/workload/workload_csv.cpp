@@ -184,8 +184,7 @@ Operation read_operation(const Row& row) {
 }
 
 constexpr std::string_view kTokensHint =
-    "m looks like tokens: k equals n of other rows, as of layers that follow each other, and not "
-    "m. "
+    "m looks like tokens: k equals an n of the file and no m, but m of one layer is k of the next. "
     "The weight is A[m,k] here; --convention tokens-first swaps m and n";
 
 /// What one layer puts out, its m, is what another takes in, its k. Where n is instead, the file

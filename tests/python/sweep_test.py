@@ -56,7 +56,9 @@ class Sweep(unittest.TestCase):
     def test_systemc_simulates_the_front_of_a_sweep_in_closed_form_again(self):
         points = sptcsim.sweep(SPEC, resimulate=2).points
         simulated = [p for p in points if getattr(p, "timing_sparse_time_us", None) is not None]
-        self.assertEqual([(p.sms, p.dtype) for p in simulated], [(54, "s8"), (108, "s8")])  # the front
+        fastest = min(points, key=lambda p: p.sparse_time_us)
+        thriftiest = min(points, key=lambda p: p.sparse_energy_uj_total)
+        self.assertEqual({(p.sms, p.dtype) for p in simulated}, {(p.sms, p.dtype) for p in (fastest, thriftiest)})
         for point in simulated:
             self.assertGreater(point.timing_sparse_time_us, 0)
             self.assertLess(point.sparse_energy_uj_low, point.sparse_energy_uj_total)

@@ -197,7 +197,8 @@ void read_product(const TorchCall& call, const Leaf& leaf, const std::string& pl
 /// GEMMs of experts in one kernel. Where an operand has three axes, the first counts experts, and
 /// they share the tokens of the other; of two matrices they share K. As far as the recording says,
 /// all get as many.
-void read_grouped(const TorchCall& call, const std::string& place, RecordedLaunch& launch) {
+void read_grouped(const TorchCall& call, const Leaf& leaf, const std::string& place,
+                  RecordedLaunch& launch) {
   const Extents& a = call.input(0);
   const Extents& b = call.input(1);
   const std::size_t ends = call.name == "aten::_grouped_mm"          ? 2
@@ -233,6 +234,7 @@ void read_grouped(const TorchCall& call, const std::string& place, RecordedLaunc
   }
   launch.op.shape = shape;
   launch.weight = shared == &shape.m || shared == &shape.n;
+  read_block_scales(call, leaf, launch);
 }
 
 /// Transformer Engine: (A, scale, which, type of A, transpose A, B, scale, which, type of B,
@@ -350,7 +352,7 @@ RecordedLaunch launch_of(const TorchCall& call, const std::string& place) {
       launch.reason = "transposed convolution";
       break;
     case Kind::kGrouped:
-      read_grouped(call, place, launch);
+      read_grouped(call, *leaf, place, launch);
       break;
     default:
       read_product(call, *leaf, place, launch);

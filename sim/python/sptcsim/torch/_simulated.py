@@ -179,7 +179,7 @@ class _Simulator(_mode.ProductMode):
             b = _operand(second, dtype)
             d = matmul(a, b, arch=self._arch, sparse=sparse, dtype=dtype)
             if self._scales:
-                d = d.astype(np.float32) * (scales[0] * scales[1]).numpy()
+                d = d.astype(np.float32) * (scales[0] * scales[1]).cpu().numpy()
             results.append(d)
             if self._errors:
                 errors.append(_against_exact(weight, columns, a if sparse else None, dtype, d))
@@ -214,9 +214,9 @@ def _scales(matrix, dtype, by_row):
     """What a matrix is divided by, so that the largest magnitude, of each row or of all, is the largest of `dtype`."""
     target = next(kind for kind, name in _products.TYPES.items() if name == dtype)
     largest = 127 if target == torch.int8 else torch.finfo(target).max
-    magnitudes = matrix.detach().abs().float().cpu()
+    magnitudes = matrix.detach().abs().float()
     most = magnitudes.amax(1, keepdim=True) if by_row else magnitudes.max()
-    return torch.where(most > 0, most, torch.ones(())) / largest
+    return torch.where(most > 0, most, torch.ones_like(most)) / largest
 
 
 def _against_exact(weight, columns, pruned, dtype, d):

@@ -33,6 +33,7 @@ TEST(NearestName, BeginsLikeTheWordBeforeItIsShort) {
   EXPECT_EQ(nearest_name("a1000", kCards), "a100-sxm4-80gb");
   EXPECT_EQ(nearest_name("a100-80gb", kCards), "a100-sxm4-80gb");
   EXPECT_EQ(nearest_name("h100-pci3", kCards), "h100-pcie");
+  EXPECT_EQ(nearest_name("a10o", kCards), "a100-sxm4-80gb");  // more of "a40" is wrong
   EXPECT_EQ(nearest_name("v10", kCards), "v100-sxm2-16gb");
   EXPECT_EQ(nearest_name("v1000", kCards), "v100-sxm2-16gb");
   EXPECT_EQ(nearest_name("a4", kCards), "a40");

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 
@@ -40,12 +41,34 @@ TEST_F(CompareProgram, EachPointIsWhatRunSays) {
   EXPECT_EQ(point["total"]["dense_us"], alone["totals"]["dense"]["time_us"]);
   EXPECT_EQ(point["total"]["sparse_us"], alone["totals"]["sparse"]["time_us"]);
   EXPECT_EQ(point["total"]["per_watt"], alone["totals"]["performance_per_watt_ratio"]);
+  EXPECT_EQ(point["total"]["per_watt_low"], alone["totals"]["performance_per_watt_ratio_low"]);
+  EXPECT_EQ(point["total"]["per_watt_high"], alone["totals"]["performance_per_watt_ratio_high"]);
   for (std::size_t i = 0; i < alone["operations"].size(); ++i) {
     EXPECT_EQ(point["operations"][i]["dense_us"], alone["operations"][i]["dense"]["time_us"]);
     EXPECT_EQ(point["operations"][i]["dense_bound_by"],
               alone["operations"][i]["dense"]["bound_by"]);
   }
   EXPECT_EQ(all, compared(bert + " --arch A100,L40S --dim batch=1,8 --jobs 1"));
+}
+
+TEST_F(CompareProgram, SaysWhatIsOddAboutAWorkload) {
+  const std::string file = path("tokens.csv");
+  std::ofstream(file) << "m,n,k\n8,4096,4096\n";
+  const auto outcome = run("compare " + file + " --quiet --fidelity analytic --arch A100");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.err.find("note: m looks like tokens"), std::string::npos) << outcome.err;
+}
+
+TEST_F(CompareProgram, SaysWhereSparsityLoses) {
+  std::ofstream(path("small.csv")) << "m,n,k\n1000,1,1024\n";
+  std::ofstream(path("large.csv")) << "m,n,k\n8192,8192,8192\n";
+  const auto verdict = [&](const std::string& arguments) {
+    return compared(path(arguments) + " --fidelity analytic --check none")["verdict"]
+        .get<std::string>();
+  };
+  EXPECT_EQ(verdict("small.csv --arch A100").find("Sparsity loses: 0."), 0U);
+  EXPECT_NE(verdict("small.csv --arch A100,H100").find(" at worst ("), std::string::npos);
+  EXPECT_EQ(verdict("large.csv --arch A100").find("Sparsity gains 1."), 0U);
 }
 
 TEST_F(CompareProgram, SaysWhyAFigureIsMissing) {

@@ -445,6 +445,7 @@ TEST_F(SweepProgram, AConditionThatLeavesNoPointOrCannotBeEvaluatedLeavesNoFile)
   expect_refused({"plan", path("none.json")}, "/where: leaves none of the 2 points");
   expect_refused({"emit", "slurm", path("none.json"), "--shards", "2"},
                  "/where: leaves none of the 2 points");
+  expect_refused({"emit", path("none.json")}, "emit: one of slurm, gnu-parallel stands before '");
   write("none.json", with_condition("sms == 'x'"));
   expect_refused({path("none.json"), "--db", path("none.sqlite")},
                  "/where: leaves none of the 2 points");

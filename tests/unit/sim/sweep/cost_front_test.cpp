@@ -90,6 +90,25 @@ TEST_F(CostFront, EqualDesignsShareTheirPlace) {
   EXPECT_TRUE(rows[0].certain && rows[1].certain);
 }
 
+TEST_F(CostFront, EqualDesignsAreEqualThoughTwoOfTheirPartsShareAConstant) {
+  {
+    SweepStore results(file, plan, {});
+    for (std::uint64_t position = 0; position < 2; ++position) {
+      PointOutcome outcome;
+      outcome.position = position;
+      outcome.totals.add({"sparse", "time_us"}, 1);
+      outcome.totals.add({"sparse", "energy_uj", "constant"}, 0.1);
+      outcome.totals.add({"sparse", "energy_uj", "board"}, 0.2);  // 0.1 + 0.2 - 0.1 - 0.2 is not 0
+      outcome.totals.add({"sparse", "energy_uj_total"}, 0.1 + 0.2);
+      results.add({&outcome, 1});
+    }
+    results.finish();
+  }
+  const std::vector<FrontRow> rows = front();
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_TRUE(rows[0].certain && rows[1].certain);
+}
+
 TEST_F(CostFront, ResultsThatNameNoConstantsHaveAPlainFront) {
   store({{1, 100, "hbm"}, {2, 10, "hbm"}, {2, 9, "instruction_issue"}});
   Database(file, Database::Mode::kWrite).execute("DELETE FROM sweep WHERE key = 'costs'");

@@ -228,6 +228,24 @@ TEST(Kineto, AGroupedGemmMayShareMOrK) {
                               {"aten::_grouped_mm", "[130, 64]", "[8, 32, 256]", "do not fit"});
 }
 
+TEST(Kineto, AGroupedGemmMayHaveScalesOfBlocks) {
+  const auto scaled = [](const std::string& type, const std::string& scale) {
+    const std::string arguments = R"("Input Dims": [[128, 32], [8, 32, 256], [128], [8], [8]],
+      "Input type": [")" + type + R"(", ")" +
+                                  type + R"(", ")" + scale + R"(", ")" + scale + R"(", "int"])";
+    return read(profile(op("aten::_scaled_grouped_mm", 1, 1, 1, arguments) + "," +
+                        op("aten::addmm", 3, 1, 2, kAddmm)));
+  };
+  const Operation mxfp8 =
+      scaled("c10::Float8_e4m3fn", "c10::Float8_e8m0fnu").workload.operations.at(0);
+  EXPECT_EQ(mxfp8.shape, (base::GemmShape{256, 16, 32}));
+  EXPECT_EQ(mxfp8.storage.scale_block, 32);
+  const Operation nvfp4 =
+      scaled("c10::Float4_e2m1fn_x2", "c10::Float8_e4m3fn").workload.operations.at(0);
+  EXPECT_EQ(nvfp4.shape, (base::GemmShape{256, 16, 64})) << "a byte holds two elements";
+  EXPECT_EQ(nvfp4.storage.scale_block, 16);
+}
+
 TEST(Kineto, ScalesOfBlocksSayNvfp4AndMxfp8) {
   const auto scaled = [](const std::string& type, const std::string& scale) {
     const std::string arguments = R"("Input Dims": [[16, 32], [32, 64], [64], [256]],
