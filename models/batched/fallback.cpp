@@ -5,6 +5,7 @@
 #include "models/sparsity/pattern.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 namespace sptc::batched {
@@ -26,10 +27,14 @@ SelectionTable::SelectionTable(numerics::DataType type) {
 Word slow_dot(const GemmSlice& gemm, std::size_t row, std::size_t column, std::size_t begin,
               std::size_t end, Word c) {
   const std::size_t count = end - begin;
-  const auto a = gemm.a->row(row).subspan(begin, count);
-  const auto b = gemm.b_columns->row(column);
+  thread_local std::vector<Word> row_buffer, column_buffer;
+  row_buffer.resize(count);
+  const std::span<const Word> a(gemm.a.words(row, begin, end, row_buffer.data()), count);
   if (gemm.nibbles == nullptr) {
-    return mma::dense_dot(a, b.subspan(begin, count), c, *gemm.instruction, *gemm.rules);
+    column_buffer.resize(count);
+    const std::span<const Word> b(gemm.b_columns.words(column, begin, end, column_buffer.data()),
+                                  count);
+    return mma::dense_dot(a, b, c, *gemm.instruction, *gemm.rules);
   }
   const SelectionTable table(gemm.instruction->a_type);
   const auto nibbles = gemm.nibbles->row(row);
@@ -37,15 +42,15 @@ Word slow_dot(const GemmSlice& gemm, std::size_t row, std::size_t column, std::s
   selected.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t t = begin + i;
-    selected[i] = b[table.logical(t, nibbles[t / table.kept])];
+    selected[i] = gemm.b_columns(column, table.logical(t, nibbles[t / table.kept]));
   }
   return mma::dense_dot(a, selected, c, *gemm.instruction, *gemm.rules);
 }
 
 void run_plain(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end) {
   for (std::size_t i = row_begin; i < row_end; ++i) {
-    for (std::size_t j = 0; j < gemm.state->cols(); ++j) {
-      Word& state = (*gemm.state)(i, j);
+    for (std::size_t j = 0; j < gemm.state.cols(); ++j) {
+      Word& state = gemm.state(i, j);
       state = slow_dot(gemm, i, j, gemm.depth_begin, gemm.depth_end, state);
     }
   }

@@ -36,8 +36,8 @@ using numerics::Word;
 void run_rows_of_gemm(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end) {
   const bool half = gemm.rules->output == numerics::DataType::kF16;
   for (std::size_t i = row_begin; i < row_end; ++i) {
-    for (std::size_t j = 0; j < gemm.state->cols(); ++j) {
-      Word& state = (*gemm.state)(i, j);
+    for (std::size_t j = 0; j < gemm.state.cols(); ++j) {
+      Word& state = gemm.state(i, j);
       const Word c = half ? narrow_half(state) : state;
       const Word d = slow_dot(gemm, i, j, gemm.depth_begin, gemm.depth_end, c);
       state = half ? widen_half(d) : d;
@@ -106,13 +106,13 @@ class RowsGemm {
       logical_end = end / selection_.kept * selection_.group;
     }
     for (std::size_t i = row; i < row_end; ++i) {
-      prefetch_words(*gemm_.a, i + kPrefetchRows, begin, end);
+      prefetch_elements(gemm_.a, i + kPrefetchRows, begin, end);
       pack_row_of_a(i, logical_begin, rows_[i - row]);
     }
     const std::size_t padded =
         is_sparse() ? logical_end - logical_begin : constants_.steps * constants_.step;
-    for (std::size_t column = 0; column < gemm_.b_columns->rows(); column += kPanelColumns) {
-      pack_panel<kPanelColumns>(*gemm_.b_columns, column, logical_begin, logical_end, padded,
+    for (std::size_t column = 0; column < gemm_.b_columns.rows(); column += kPanelColumns) {
+      pack_panel<kPanelColumns>(gemm_.b_columns, column, logical_begin, logical_end, padded,
                                 b_format_, is_lowered() ? &lowered_b_ : nullptr,
                                 is_sparse() ? LoweredOrder::kOfMemory : LoweredOrder::kOfSteps,
                                 *panel_);
@@ -126,7 +126,9 @@ class RowsGemm {
   void pack_row_of_a(std::size_t row, std::size_t logical_begin, PackedRow& packed) {
     const std::size_t depth = constants_.steps * constants_.step;
     const LoweredOperand* lowered = is_lowered() ? &lowered_a_ : nullptr;
-    pack_row(gemm_.a->row(row).data(), begin_, end_, depth, a_format_, lowered, packed);
+    Word buffer[kBlockDepth];
+    pack_row(gemm_.a.words(row, begin_, end_, buffer), end_ - begin_, depth, a_format_, lowered,
+             packed);
     if (is_sparse()) {
       pack_offsets(gemm_.nibbles->row(row).data(), begin_, end_, depth, selection_, logical_begin,
                    kPanelColumns, lowered, packed);
@@ -139,8 +141,8 @@ class RowsGemm {
   void prefetch_state(std::size_t row, std::size_t row_end, std::size_t column) const {
     constexpr std::size_t kLine = 64 / sizeof(Word);
     for (std::size_t i = row; i < std::min(row + kRowsAtOnce, row_end); ++i) {
-      const Word* state = gemm_.state->row(i).data();
-      const std::size_t end = std::min(column + kPanelColumns, gemm_.state->cols());
+      const Word* state = gemm_.state.row(i).data();
+      const std::size_t end = std::min(column + kPanelColumns, gemm_.state.cols());
       for (std::size_t j = column; j < end; j += kLine) {
         __builtin_prefetch(state + j, 1);
       }
@@ -150,13 +152,13 @@ class RowsGemm {
   /// `count` rows against one panel: the kernel on all lanes, then again, plainly, the lanes that
   /// it must not be trusted with.
   void run_rows(std::size_t row, std::size_t count, const PackedRow* packed, std::size_t column) {
-    const std::size_t columns = std::min(kPanelColumns, gemm_.state->cols() - column);
+    const std::size_t columns = std::min(kPanelColumns, gemm_.state.cols() - column);
     std::uint32_t* state[kRowsAtOnce];
     bool untrusted = output_ == Output::kHalf;
     bool any_safe = false;
     bool wide = false;
     for (std::size_t r = 0; r < count; ++r) {
-      state[r] = gemm_.state->row(row + r).data() + column;
+      state[r] = gemm_.state.row(row + r).data() + column;
       if (columns < kPanelColumns) {
         std::memset(edge_[r], 0, sizeof(edge_[r]));
         std::memcpy(edge_[r], state[r], columns * sizeof(Word));
@@ -182,7 +184,7 @@ class RowsGemm {
         redo_unsafe_lanes(row + r, column, columns, packed[r].has_nan, r, state[r]);
       }
       if (columns < kPanelColumns) {
-        std::memcpy(gemm_.state->row(row + r).data() + column, edge_[r], columns * sizeof(Word));
+        std::memcpy(gemm_.state.row(row + r).data() + column, edge_[r], columns * sizeof(Word));
       }
     }
   }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "models/base/matrix.h"
+#include "models/base/matrix_view.h"
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
 #include "models/numerics/codec.h"
+#include "models/numerics/operand_view.h"
 #include "models/sparsity/compress.h"
 
 #include <cstddef>
@@ -16,11 +18,11 @@ namespace sptc::batched {
 struct GemmSlice {
   const mma::MmaInstruction* instruction = nullptr;
   const mma::StepRules* rules = nullptr;
-  const base::Matrix<numerics::Word>* a = nullptr;      ///< [m, depth], depth in elements as stored
+  numerics::OperandView a;                              ///< [m, depth], depth in elements as stored
   const base::Matrix<std::uint8_t>* nibbles = nullptr;  ///< [m, groups] where A is 2:4 sparse
-  const base::Matrix<numerics::Word>* b_columns = nullptr;  ///< [n, k]
-  base::Matrix<numerics::Word>* state = nullptr;            ///< [m, n] in: C, out: D, as f32 words
-  std::size_t depth_begin = 0;                              ///< elements of A as stored
+  numerics::OperandView b_columns;                      ///< [n, k]
+  base::MatrixView<numerics::Word> state;               ///< [m, n] in: C, out: D, as f32 words
+  std::size_t depth_begin = 0;                          ///< elements of A as stored
   std::size_t depth_end = 0;
 };
 

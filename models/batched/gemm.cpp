@@ -10,8 +10,8 @@
 #include "models/mma/dot_step.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
-#include <vector>
 
 namespace sptc::batched {
 namespace {
@@ -31,12 +31,12 @@ std::string size_of(std::size_t rows, std::size_t cols) {
 
 Extents checked_extents(const mma::MmaInstruction& instruction, const GemmOperands& operands,
                         const EngineOptions& options) {
-  if (instruction.sparse ? operands.compressed_a == nullptr : operands.a == nullptr) {
+  if (instruction.sparse ? operands.compressed_a == nullptr : !operands.a) {
     throw base::InputError(
         std::string("GEMM operand A is missing: ") + instruction.ptx_name() +
         (instruction.sparse ? " takes a compressed matrix" : " takes a dense matrix"));
   }
-  if (operands.b_columns == nullptr) {
+  if (!operands.b_columns) {
     throw base::InputError("GEMM operand B is missing");
   }
   if (options.threads < 1 || options.split_k < 1) {
@@ -65,51 +65,42 @@ Extents checked_extents(const mma::MmaInstruction& instruction, const GemmOperan
     extents = {a.rows(), 0, a.compressed_k()};
     k = a.logical_k;
   } else {
-    extents = {operands.a->rows(), 0, operands.a->cols()};
-    k = operands.a->cols();
+    extents = {operands.a.rows(), 0, operands.a.cols()};
+    k = operands.a.cols();
   }
-  extents.n = operands.b_columns->rows();
-  if (operands.b_columns->cols() != k) {
+  extents.n = operands.b_columns.rows();
+  if (operands.b_columns.cols() != k) {
     throw base::InputError("GEMM operand B holds columns of " +
-                           std::to_string(operands.b_columns->cols()) +
+                           std::to_string(operands.b_columns.cols()) +
                            " elements, but A has k = " + std::to_string(k));
   }
-  if (operands.c != nullptr &&
-      (operands.c->rows() != extents.m || operands.c->cols() != extents.n)) {
-    throw base::InputError("GEMM operand C is " + size_of(operands.c->rows(), operands.c->cols()) +
+  if (operands.c && (operands.c.rows() != extents.m || operands.c.cols() != extents.n)) {
+    throw base::InputError("GEMM operand C is " + size_of(operands.c.rows(), operands.c.cols()) +
                            ", but D is " + size_of(extents.m, extents.n));
   }
   return extents;
 }
 
-/// One slice of K; `state` holds its accumulators.
-void run_slice(const GemmSlice& gemm, int threads) {
+/// Rows [row_begin, row_end) of one slice of K; `state` holds its accumulators.
+void run_slice(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end) {
   const mma::MmaInstruction& instruction = *gemm.instruction;
   const mma::StepRules& rules = *gemm.rules;
-  const auto share_rows = [&](auto run) {
-    for_row_ranges(gemm.state->rows(), threads,
-                   [&](std::size_t begin, std::size_t end) { run(gemm, begin, end); });
-  };
   if (has_integer_kernel(instruction, rules)) {
-    share_rows(run_integer_gemm);
+    run_integer_gemm(gemm, row_begin, row_end);
     return;
   }
   if (!has_float_kernel(instruction, rules)) {
-    share_rows(run_plain);
+    run_plain(gemm, row_begin, row_end);
     return;
   }
-  const auto convert_state = [&](auto convert) {
-    for (std::size_t i = 0; i < gemm.state->size(); ++i) {
-      gemm.state->data()[i] = convert(gemm.state->data()[i]);
-    }
-  };
+  const std::span<Word> state = gemm.state.rows_between(row_begin, row_end);
   const bool half = rules.output == DataType::kF16 && gemm.depth_begin < gemm.depth_end;
   if (half) {
-    convert_state(widen_half);
+    std::transform(state.begin(), state.end(), state.begin(), widen_half);
   }
-  share_rows(run_float_gemm);
+  run_float_gemm(gemm, row_begin, row_end);
   if (half) {
-    convert_state(narrow_half);
+    std::transform(state.begin(), state.end(), state.begin(), narrow_half);
   }
 }
 
@@ -123,40 +114,72 @@ Word add_accumulators(Word a, Word b, DataType type) {
   return numerics::from_double(numerics::to_double(a, type) + numerics::to_double(b, type), type);
 }
 
+/// Rows of a GEMM, all slices of K, into `d`. `partial`: room for the accumulators of a later
+/// slice.
+void run_rows(GemmSlice slice, std::size_t slice_depth, const numerics::OperandView& c,
+              base::MatrixView<Word> d, base::MatrixView<Word> partial, std::size_t row_begin,
+              std::size_t row_end) {
+  const std::size_t depth = slice.a.cols();
+  const std::span<Word> sums = d.rows_between(row_begin, row_end);
+  if (c) {
+    for (std::size_t row = row_begin; row < row_end; ++row) {
+      const std::span<Word> to = d.row(row);
+      const Word* from = c.words(row, 0, c.cols(), to.data());
+      std::copy_n(from, from == to.data() ? 0 : to.size(), to.data());
+    }
+  } else {
+    std::fill(sums.begin(), sums.end(), Word{0});
+  }
+  slice.state = d;
+  slice.depth_end = std::min(slice_depth, depth);
+  run_slice(slice, row_begin, row_end);
+  slice.state = partial;
+  for (std::size_t begin = slice_depth; begin < depth; begin += slice_depth) {
+    const std::span<Word> addend = partial.rows_between(row_begin, row_end);
+    std::fill(addend.begin(), addend.end(), Word{0});
+    slice.depth_begin = begin;
+    slice.depth_end = std::min(begin + slice_depth, depth);
+    run_slice(slice, row_begin, row_end);
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      sums[i] = add_accumulators(sums[i], addend[i], slice.rules->output);
+    }
+  }
+}
+
 }  // namespace
 
 base::Matrix<Word> gemm(const mma::MmaInstruction& instruction, const mma::StepRules& rules,
                         const GemmOperands& operands, const EngineOptions& options) {
   const Extents extents = checked_extents(instruction, operands, options);
-  base::Matrix<Word> result =
-      operands.c != nullptr ? *operands.c : base::Matrix<Word>(extents.m, extents.n);
+  base::Matrix<Word> result(extents.m, extents.n);
+  gemm(instruction, rules, operands, options, result);
+  return result;
+}
+
+void gemm(const mma::MmaInstruction& instruction, const mma::StepRules& rules,
+          const GemmOperands& operands, const EngineOptions& options, base::MatrixView<Word> d) {
+  const Extents extents = checked_extents(instruction, operands, options);
+  base::ensure(d.rows() == extents.m && d.cols() == extents.n, "GEMM: D has other extents");
 
   GemmSlice slice;
   slice.instruction = &instruction;
   slice.rules = &rules;
-  slice.a = instruction.sparse ? &operands.compressed_a->values : operands.a;
+  slice.a = instruction.sparse ? numerics::OperandView(operands.compressed_a->values) : operands.a;
   slice.nibbles = instruction.sparse ? &operands.compressed_a->nibbles : nullptr;
   slice.b_columns = operands.b_columns;
-  slice.state = &result;
 
   const auto instruction_depth = static_cast<std::size_t>(instruction.compressed_k());
   const std::size_t instructions = (extents.depth + instruction_depth - 1) / instruction_depth;
   const auto slices = static_cast<std::size_t>(options.split_k);
   const std::size_t slice_depth =
       std::max<std::size_t>((instructions + slices - 1) / slices, 1) * instruction_depth;
-  slice.depth_end = std::min(slice_depth, extents.depth);
-  run_slice(slice, options.threads);
-  for (std::size_t begin = slice_depth; begin < extents.depth; begin += slice_depth) {
-    base::Matrix<Word> partial(extents.m, extents.n);
-    slice.state = &partial;
-    slice.depth_begin = begin;
-    slice.depth_end = std::min(begin + slice_depth, extents.depth);
-    run_slice(slice, options.threads);
-    for (std::size_t i = 0; i < result.size(); ++i) {
-      result.data()[i] = add_accumulators(result.data()[i], partial.data()[i], rules.output);
-    }
+  base::Matrix<Word> partial;
+  if (slice_depth < extents.depth) {
+    partial = base::Matrix<Word>(extents.m, extents.n);
   }
-  return result;
+  for_row_ranges(extents.m, options.threads, [&](std::size_t begin, std::size_t end) {
+    run_rows(slice, slice_depth, operands.c, d, partial, begin, end);
+  });
 }
 
 }  // namespace sptc::batched

@@ -2,19 +2,21 @@
 #pragma once
 
 #include "models/base/matrix.h"
+#include "models/base/matrix_view.h"
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
 #include "models/numerics/codec.h"
+#include "models/numerics/operand_view.h"
 #include "models/sparsity/compress.h"
 
 namespace sptc::batched {
 
 /// Operands of D[m,n] = A[m,k] B[k,n] + C[m,n], storage words. The matrices must outlive the call.
 struct GemmOperands {
-  const base::Matrix<numerics::Word>* a = nullptr;           ///< [m, k]; dense instructions
+  numerics::OperandView a;                                   ///< [m, k]; dense instructions
   const sparsity::CompressedMatrix* compressed_a = nullptr;  ///< sparse instructions
-  const base::Matrix<numerics::Word>* b_columns = nullptr;   ///< [n, k]: column j of B is row j
-  const base::Matrix<numerics::Word>* c = nullptr;           ///< [m, n]; nothing: +0
+  numerics::OperandView b_columns;                           ///< [n, k]: column j of B is row j
+  numerics::OperandView c;                                   ///< [m, n]; nothing: +0
 };
 
 struct EngineOptions {
@@ -36,5 +38,10 @@ struct EngineOptions {
 base::Matrix<numerics::Word> gemm(const mma::MmaInstruction& instruction,
                                   const mma::StepRules& rules, const GemmOperands& operands,
                                   const EngineOptions& options = {});
+
+/// The same into `d` [m, n], whatever it holds before.
+void gemm(const mma::MmaInstruction& instruction, const mma::StepRules& rules,
+          const GemmOperands& operands, const EngineOptions& options,
+          base::MatrixView<numerics::Word> d);
 
 }  // namespace sptc::batched

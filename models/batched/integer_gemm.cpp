@@ -180,7 +180,7 @@ class IntegerRows {
   void run_block(std::size_t row, std::size_t row_end, std::size_t begin, std::size_t end) {
     const std::size_t groups = (end - begin + kGroup - 1) / kGroup;
     pack_rows(row, row_end, begin, end, groups);
-    for (std::size_t column = 0; column < gemm_.state->cols(); column += kColumns) {
+    for (std::size_t column = 0; column < gemm_.state.cols(); column += kColumns) {
       pack_columns(column, begin, end, groups);
       for (std::size_t i = row; i < row_end; i += kRows) {
         multiply_block(&rows_[(i - row) * groups], panel(), groups, &sums_[0][0]);
@@ -198,15 +198,17 @@ class IntegerRows {
   /// `expanded`.
   const Word* logical_row(std::size_t row, std::size_t begin, std::size_t end,
                           Word* expanded) const {
-    const auto words = gemm_.a->row(row);
     if (gemm_.nibbles == nullptr) {
-      return words.data() + begin;
+      return gemm_.a.words(row, begin, end, expanded);
     }
     std::fill(expanded, expanded + (end - begin), Word{0});
     const auto nibbles = gemm_.nibbles->row(row);
+    const std::size_t first = begin / selection_.group * selection_.kept;
     const std::size_t last = end / selection_.group * selection_.kept;
-    for (std::size_t t = begin / selection_.group * selection_.kept; t < last; ++t) {
-      expanded[selection_.logical(t, nibbles[t / selection_.kept]) - begin] = words[t];
+    Word buffer[kBlockDepth];
+    const Word* words = gemm_.a.words(row, first, last, buffer);
+    for (std::size_t t = first; t < last; ++t) {
+      expanded[selection_.logical(t, nibbles[t / selection_.kept]) - begin] = words[t - first];
     }
     return expanded;
   }
@@ -236,9 +238,10 @@ class IntegerRows {
   }
 
   void pack_columns(std::size_t column, std::size_t begin, std::size_t end, std::size_t groups) {
+    Word buffer[kBlockDepth];
     for (std::size_t j = 0; j < kColumns; ++j) {
-      const bool inside = column + j < gemm_.b_columns->rows();
-      const Word* words = inside ? gemm_.b_columns->row(column + j).data() + begin : nullptr;
+      const bool inside = column + j < gemm_.b_columns.rows();
+      const Word* words = inside ? gemm_.b_columns.words(column + j, begin, end, buffer) : nullptr;
       column_sums_[j] = pack_groups(words, inside ? end - begin : 0, groups, b_value_, -b_offset_,
                                     panel() + j, kColumns);
     }
@@ -246,12 +249,12 @@ class IntegerRows {
 
   void add_sums(std::size_t row, std::size_t count, std::size_t first_row, std::size_t column,
                 std::size_t groups) {
-    const std::size_t columns = std::min(kColumns, gemm_.state->cols() - column);
+    const std::size_t columns = std::min(kColumns, gemm_.state.cols() - column);
     const auto depth = static_cast<std::uint32_t>(groups * kGroup);
     const auto a_offset = static_cast<std::uint32_t>(a_offset_);
     const auto b_offset = static_cast<std::uint32_t>(b_offset_);
     for (std::size_t r = 0; r < count; ++r) {
-      Word* state = gemm_.state->row(row + r).data() + column;
+      Word* state = gemm_.state.row(row + r).data() + column;
       const std::uint32_t of_row =
           b_offset * static_cast<std::uint32_t>(row_sums_[row + r - first_row]) -
           depth * a_offset * b_offset;
@@ -292,7 +295,7 @@ class SparseByteRows {
         work_(std::make_unique<Workspace>(selection_)) {}
 
   void run(std::size_t row_begin, std::size_t row_end) {
-    const std::size_t columns = gemm_.state->cols();
+    const std::size_t columns = gemm_.state.cols();
     for (std::size_t column = 0; column < columns; column += kBlockColumns) {
       for (std::size_t t = gemm_.depth_begin; t < gemm_.depth_end; t += kDepth) {
         run_block(row_begin, row_end, column, std::min(column + kBlockColumns, columns), t,
@@ -334,7 +337,7 @@ class SparseByteRows {
       for (std::size_t line = column; line < column_end; line += kLineColumns) {
         const std::size_t columns = std::min(kLineColumns, column_end - line);
         for (std::size_t i = 0; i < rows; ++i) {
-          __builtin_prefetch(gemm_.state->row(row + i).data() + line, 1);
+          __builtin_prefetch(gemm_.state.row(row + i).data() + line, 1);
         }
         for (std::size_t j = 0; j < columns; j += kPanelColumns) {
           multiply(work_->rows, work_->selected, work_->columns + (line + j - column) * octets,
@@ -351,9 +354,10 @@ class SparseByteRows {
       std::fill_n(work_->rows, octets * kPanelRows, 0);
       std::fill_n(work_->selected, octets * kPanelRows, 0);
     }
+    Word buffer[kDepth];
     for (std::size_t i = 0; i < rows; ++i) {
-      prefetch_words(*gemm_.a, row + i + kPrefetchRows, begin, end);
-      work_->row_sums[i] = pack_run(gemm_.a->row(row + i).data() + begin, end - begin,
+      prefetch_elements(gemm_.a, row + i + kPrefetchRows, begin, end);
+      work_->row_sums[i] = pack_run(gemm_.a.words(row + i, begin, end, buffer), end - begin,
                                     octets * kKeptOfOctet, a_value_, 0, work_->run);
       for (std::size_t o = 0; o < octets; ++o) {
         std::memcpy(&work_->rows[o * kPanelRows + i], work_->run + o * kKeptOfOctet, kKeptOfOctet);
@@ -367,15 +371,16 @@ class SparseByteRows {
                     std::size_t octets) {
     const std::size_t first = begin / kKeptOfOctet * kOctet;
     const std::size_t count =
-        std::min(end / selection_.kept * selection_.group, gemm_.b_columns->cols()) - first;
+        std::min(end / selection_.kept * selection_.group, gemm_.b_columns.cols()) - first;
     const std::size_t last = (column_end - column) / kPanelColumns * kPanelColumns * octets;
     if ((column_end - column) % kPanelColumns != 0) {
       std::fill_n(work_->columns + last, kPanelColumns * octets, 0);
     }
+    Word buffer[kOctets * kOctet];
     for (std::size_t j = column; j < column_end; ++j) {
-      prefetch_words(*gemm_.b_columns, j + kPrefetchRows, first, first + count);
-      pack_run(gemm_.b_columns->row(j).data() + first, count, octets * kOctet, b_value_, b_offset_,
-               work_->run);
+      prefetch_elements(gemm_.b_columns, j + kPrefetchRows, first, first + count);
+      pack_run(gemm_.b_columns.words(j, first, first + count, buffer), count, octets * kOctet,
+               b_value_, b_offset_, work_->run);
       std::uint64_t* panel = work_->columns + (j - column) / kPanelColumns * kPanelColumns * octets;
       for (std::size_t o = 0; o < octets; ++o) {
         std::memcpy(&panel[o * kPanelColumns + (j - column) % kPanelColumns],
@@ -398,7 +403,7 @@ class SparseByteRows {
         }
       }
       for (std::size_t i = v * kLanes; i < std::min(rows, (v + 1) * kLanes); ++i) {
-        Word* state = gemm_.state->row(row + i).data() + column;
+        Word* state = gemm_.state.row(row + i).data() + column;
         const auto offset =
             static_cast<std::uint32_t>(b_offset_) * static_cast<std::uint32_t>(work_->row_sums[i]);
         const std::size_t block = i % kLanes / 4 * 4;

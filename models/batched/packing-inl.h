@@ -163,14 +163,11 @@ inline float largest_step_sum(const PackedRow& row, std::size_t depth, std::size
   return largest;
 }
 
-/// Packs elements [begin, end) of a row and fills up to `depth`, a multiple of the step, with
+/// Packs `count` elements of a row and fills up to `depth`, a multiple of the step, with
 /// zeros. `lowered`: of f16 steps that stand for fp8 instructions, or null.
-inline void pack_row(const numerics::Word* words, std::size_t begin, std::size_t end,
-                     std::size_t depth, const Decoding& format, const LoweredOperand* lowered,
-                     PackedRow& packed) {
+inline void pack_row(const numerics::Word* words, std::size_t count, std::size_t depth,
+                     const Decoding& format, const LoweredOperand* lowered, PackedRow& packed) {
   DecodedRun run;
-  std::size_t count = end - begin;
-  words += begin;
   numerics::Word arranged[kBlockDepth];
   if (lowered != nullptr) {
     lowered->arrange(words, count, depth, arranged);
@@ -229,11 +226,10 @@ enum class LoweredOrder { kOfSteps, kOfMemory };
 
 /// `lowered`: as in pack_row.
 template <std::size_t kColumns>
-HWY_NOINLINE void pack_panel(const base::Matrix<numerics::Word>& b_columns,
-                             std::size_t first_column, std::size_t begin, std::size_t end,
-                             std::size_t depth, const Decoding& format,
-                             const LoweredOperand* lowered, LoweredOrder order,
-                             PackedPanel<kColumns>& panel) {
+HWY_NOINLINE void pack_panel(const numerics::OperandView& b_columns, std::size_t first_column,
+                             std::size_t begin, std::size_t end, std::size_t depth,
+                             const Decoding& format, const LoweredOperand* lowered,
+                             LoweredOrder order, PackedPanel<kColumns>& panel) {
   constexpr std::size_t kLanes = kColumns / 4;
   const std::size_t count = lowered != nullptr ? depth : end - begin;
   const std::size_t columns = std::min(kColumns, b_columns.rows() - first_column);
@@ -243,11 +239,12 @@ HWY_NOINLINE void pack_panel(const base::Matrix<numerics::Word>& b_columns,
     std::memset(panel.unsafe, 0, sizeof(panel.unsafe));
   }
   DecodedRun run;
+  numerics::Word buffer[2 * kBlockDepth];
   numerics::Word f16[2 * kBlockDepth];
   for (std::size_t j = 0; j < columns; ++j) {
     const std::size_t byte = j % kLanes * 4 + j / kLanes;
-    prefetch_words(b_columns, first_column + j + kPrefetchRows, begin, end);
-    const numerics::Word* words = b_columns.row(first_column + j).data() + begin;
+    prefetch_elements(b_columns, first_column + j + kPrefetchRows, begin, end);
+    const numerics::Word* words = b_columns.words(first_column + j, begin, end, buffer);
     if (lowered != nullptr) {
       order == LoweredOrder::kOfSteps ? lowered->arrange(words, end - begin, depth, f16)
                                       : lowered->convert(words, end - begin, depth, f16);

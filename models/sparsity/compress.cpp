@@ -7,15 +7,18 @@
 #include <span>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace sptc::sparsity {
 namespace {
 
 using numerics::DataType;
+using numerics::OperandView;
 using numerics::Word;
 
 constexpr Pattern kTwoOfFour{.kept = 2, .group = 4, .run = 1};
 constexpr Pattern kOneOfTwo{.kept = 1, .group = 2, .run = 1};
+constexpr Pattern kPairsOfFour{.kept = 4, .group = 8, .run = 2};
 constexpr std::uint8_t kKeepFirstOfTwo = 0b0100;
 constexpr std::uint8_t kKeepSecondOfTwo = 0b1110;
 
@@ -28,7 +31,7 @@ Word magnitude_bits(const numerics::DataTypeInfo& type) {
 }
 
 /// Bit i: run i of the group holds a non-zero, which has one of the bits `magnitude`.
-unsigned non_zero_runs(const Word* group, Word magnitude, const Pattern& pattern) {
+inline unsigned non_zero_runs(const Word* group, Word magnitude, const Pattern& pattern) {
   unsigned runs = 0;
   for (int i = 0; i < pattern.candidates(); ++i) {
     Word bits = 0;
@@ -47,7 +50,7 @@ void require_whole_groups(std::size_t k, const Pattern& pattern) {
   }
 }
 
-std::string describe(const PatternViolation& where, const base::Matrix<Word>& dense, DataType type,
+std::string describe(const PatternViolation& where, const OperandView& dense, DataType type,
                      const Pattern& pattern) {
   const auto size = static_cast<std::size_t>(pattern.group);
   const std::size_t first = where.group * size;
@@ -61,8 +64,8 @@ std::string describe(const PatternViolation& where, const base::Matrix<Word>& de
   return text.str();
 }
 
-[[noreturn]] void refuse(const PatternViolation& where, const base::Matrix<Word>& dense,
-                         DataType type, const Pattern& pattern) {
+[[noreturn]] void refuse(const PatternViolation& where, const OperandView& dense, DataType type,
+                         const Pattern& pattern) {
   const std::string group = describe(where, dense, type, pattern);
   const std::string type_name(numerics::name(type));
   if (pattern == kOneOfTwo && dense.cols() % 4 == 0 && !find_violation(dense, type, kTwoOfFour)) {
@@ -104,6 +107,7 @@ std::uint8_t encode(const std::array<int, 2>& runs, const Pattern& pattern) {
 
 /// What is kept of a group.
 struct Choice {
+  bool legal = false;
   std::uint8_t nibble = 0;
   std::array<std::uint8_t, 4> positions{};  ///< within the group, one for each kept element
 };
@@ -116,6 +120,7 @@ std::array<Choice, 16> choices_of(const Pattern& pattern) {
       continue;
     }
     Choice& choice = all[runs];
+    choice.legal = true;
     choice.nibble = encode(kept_runs(runs, pattern), pattern);
     for (int slot = 0; slot < pattern.kept; ++slot) {
       choice.positions[static_cast<std::size_t>(slot)] =
@@ -123,6 +128,36 @@ std::array<Choice, 16> choices_of(const Pattern& pattern) {
     }
   }
   return all;
+}
+
+/// Compresses a row. Returns its first group that the pattern does not allow, or `groups`.
+/// The pattern is known at compile time: its loops are unrolled.
+template <const Pattern& kPattern>
+std::size_t compress_row(const Word* words, std::size_t groups, Word magnitude,
+                         const std::array<Choice, 16>& choices, Word* values,
+                         std::uint8_t* nibbles) {
+  for (std::size_t group = 0; group < groups; ++group) {
+    const Choice& choice = choices[non_zero_runs(words, magnitude, kPattern)];
+    if (!choice.legal) {
+      return group;
+    }
+    nibbles[group] = choice.nibble;
+    for (std::size_t slot = 0; slot < kPattern.kept; ++slot) {
+      const Word word = words[choice.positions[slot]];
+      values[slot] = (word & magnitude) == 0 ? Word{0} : word;
+    }
+    words += kPattern.group;
+    values += kPattern.kept;
+  }
+  return groups;
+}
+
+auto row_compressor(const Pattern& pattern) {
+  base::ensure(pattern == kTwoOfFour || pattern == kOneOfTwo || pattern == kPairsOfFour,
+               "compress: no hardware has this pattern");
+  return pattern == kTwoOfFour  ? compress_row<kTwoOfFour>
+         : pattern == kOneOfTwo ? compress_row<kOneOfTwo>
+                                : compress_row<kPairsOfFour>;
 }
 
 void require_extents(const CompressedMatrix& matrix) {
@@ -163,14 +198,16 @@ bool is_valid_nibble(std::uint8_t nibble, const Pattern& pattern) {
   return pattern.candidates() == 4 && pattern.choices() == 2 && (nibble & 3) != nibble >> 2;
 }
 
-std::optional<PatternViolation> find_violation(const base::Matrix<Word>& dense, DataType type,
+std::optional<PatternViolation> find_violation(const OperandView& dense, DataType type,
                                                const Pattern& pattern) {
   require_whole_groups(dense.cols(), pattern);
   const auto size = static_cast<std::size_t>(pattern.group);
   const Word magnitude = magnitude_bits(numerics::info(type));
+  std::vector<Word> buffer(dense.cols());
   for (std::size_t row = 0; row < dense.rows(); ++row) {
+    const Word* const words = dense.words(row, 0, dense.cols(), buffer.data());
     for (std::size_t group = 0; group < dense.cols() / size; ++group) {
-      const unsigned runs = non_zero_runs(dense.row(row).data() + group * size, magnitude, pattern);
+      const unsigned runs = non_zero_runs(words + group * size, magnitude, pattern);
       if (__builtin_popcount(runs) > pattern.choices()) {
         return PatternViolation{row, group};
       }
@@ -179,32 +216,26 @@ std::optional<PatternViolation> find_violation(const base::Matrix<Word>& dense, 
   return std::nullopt;
 }
 
-CompressedMatrix compress(const base::Matrix<Word>& dense, DataType type) {
+CompressedMatrix compress(const OperandView& dense, DataType type) {
   const Pattern pattern = hardware_pattern(type);
   require_whole_groups(dense.cols(), pattern);
-  const auto size = static_cast<std::size_t>(pattern.group);
-  const auto kept = static_cast<std::size_t>(pattern.kept);
-  const std::size_t groups = dense.cols() / size;
+  const std::size_t groups = dense.cols() / static_cast<std::size_t>(pattern.group);
   const Word magnitude = magnitude_bits(numerics::info(type));
   const std::array<Choice, 16> choices = choices_of(pattern);
-  CompressedMatrix result{.type = type,
-                          .pattern = pattern,
-                          .logical_k = dense.cols(),
-                          .values = base::Matrix<Word>(dense.rows(), groups * kept),
-                          .nibbles = base::Matrix<std::uint8_t>(dense.rows(), groups)};
+  const auto compress_row = row_compressor(pattern);
+  CompressedMatrix result{
+      .type = type,
+      .pattern = pattern,
+      .logical_k = dense.cols(),
+      .values = base::Matrix<Word>(dense.rows(), groups * static_cast<std::size_t>(pattern.kept)),
+      .nibbles = base::Matrix<std::uint8_t>(dense.rows(), groups)};
+  std::vector<Word> buffer(dense.cols());
   for (std::size_t row = 0; row < dense.rows(); ++row) {
-    for (std::size_t group = 0; group < groups; ++group) {
-      const Word* const elements = dense.row(row).data() + group * size;
-      const unsigned runs = non_zero_runs(elements, magnitude, pattern);
-      if (__builtin_popcount(runs) > pattern.choices()) {
-        refuse({row, group}, dense, type, pattern);
-      }
-      const Choice& choice = choices[runs];
-      result.nibbles(row, group) = choice.nibble;
-      for (std::size_t slot = 0; slot < kept; ++slot) {
-        const Word word = elements[choice.positions[slot]];
-        result.values(row, group * kept + slot) = (word & magnitude) == 0 ? Word{0} : word;
-      }
+    const std::size_t legal =
+        compress_row(dense.words(row, 0, dense.cols(), buffer.data()), groups, magnitude, choices,
+                     result.values.row(row).data(), result.nibbles.row(row).data());
+    if (legal < groups) {
+      refuse({row, legal}, dense, type, pattern);
     }
   }
   return result;

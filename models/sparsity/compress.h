@@ -3,6 +3,7 @@
 
 #include "models/base/matrix.h"
 #include "models/numerics/codec.h"
+#include "models/numerics/operand_view.h"
 #include "models/sparsity/pattern.h"
 
 #include <cstddef>
@@ -36,7 +37,7 @@ struct CompressedMatrix {
 /// Throws InputError, naming the row, the group and its values, where a group holds more non-zeros
 /// than the pattern allows; where k is no multiple of the group; and where `type` is no operand
 /// type. A tf32 matrix that is 2:4 but not 1:2 is refused with a sentence that says so.
-CompressedMatrix compress(const base::Matrix<numerics::Word>& dense, numerics::DataType type);
+CompressedMatrix compress(const numerics::OperandView& dense, numerics::DataType type);
 
 /// The dense matrix [m, logical_k] again, +0 where nothing was kept. Indices need not be in order:
 /// slot s goes where index s says (PTX ISA, mma.sp without ordered_metadata). Throws InputError
@@ -52,7 +53,7 @@ struct PatternViolation {
 
 /// The first group of `dense`, row by row, that `pattern` does not allow; nothing where the matrix
 /// is legal. k must be a multiple of the group, else InputError.
-std::optional<PatternViolation> find_violation(const base::Matrix<numerics::Word>& dense,
+std::optional<PatternViolation> find_violation(const numerics::OperandView& dense,
                                                numerics::DataType type, const Pattern& pattern);
 
 /// Position inside its group that slot `slot` (0 .. kept-1) of `nibble` selects. Defined for all 16

@@ -2,10 +2,12 @@
 #include "sim/python/arrays.h"
 
 #include "models/base/error.h"
+#include "models/batched/parallel.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace sptc::python {
@@ -23,34 +25,104 @@ Layout layout_of(const Bits& array, std::string_view what) {
   if (array.ndim() != 2) {
     throw base::InputError(fmt::format("{} must have two axes, not {}", what, array.ndim()));
   }
-  return {array.shape(0), array.shape(1), array.stride(0), array.stride(1)};
+  Layout layout{array.shape(0), array.shape(1), array.stride(0), array.stride(1)};
+  // NumPy gives an axis of one element any stride.
+  layout.row_stride = layout.rows == 1 ? 1 : layout.row_stride;
+  layout.col_stride = layout.cols == 1 ? 1 : layout.col_stride;
+  return layout;
 }
 
-/// Edge of the squares that a transposing copy moves: source and target stay in the cache.
-constexpr std::size_t kTile = 32;
+static_assert(std::endian::native == std::endian::little, "transpose_block() counts bytes upward");
 
-template <typename To, typename From>
-void copy_elements(const From* data, const Layout& from, base::Matrix<To>& to) {
-  const auto rows = static_cast<std::int64_t>(from.rows);
-  const auto cols = static_cast<std::int64_t>(from.cols);
-  if (from.col_stride == 1) {
-    for (std::int64_t i = 0; i < rows; ++i) {
-      const From* const source = data + i * from.row_stride;
-      std::copy(source, source + cols, to.row(static_cast<std::size_t>(i)).begin());
-    }
-    return;
-  }
-  constexpr auto kStep = static_cast<std::int64_t>(kTile);
-  for (std::int64_t top = 0; top < rows; top += kStep) {
-    for (std::int64_t left = 0; left < cols; left += kStep) {
-      for (std::int64_t i = top; i < std::min(rows, top + kStep); ++i) {
-        To* const target = to.row(static_cast<std::size_t>(i)).data();
-        for (std::int64_t j = left; j < std::min(cols, left + kStep); ++j) {
-          target[j] = data[i * from.row_stride + j * from.col_stride];
-        }
+/// Elements of a register of 64 bits.
+template <typename T>
+constexpr std::size_t kBlock = sizeof(std::uint64_t) / sizeof(T);
+/// Edge of the squares that a transposing copy moves: a row of a square is a line of the cache.
+template <typename T>
+constexpr std::size_t kTile = 64 / sizeof(T);
+
+/// Transposes a square, a register for each row: swaps quadrants, then quadrants of these, and on.
+template <typename T>
+void transpose_block(std::uint64_t (&rows)[kBlock<T>]) {
+  for (std::size_t half = kBlock<T> / 2; half > 0; half /= 2) {
+    const std::size_t shift = 8 * sizeof(T) * half;
+    const std::uint64_t lower = ~std::uint64_t{0} / ((std::uint64_t{1} << shift) + 1);
+    for (std::size_t i = 0; i < kBlock<T>; ++i) {
+      if ((i & half) == 0) {
+        const std::uint64_t swapped = (rows[i] >> shift ^ rows[i + half]) & lower;
+        rows[i + half] ^= swapped;
+        rows[i] ^= swapped << shift;
       }
     }
   }
+}
+
+/// A square of rows and columns of `from`, or what is left of one at an edge, to `tile`.
+template <typename T>
+void read_tile(const T* data, const Layout& from, T (&tile)[kTile<T>][kTile<T>]) {
+  const bool whole = from.row_stride == 1 && from.rows == kTile<T> && from.cols == kTile<T>;
+  for (std::size_t j = 0; whole && j < kTile<T>; j += kBlock<T>) {
+    for (std::size_t i = 0; i < kTile<T>; i += kBlock<T>) {
+      std::uint64_t block[kBlock<T>];
+      for (std::size_t x = 0; x < kBlock<T>; ++x) {
+        std::memcpy(&block[x], data + i + static_cast<std::int64_t>(j + x) * from.col_stride,
+                    sizeof(block[x]));
+      }
+      transpose_block<T>(block);
+      for (std::size_t y = 0; y < kBlock<T>; ++y) {
+        std::memcpy(&tile[i + y][j], &block[y], sizeof(block[y]));
+      }
+    }
+  }
+  for (std::size_t i = 0; !whole && i < from.rows; ++i) {
+    for (std::size_t j = 0; j < from.cols; ++j) {
+      tile[i][j] = data[static_cast<std::int64_t>(i) * from.row_stride +
+                        static_cast<std::int64_t>(j) * from.col_stride];
+    }
+  }
+}
+
+/// A copy whose rows have no gaps. It is quick where the columns of `from` have none.
+template <typename T>
+base::Matrix<T> gathered(const T* data, const Layout& from, int threads) {
+  base::Matrix<T> to(from.rows, from.cols);
+  const std::size_t stripes = (from.rows + kTile<T> - 1) / kTile<T>;
+  batched::for_row_ranges(stripes, threads, [&](std::size_t begin, std::size_t end) {
+    T tile[kTile<T>][kTile<T>];
+    for (std::size_t top = begin * kTile<T>; top < std::min(end * kTile<T>, from.rows);
+         top += kTile<T>) {
+      for (std::size_t left = 0; left < from.cols; left += kTile<T>) {
+        const Layout square{std::min(kTile<T>, from.rows - top),
+                            std::min(kTile<T>, from.cols - left), from.row_stride, from.col_stride};
+        read_tile(data + static_cast<std::int64_t>(top) * from.row_stride +
+                      static_cast<std::int64_t>(left) * from.col_stride,
+                  square, tile);
+        for (std::size_t i = 0; i < square.rows; ++i) {
+          std::copy_n(tile[i], square.cols, to.row(top + i).data() + left);
+        }
+      }
+    }
+  });
+  return to;
+}
+
+template <typename To, typename From>
+base::Matrix<To> copied(const From* data, const Layout& from) {
+  if (from.col_stride != 1) {
+    const base::Matrix<From> rows = gathered(data, from, 1);
+    if constexpr (std::is_same_v<To, From>) {
+      return rows;
+    } else {
+      const auto stride = static_cast<std::int64_t>(from.cols);
+      return copied<To>(rows.data(), {from.rows, from.cols, stride, 1});
+    }
+  }
+  base::Matrix<To> to(from.rows, from.cols);
+  for (std::size_t i = 0; i < from.rows; ++i) {
+    std::copy_n(data + static_cast<std::int64_t>(i) * from.row_stride, from.cols,
+                to.row(i).begin());
+  }
+  return to;
 }
 
 /// `call` with a typed pointer to the elements of `array`.
@@ -72,17 +144,33 @@ void with_elements(const Array& array, Call call) {
 
 template <typename To>
 base::Matrix<To> matrix_of(const Bits& array, const Layout& layout) {
-  base::Matrix<To> matrix(layout.rows, layout.cols);
-  if (!matrix.empty()) {
-    with_elements(array, [&](const auto* data) {
-      if constexpr (sizeof(*data) <= sizeof(To)) {
-        copy_elements(data, layout, matrix);
-      } else {
-        base::ensure(false, "arrays: an element is wider than its word");
-      }
-    });
-  }
+  base::Matrix<To> matrix;
+  with_elements(array, [&](const auto* data) {
+    if constexpr (sizeof(*data) <= sizeof(To)) {
+      matrix = copied<To>(data, layout);
+    } else {
+      base::ensure(false, "arrays: an element is wider than its word");
+    }
+  });
   return matrix;
+}
+
+OperandArray operand_of(const Bits& array, const Layout& layout, int threads) {
+  OperandArray operand;
+  with_elements(array, [&](const auto* data) {
+    using Element = std::remove_cvref_t<decltype(*data)>;
+    if constexpr (numerics::StorageElement<Element>) {
+      if (layout.col_stride == 1 && layout.row_stride >= 0) {
+        operand.view = {data, layout.rows, layout.cols,
+                        static_cast<std::size_t>(layout.row_stride)};
+      } else {
+        operand.view = operand.copy.emplace<base::Matrix<Element>>(gathered(data, layout, threads));
+      }
+    } else {
+      base::ensure(false, "arrays: an element is wider than its word");
+    }
+  });
+  return operand;
 }
 
 template <typename From>
@@ -105,8 +193,12 @@ base::Matrix<numerics::Word> words_of(const Bits& array, std::string_view what) 
   return matrix_of<numerics::Word>(array, layout_of(array, what));
 }
 
-base::Matrix<numerics::Word> transposed_words_of(const Bits& array, std::string_view what) {
-  return matrix_of<numerics::Word>(array, layout_of(array, what).transposed());
+OperandArray rows_of(const Bits& array, std::string_view what, int threads) {
+  return operand_of(array, layout_of(array, what), threads);
+}
+
+OperandArray columns_of(const Bits& array, std::string_view what, int threads) {
+  return operand_of(array, layout_of(array, what).transposed(), threads);
 }
 
 base::Matrix<std::uint64_t> wide_words_of(const Bits& array, std::string_view what) {

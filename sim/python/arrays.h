@@ -3,6 +3,7 @@
 
 #include "models/base/matrix.h"
 #include "models/numerics/codec.h"
+#include "models/numerics/operand_view.h"
 #include "sim/compare/vectors/bit_array.h"
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace sptc::python {
@@ -25,11 +27,22 @@ using Output = nanobind::ndarray<nanobind::device::cpu, nanobind::c_contig>;
 /// A matrix [rows, columns]: each element zero-extended. Throws InputError, with `what` in front,
 /// unless there are two axes.
 base::Matrix<numerics::Word> words_of(const Bits& array, std::string_view what);
-/// Its transpose.
-base::Matrix<numerics::Word> transposed_words_of(const Bits& array, std::string_view what);
 /// The same with elements of 64 bits.
 base::Matrix<std::uint64_t> wide_words_of(const Bits& array, std::string_view what);
 base::Matrix<std::uint64_t> transposed_wide_words_of(const Bits& array, std::string_view what);
+
+/// A matrix as an operand of the batched engine: the array of the caller, which must outlive it, or
+/// a copy where that has gaps between the elements of a row.
+struct OperandArray {
+  numerics::OperandView view;
+  std::variant<std::monostate, base::Matrix<std::uint8_t>, base::Matrix<std::uint16_t>,
+               base::Matrix<numerics::Word>>
+      copy;
+};
+/// `array` [rows, columns]. Errors: as for words_of(). `threads` share the copying.
+OperandArray rows_of(const Bits& array, std::string_view what, int threads);
+/// Its transpose.
+OperandArray columns_of(const Bits& array, std::string_view what, int threads);
 
 /// Any row-major array.
 compare::vectors::BitArray bit_array_of(const Bits& array);

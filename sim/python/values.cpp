@@ -119,41 +119,35 @@ base::Matrix<T> some_rows(const base::Matrix<T>& matrix, std::size_t first, std:
 }
 
 /// batched::gemm() in pieces of rows of D, so that Ctrl-C is seen between them.
-base::Matrix<Word> gemm(const run::Arithmetic& arithmetic, const batched::GemmOperands& whole,
-                        const batched::EngineOptions& options) {
+void gemm(const run::Arithmetic& arithmetic, const batched::GemmOperands& whole,
+          const batched::EngineOptions& options, base::MatrixView<Word> d) {
   constexpr std::size_t kMultiplications = std::size_t{1} << 33;  // about a second
   constexpr std::size_t kLeastRows = 256;                         // B is prepared for each piece
-  const std::size_t rows = whole.a != nullptr ? whole.a->rows() : whole.compressed_a->rows();
-  const std::size_t height = std::max(kLeastRows, kMultiplications / whole.b_columns->size());
-  if (height >= rows) {
-    return batched::gemm(arithmetic.instruction, arithmetic.rules, whole, options);
+  const std::size_t columns = whole.b_columns.rows() * whole.b_columns.cols();
+  const std::size_t height = std::max(kLeastRows, kMultiplications / columns);
+  if (height >= d.rows()) {
+    return batched::gemm(arithmetic.instruction, arithmetic.rules, whole, options, d);
   }
-  base::Matrix<Word> d(rows, whole.b_columns->rows());
-  for (std::size_t first = 0; first < rows; first += height) {
-    const std::size_t count = std::min(height, rows - first);
+  for (std::size_t first = 0; first < d.rows(); first += height) {
+    const std::size_t last = std::min(first + height, d.rows());
     batched::GemmOperands piece = whole;
-    base::Matrix<Word> a;
-    base::Matrix<Word> c;
     sparsity::CompressedMatrix compressed;
-    if (whole.a != nullptr) {
-      a = some_rows(*whole.a, first, count);
-      piece.a = &a;
+    if (whole.a) {
+      piece.a = whole.a.rows_between(first, last);
     } else {
       const sparsity::CompressedMatrix& all = *whole.compressed_a;
-      compressed = {all.type, all.pattern, all.logical_k, some_rows(all.values, first, count),
-                    some_rows(all.nibbles, first, count)};
+      compressed = {all.type, all.pattern, all.logical_k,
+                    some_rows(all.values, first, last - first),
+                    some_rows(all.nibbles, first, last - first)};
       piece.compressed_a = &compressed;
     }
-    if (whole.c != nullptr) {
-      c = some_rows(*whole.c, first, count);
-      piece.c = &c;
+    if (whole.c) {
+      piece.c = whole.c.rows_between(first, last);
     }
-    const base::Matrix<Word> part =
-        batched::gemm(arithmetic.instruction, arithmetic.rules, piece, options);
-    std::copy_n(part.data(), part.size(), d.row(first).data());
+    batched::gemm(arithmetic.instruction, arithmetic.rules, piece, options,
+                  {d.row(first).data(), last - first, d.cols()});
     raise_signals();
   }
-  return d;
 }
 
 void matmul(const config::Architecture& architecture, const std::string& type_name, bool sparse,
@@ -175,22 +169,27 @@ void matmul(const config::Architecture& architecture, const std::string& type_na
     return write_words(std::span(d.data(), d.size()), out);
   }
   const run::Arithmetic arithmetic(architecture.gpu, type, sparse);
-  const base::Matrix<Word> dense_a = words_of(a, "A");
-  const base::Matrix<Word> b_columns = transposed_words_of(b, "B");
-  const std::optional<base::Matrix<Word>> addend =
-      c ? std::optional(words_of(*c, "C")) : std::nullopt;
+  const OperandArray dense_a = rows_of(a, "A", options.threads);
+  const OperandArray b_columns = columns_of(b, "B", options.threads);
+  const OperandArray addend = c ? rows_of(*c, "C", options.threads) : OperandArray();
   batched::GemmOperands operands;
-  std::optional<sparsity::CompressedMatrix> compressed;
+  sparsity::CompressedMatrix compressed;
   if (sparse) {
     architecture.gpu.require_selector(sparsity::hardware_pattern(type), "2:4 " + type_name);
-    compressed = sparsity::compress(dense_a, type);
-    operands.compressed_a = &*compressed;
+    compressed = sparsity::compress(dense_a.view, type);
+    operands.compressed_a = &compressed;
   } else {
-    operands.a = &dense_a;
+    operands.a = dense_a.view;
   }
-  operands.b_columns = &b_columns;
-  operands.c = addend ? &*addend : nullptr;
-  base::Matrix<Word> d = gemm(arithmetic, operands, options);
+  operands.b_columns = b_columns.view;
+  operands.c = addend.view;
+  const std::size_t rows = dense_a.view.rows();
+  const std::size_t columns = b_columns.view.rows();
+  if (result_type == arithmetic.instruction.accumulator && out.itemsize() == sizeof(Word)) {
+    return gemm(arithmetic, operands, options, {static_cast<Word*>(out.data()), rows, columns});
+  }
+  base::Matrix<Word> d(rows, columns);
+  gemm(arithmetic, operands, options, d);
   convert(d, arithmetic.instruction.accumulator, result_type);
   write_words(std::span<const Word>(d.data(), d.size()), out);
 }
