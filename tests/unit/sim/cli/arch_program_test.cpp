@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Boards and architecture files as a user meets them.
+#include "tests/unit/sim/cli/program.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace sptc::cli {
+namespace {
+
+TEST_F(Program, ListsShowsAndValidatesArchitectures) {
+  EXPECT_NE(run({"arch", "list", "--names"}).out.find("a100-sxm4-80gb\n"), std::string::npos);
+  const std::string boards = run({"arch", "list"}).out;
+  EXPECT_NE(
+      boards.find(
+          "a100-sxm4-80gb                108   1410       312       624   2039    400      yes"),
+      std::string::npos)
+      << boards;
+  EXPECT_NE(run({"arch", "show", "a100-sxm4-80gb"}).out.find("/sms"), std::string::npos);
+  EXPECT_EQ(run({"arch", "validate", "a100-sxm4-80gb"}).exit_code, 0);
+  write("bad.json", "{\"sms\": NaN}");
+  EXPECT_EQ(run({"arch", "validate", path("bad.json")}).exit_code, 2);
+  expect_refused({"arch", "show", "a100-sxm4-8"}, "'a100-sxm4-80gb'");
+  expect_refused({"arch", "show", "a100-sxm4-80gb", "--format", "jsn"}, "'json'");
+  // Also what the file leaves out.
+  const auto shown = nlohmann::json::parse(run({"arch", "show", "a40", "--format", "json"}).out);
+  EXPECT_EQ(shown["schema"], "sptcsim-architecture/0.1");
+  const auto barrier =
+      std::ranges::find_if(shown["parameters"], [](const nlohmann::json& parameter) {
+        return parameter["pointer"] == "/sm/barrier_latency_cycles";
+      });
+  ASSERT_NE(barrier, shown["parameters"].end());
+  EXPECT_EQ((*barrier)["value"], 4);
+  EXPECT_EQ((*barrier)["evidence"], "assumed");
+}
+
+TEST_F(Program, TakesAliasesOfBoardsAndNamesTheBoardInReports) {
+  EXPECT_TRUE(run({"arch", "show", "A100"}).out.starts_with("a100-sxm4-80gb: 108 SMs"));
+  EXPECT_TRUE(run({"energy", "show", "h100"}).out.starts_with("h100-sxm5-80gb: "));
+  write("w.csv", "name,m,n,k\na,64,64,64\n");
+  write("m.csv", "m,n,k,time_us_median\n512,512,512,9\n");
+  const auto board_of = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--fidelity", "analytic", "--format", "json"});
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out)["arch"].get<std::string>();
+  };
+  EXPECT_EQ(board_of({"gemm", "64", "64", "64", "--arch", "A100-PCIE"}), "a100-pcie-80gb");
+  EXPECT_EQ(board_of({"run", path("w.csv"), "--arch", "L40s"}), "l40s");
+  EXPECT_EQ(board_of({"validate", path("m.csv"), "--arch", "H200"}), "h200-sxm");
+  EXPECT_EQ(run({"microbench", "--arch", "A30"}).exit_code, 0);
+  write("s.json", R"({"schema": "sptcsim-sweep/0.1", "name": "s", "arch": ["T4", "V100"],
+                      "options": {"fidelity": "analytic", "check": "none"},
+                      "workloads": [{"name": "g", "m": 64, "n": 64, "k": 64}]})");
+  const std::string table = path("s.sqlite");
+  EXPECT_EQ(run({"sweep", path("s.json"), "--db", table, "--quiet"}).exit_code, 0);
+  EXPECT_NE(run({"sweep", "report", table, "--format", "csv"}).out.find("v100-sxm2-16gb"),
+            std::string::npos);
+}
+
+TEST_F(Program, ShowsEnoughOfAnArchitectureToWriteItsFileAnew) {
+  using Json = nlohmann::json;
+  const auto shown = [&](const std::string& name) {
+    const Outcome outcome = run({"arch", "show", name, "--format", "json"});
+    EXPECT_EQ(outcome.exit_code, 0) << name << ": " << outcome.err;
+    return Json::parse(outcome.out);
+  };
+  const auto take = [](Json& document, const Json& parameter) {
+    Json number = parameter;
+    number.erase("pointer");
+    number.erase("unit");
+    EXPECT_FALSE(parameter["meaning"].get<std::string>().empty()) << parameter;
+    number.erase("meaning");
+    document[Json::json_pointer(parameter["pointer"].get<std::string>())] = number;
+  };
+  const Json base = shown("t4");
+  std::istringstream names(run({"arch", "list", "--names"}).out);
+  int shipped = 0;
+  for (std::string name; std::getline(names, name); ++shipped) {
+    const Json original = shown(name);
+    const Json& parameters = original["parameters"];
+    Json whole{{"name", "x"}, {"numerics", original["numerics"]}};
+    Json derived{{"name", "x"}, {"base", "t4"}};
+    whole["kernels"]["library"] = original["library"];
+    for (const char* const word : {"numerics", "library"}) {
+      if (original[word] != base[word]) {
+        derived[Json::json_pointer(word[0] == 'n' ? "/numerics" : "/kernels/library")] =
+            original[word];
+      }
+    }
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      take(whole, parameters[i]);
+      if (parameters[i]["value"] != base["parameters"][i]["value"]) {
+        take(derived, parameters[i]);
+      }
+    }
+    write("whole.json", whole.dump());
+    EXPECT_EQ(shown(path("whole.json"))["parameters"], parameters) << name;
+    if (name == "t4") {
+      continue;  // derived from itself it would change nothing
+    }
+    write("derived.json", derived.dump());
+    const Json other = shown(path("derived.json"));
+    EXPECT_EQ(other["library"], original["library"]) << name;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      EXPECT_EQ(other["parameters"][i]["value"], parameters[i]["value"])
+          << name << ' ' << parameters[i]["pointer"];
+    }
+  }
+  EXPECT_GE(shipped, 18);
+}
+
+}  // namespace
+}  // namespace sptc::cli
