@@ -173,13 +173,10 @@ std::optional<std::int64_t> add_macs(std::int64_t total, const Operation& op) {
   return sum;
 }
 
-bool asp_eligible(std::int64_t output_features, std::int64_t input_channels) {
-  return output_features % 8 == 0 && input_channels % 16 == 0;
-}
-
 bool asp_eligible(const Operation& op) {
-  return op.conv ? asp_eligible(op.conv->k, op.conv->c / op.conv->groups)
-                 : asp_eligible(op.shape.m, op.shape.k);
+  const std::int64_t filters = op.conv ? op.conv->k : op.shape.m;
+  const std::int64_t channels = op.conv ? op.conv->c / op.conv->groups : op.shape.k;
+  return filters % 8 == 0 && channels % 16 == 0;
 }
 
 }  // namespace sptc::workload

@@ -85,8 +85,4 @@ inline constexpr std::int64_t kMostInScaleBlock = 65536;
 /// not fit 64 bits.
 std::optional<std::int64_t> add_macs(std::int64_t total, const Operation& op);
 
-/// Whether NVIDIA's ASP would prune a weight of these extents: filters a multiple of 8, channels of
-/// 16 (apex/contrib/sparsity/asp.py).
-bool asp_eligible(std::int64_t output_features, std::int64_t input_channels);
-
 }  // namespace sptc::workload
