@@ -307,6 +307,7 @@ TEST_F(Program, HelpIsACommandToo) {
   EXPECT_EQ(run({"help", "run"}).out, run({"run", "--help"}).out);
   EXPECT_EQ(run({"help", "arch", "list"}).out, run({"arch", "list", "--help"}).out);
   expect_refused({"help", "rum"}, "nearest valid: 'run'");
+  expect_refused({"hepl"}, "nearest valid: 'help'");
 }
 
 TEST_F(Program, ReportsAreShortUnlessAskedAndHaveNoColourInFiles) {
