@@ -24,6 +24,7 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -202,6 +203,20 @@ void refuse_extras(CLI::App* app) {
   throw InputError(fmt::format("{}: unexpected argument '{}'", where, first));
 }
 
+/// What CLI11 says of a command line: "sweep plan: SPEC is required", "run: --html needs a value:
+/// FILE".
+std::string sentence_of(const CLI::ParseError& error, CLI::App& app) {
+  static const std::regex kNoValue(R"((.*): 1 required (.*) missing)");
+  std::string sentence = std::regex_replace(error.what(), kNoValue, "$1 needs a value: $2");
+  const char* join = ": ";
+  for (const CLI::App* command = innermost(&app); command != &app;
+       command = command->get_parent()) {
+    sentence.insert(0, command->get_name() + join);
+    join = " ";
+  }
+  return sentence;
+}
+
 /// Of `words`, "help" and the names of a command, "--man" or "--completion" and a shell: what is
 /// asked for. Throws InputError.
 std::string help_of(CLI::App& app, const std::vector<std::string>& words) {
@@ -277,7 +292,7 @@ int run(int argc, char** argv) {
       return 0;
     }
     refuse_extras(&app);
-    throw InputError(error.what());
+    throw InputError(sentence_of(error, app));
   }
   refuse_extras(&app);
   if (!chosen) {

@@ -121,6 +121,9 @@ TEST_F(Program, AnswersHelpAndVersion) {
 TEST_F(Program, RefusesUnknownWordsWithTheNearest) {
   expect_refused({}, "run, gemm, arch");
   expect_refused({"rnu"}, "'run'");
+  expect_refused({"run"}, "run: FILE is required");
+  expect_refused({"sweep", "plan"}, "sweep plan: SPEC is required");
+  expect_refused({"gemm", "1", "1", "1", "--html"}, "gemm: --html needs a value: FILE");
   expect_refused({"arch", "lst"}, "'list'");
   expect_refused({"gemm", "1", "1", "1", "--fidelty", "timing"}, "'--fidelity'");
   expect_refused({"gemm", "1", "1", "1", "--fidelity", "datapth"}, "'datapath'");
