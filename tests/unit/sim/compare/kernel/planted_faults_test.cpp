@@ -319,6 +319,19 @@ std::vector<Fault> faults_of_metadata() {
                }
              });
            }},
+          {"metadata of one stage stale",
+           "metadata-words",
+           {"rows 0 to 63", "in place of the metadata of k 96 to 127 that of k 64 to 95"},
+           [] {
+             return with_operands(sparse, {0, 63, 0, 95}, [](SyntheticKernel& kernel) {
+               const base::Matrix<std::uint8_t> before = kernel.compressed.nibbles;
+               for (std::size_t i = 0; i < before.rows(); ++i) {
+                 for (std::size_t g = 24; g < 32; ++g) {
+                   kernel.compressed.nibbles(i, g) = before(i, g - 8);
+                 }
+               }
+             });
+           }},
           {"metadata of PyTorch's old encoder", "metadata-encoder", {"old order"}, [] {
              return with_old_encoder({"A100", kBrainSparse, 64, 48, 256});
            }}};
