@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 namespace sptc::cli {
@@ -69,8 +68,7 @@ void RecordingOptions::add_extents_to(CLI::App& command) {
 }
 
 workload::Recording RecordingOptions::read() const {
-  workload::input::InputStream input{std::filesystem::path(file)};
-  return read(input);
+  return read([](workload::Recording&) {});
 }
 
 workload::ImportOptions RecordingOptions::import_options() const {
@@ -91,8 +89,10 @@ workload::ImportOptions RecordingOptions::import_options() const {
   return options;
 }
 
-workload::Recording RecordingOptions::read(workload::input::InputStream& input) const {
-  workload::Recording recording = workload::importer::read_recording(input, import_options());
+workload::Recording RecordingOptions::read(
+    const std::function<void(workload::Recording&)>& adjust) const {
+  workload::Recording recording = workload::importer::read_recording(file, import_options());
+  adjust(recording);
   if (strict) {
     workload::importer::require_all_taken(recording);
   }

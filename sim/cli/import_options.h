@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct RecordingOptions {
   workload::ImportOptions import_options() const;
   /// Reads the file and says on stderr what was taken and what was not. Throws InputError.
   workload::Recording read() const;
-  workload::Recording read(workload::input::InputStream& input) const;
+  /// The same, after `adjust` has moved launches to those that are not taken.
+  workload::Recording read(const std::function<void(workload::Recording&)>& adjust) const;
 };
 
 }  // namespace sptc::cli

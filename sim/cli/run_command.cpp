@@ -2,10 +2,14 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/import_options.h"
 #include "sim/cli/simulation_arguments.h"
+#include "sim/config/architecture.h"
 #include "sim/report/message.h"
+#include "sim/run/run_options.h"
+#include "sim/run/unsupported_launches.h"
 
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace sptc::cli {
 namespace {
@@ -18,12 +22,18 @@ struct Arguments {
 
 /// The workload; a recording's GPU is simulated unless the user names another.
 workload::Workload load(Arguments& arguments) {
-  workload::Recording recording = arguments.recording.read();
-  const workload::Account& account = recording.account;
-  if (!arguments.arch_given && !account.arch.empty()) {
-    arguments.simulation.arch = account.arch;
-    report::write_message("  simulated on " + account.arch +
-                          ", as recorded; --arch names another\n");
+  std::string proposed;
+  workload::Recording recording = arguments.recording.read([&](workload::Recording& read) {
+    if (!arguments.arch_given && !read.account.arch.empty()) {
+      proposed = arguments.simulation.arch = read.account.arch;
+    }
+    const run::SimulationOptions options = arguments.simulation.options.parsed();
+    const config::Architecture architecture =
+        run::with_asked(config::load_architecture(arguments.simulation.arch), options);
+    run::leave_unsupported(architecture.gpu, options, read.workload);
+  });
+  if (!proposed.empty()) {
+    report::write_message("  simulated on " + proposed + ", as recorded; --arch names another\n");
   }
   return std::move(recording.workload);
 }

@@ -29,6 +29,22 @@
 
 namespace sptc::run {
 
+void set_asked_type(const SimulationOptions& options, workload::Operation& op) {
+  if (options.dtype && *options.dtype != op.dtype && op.storage.block_scaled()) {
+    op.storage = {};  // those blocks were of the other type
+  }
+  op.dtype = options.dtype.value_or(op.dtype);
+  op.d_dtype = type_of_d(op, options);
+  const kernels::OperandStorage& asked = options.storage;
+  if (!asked.plain() && (!asked.weight || op.weight)) {
+    op.storage = asked;
+  }
+  if (const std::string why = kernels::impossible_storage(op.storage, op.dtype); !why.empty()) {
+    throw base::InputError("'" + io::printable(op.name) + "' of " +
+                           std::string(numerics::name(op.dtype)) + ": " + why);
+  }
+}
+
 void add_what_ifs(const std::vector<workload::Operation>& operations, const KernelRunner& kernels,
                   std::vector<OperationResult>& results) {
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -116,18 +132,6 @@ bool runs_whole_network(const RunOptions& options) {
   return options.network_engine && !options.network_engine->gemms_only;
 }
 
-/// What the user asks for goes before what the workload says; no product of two activations has a
-/// quantised weight.
-void set_storage(workload::Operation& op, const kernels::OperandStorage& asked) {
-  if (!asked.plain() && (!asked.weight || op.weight)) {
-    op.storage = asked;
-  }
-  if (const std::string why = kernels::impossible_storage(op.storage, op.dtype); !why.empty()) {
-    throw base::InputError("'" + io::printable(op.name) + "' of " +
-                           std::string(numerics::name(op.dtype)) + ": " + why);
-  }
-}
-
 /// With the type that `options` ask for, and sizes that 64 bits can count.
 std::vector<workload::Operation> prepared_operations(const workload::Workload& workload,
                                                      const SimulationOptions& options) {
@@ -136,9 +140,7 @@ std::vector<workload::Operation> prepared_operations(const workload::Workload& w
     throw base::InputError(workload.file.string() + ": the workload has no operations");
   }
   for (workload::Operation& op : operations) {
-    op.dtype = options.dtype.value_or(op.dtype);
-    op.d_dtype = type_of_d(op, options);
-    set_storage(op, options.storage);
+    set_asked_type(options, op);
     std::optional<std::int64_t> macs = 1;
     for (const std::int64_t extent : {op.shape.m, op.shape.n, op.shape.k, op.batch, op.count}) {
       base::ensure(extent > 0, "an operation has an extent that is not positive");

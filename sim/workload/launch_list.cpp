@@ -35,7 +35,9 @@ bool is_weight_to_prune(const RecordedLaunch& launch) {
   const std::string& format = recording.account.format;
   std::map<std::string, std::int64_t> reasons;
   for (const NotTaken& launch : recording.workload.not_taken) {
-    reasons[launch.reason] += launch.reason.starts_with(kAnotherStep) ? 0 : launch.count;
+    const bool stands_elsewhere =
+        launch.reason.starts_with(kAnotherStep) || launch.reason.starts_with(kAnotherBranch);
+    reasons[launch.reason] += stands_elsewhere ? 0 : launch.count;
   }
   const auto most =
       std::max_element(reasons.begin(), reasons.end(),
@@ -54,6 +56,11 @@ std::string chosen_kernel(const Recorded& recorded) {
   return recorded.steers() ? fmt::format("{}x{}x{} {} {} {}", recorded.tile.m, recorded.tile.n,
                                          recorded.tile.k, recorded.stages, recorded.split_k, after)
                            : after;
+}
+
+std::string storage_text(const kernels::OperandStorage& storage) {
+  const std::string_view weight = storage.weight ? numerics::name(*storage.weight) : "";
+  return storage.plain() ? "" : fmt::format(" {} block {}", weight, storage.scale_block);
 }
 
 }  // namespace
@@ -126,7 +133,7 @@ void LaunchList::add(RecordedLaunch launch, const std::string& place) {
   const Key key(
       op.name, op.shape.m, op.shape.n, op.shape.k, op.batch, launch.dtype, launch.weight,
       op.recorded.d_dtype + (op.recorded.sparse ? " 2:4" : "") + chosen_kernel(op.recorded) +
-          (op.storage.plain() ? "" : fmt::format(" block {}", op.storage.scale_block)) +
+          storage_text(op.storage) +
           (op.conv ? fmt::format("{}x{} {}x{}", op.conv->h, op.conv->w, op.conv->r, op.conv->s)
                    : ""),
       launch.reason);

@@ -14,6 +14,9 @@ namespace sptc::workload {
 /// How the reason of a launch begins that another part of the recording stands for.
 inline constexpr const char* kAnotherStep = "of another step";
 
+/// The same of a branch of a model that is not taken.
+inline constexpr const char* kAnotherBranch = "in the branch of an If that is not taken";
+
 /// One or more equal launches as a reader finds them.
 struct RecordedLaunch {
   Operation op;  ///< but its type; `recorded.time_us` is of one launch

@@ -9,6 +9,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 import numpy as np
@@ -187,6 +188,42 @@ class Record(unittest.TestCase):
                 (lambda: sptcsim.torch.record(nn.Linear(2, 2), torch.zeros(1, 2), dtype="f17"), "unknown type 'f17'")):
             with self.assertRaisesRegex(sptcsim.InputError, sentence):
                 call()
+
+
+class Experts(nn.Module):
+    """A product of eight experts, of which each gets its part of the tokens."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(8, 64, 256, dtype=torch.bfloat16, device="meta"))
+
+    def forward(self, tokens, ends):
+        return torch._grouped_mm(tokens, self.weight, offs=ends)
+
+
+class RecordGrouped(unittest.TestCase):
+    def test_experts_are_a_batch(self):
+        if not hasattr(torch, "_grouped_mm"):
+            self.skipTest("this torch has no grouped products")
+        ends = torch.empty(8, dtype=torch.int32, device="meta")
+        for tokens, n, batch in ((130, 17, 8), (3, 1, 3)):
+            x = torch.empty(tokens, 64, dtype=torch.bfloat16, device="meta")
+            workload = sptcsim.torch.record(Experts(), x, ends)
+            self.assertEqual(workload["ops"], [{"name": "Experts", "m": 256, "n": n, "k": 64, "batch": batch, "dtype": "bf16",
+                                                "count": 1}])
+            self.assertNotIn("not_taken", workload)
+
+    def test_extents_follow_what_is_shared(self):
+        from sptcsim.torch import _products
+
+        def called(first, second, ends=8):
+            func = types.SimpleNamespace(overloadpacket=types.SimpleNamespace(__name__="_grouped_mm"))
+            args = (torch.empty(first, device="meta"), torch.empty(second, device="meta"))
+            return _products.grouped_of(func, args, {"offs": torch.empty(ends, device="meta")})
+        self.assertEqual(called((8, 256, 64), (64, 128)).op, {"m": 256, "n": 16, "k": 64, "batch": 8})
+        self.assertEqual(called((256, 128), (128, 64)).op, {"m": 64, "n": 256, "k": 16, "batch": 8})
+        self.assertEqual(called((8, 16, 64), (8, 64, 256)).op, {"m": 256, "n": 16, "k": 64, "batch": 8})
+        self.assertIsNone(called((256, 128), (128, 64)).weight)
 
 
 class Network(nn.Module):

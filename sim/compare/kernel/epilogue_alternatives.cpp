@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -54,6 +55,10 @@ class Collector {
       add("epilogue", fmt::format("beta is taken for 1 instead of {}", beta),
           [](Epilogue& epilogue) { epilogue.beta = 1; });
     }
+    if (alpha != 1 && beta != 0) {
+      add("epilogue", "alpha multiplies C, too",
+          [&](Epilogue& epilogue) { epilogue.beta = alpha * beta; });
+    }
     if (alpha != beta) {
       add("epilogue", "alpha and beta are exchanged",
           [](Epilogue& epilogue) { std::swap(epilogue.alpha, epilogue.beta); });
@@ -72,6 +77,15 @@ class Collector {
         fmt::format("the bias runs along {} instead of {}", of_columns ? "m" : "n",
                     of_columns ? "n" : "m"),
         [&](Epilogue& epilogue) { epilogue.bias_of_columns = !of_columns; });
+    const auto lines = static_cast<int>(data_.bias.size());
+    for (const int by : {-8, -4, -2, -1, 1, 2, 4, 8}) {
+      if (std::abs(by) < lines) {
+        add("epilogue",
+            fmt::format("{0} i takes the bias of {0} i {1} {2}, around the end",
+                        of_columns ? "column" : "row", by < 0 ? '-' : '+', std::abs(by)),
+            [&](Epilogue& epilogue) { epilogue.bias_shift = by; });
+      }
+    }
     if (from_.epilogue.activation != Activation::kNone) {
       add("epilogue", "the bias is added after the activation",
           [](Epilogue& epilogue) { epilogue.bias_after_activation = true; });
@@ -139,6 +153,7 @@ class Collector {
     }
     constexpr std::array kNarrowings{
         std::pair{Narrowing::kTowardZero, "D is rounded toward zero instead of to nearest even"},
+        std::pair{Narrowing::kTiesAway, "ties of D are rounded away from zero instead of to even"},
         std::pair{Narrowing::kSaturating, "D saturates at its largest number"},
         std::pair{Narrowing::kFlushing, "subnormal numbers of D are flushed to zero"}};
     for (const auto& [narrowing, text] : kNarrowings) {

@@ -86,15 +86,16 @@ class Locator {
   }
 
   std::optional<RegionFault> fault_of(const Region& region, bool takes_long) const {
-    constexpr std::array<Find, 9> kQuick{find_constant,
-                                         find_moved,
-                                         find_factor,
-                                         find_fragment_fault,
-                                         find_uncleared_accumulator,
-                                         find_k_fault,
-                                         find_metadata_fault,
-                                         find_moved_operand,
-                                         find_moved_columns_of_b};
+    constexpr std::array<Find, 10> kQuick{find_constant,
+                                          find_moved,
+                                          find_factor,
+                                          find_fragment_fault,
+                                          find_uncleared_accumulator,
+                                          find_k_fault,
+                                          find_metadata_fault,
+                                          find_moved_operand,
+                                          find_moved_columns_of_b,
+                                          find_moved_lines_of_a_tile};
     const RegionTrial trial(kernel_, region);
     for (const Find find : kQuick) {
       if (auto fault = find(trial)) {

@@ -111,6 +111,7 @@ bool is_plain(const Epilogue& epilogue) {
   Epilogue plain;
   plain.c_times = std::min(epilogue.c_times, 1);
   plain.bias_of_columns = epilogue.bias_of_columns;
+  plain.bias_shift = epilogue.bias_shift;
   plain.bias_times = epilogue.bias_times;  // without a bias it says nothing
   return epilogue == plain;
 }
@@ -129,6 +130,12 @@ Word narrowed(double value, DataType type, Narrowing narrowing) {
       break;
     case Narrowing::kTowardZero:
       return std::isfinite(value) && std::fabs(got) > std::fabs(value) ? nearest - 1 : nearest;
+    case Narrowing::kTiesAway: {
+      const double away = numerics::to_double(nearest + 1, type);
+      const bool is_tie = std::isfinite(value) && std::isfinite(away) && got != value &&
+                          std::fabs(value) - std::fabs(got) == std::fabs(away) - std::fabs(value);
+      return is_tie ? nearest + 1 : nearest;
+    }
     case Narrowing::kSaturating:
       return std::isfinite(value) && !std::isfinite(got) ? nearest - 1 : nearest;
     case Narrowing::kFlushing: {
@@ -185,7 +192,7 @@ class TensorCoreKernel {
       c = converted(operands_.c, data_.c_type,
                     model_.order.c_in_epilogue ? type : model_.instruction.c_type());
     }
-    std::vector<Slice> slices = slices_of(model_, data_.k);
+    std::vector<Slice> slices = slices_of(model_, operands_.b_columns.cols());
     const Reduction reduction = model_.order.reduction;
     if (reduction == Reduction::kSerialReversed || reduction == Reduction::kParallelReversed) {
       std::reverse(slices.begin(), slices.end());

@@ -116,6 +116,7 @@ struct KOrder {
 enum class Narrowing {
   kNearestEven,
   kTowardZero,
+  kTiesAway,    ///< to nearest, ties away from zero
   kSaturating,  ///< overflow becomes the largest number
   kFlushing,    ///< subnormal numbers become zero
 };
@@ -132,6 +133,7 @@ struct Epilogue {
   int c_times = 1;     ///< how often C is added; 2: once more at the end
   int bias_times = 1;  ///< the same of the bias
   bool bias_of_columns = false;
+  int bias_shift = 0;  ///< a line takes the bias of so many lines on, around the end
   bool bias_after_activation = false;
   Activation activation = Activation::kNone;
   std::optional<numerics::DataType> through;  ///< to which the sum is rounded before all that

@@ -278,10 +278,14 @@ KernelOperands arrange(const KernelData& data, const KernelModel& model,
     if (data.bias.size() != (of_columns ? data.n : data.m)) {
       throw base::InputError("the bias has not an element for each line of D");
     }
+    const auto lines = static_cast<std::ptrdiff_t>(data.bias.size());
+    const auto shift =
+        static_cast<std::size_t>((model.epilogue.bias_shift % lines + lines) % lines);
     operands.bias = base::Matrix<float>(selection.rows.size(), selection.columns.size());
     for (std::size_t i = 0; i < selection.rows.size(); ++i) {
       for (std::size_t j = 0; j < selection.columns.size(); ++j) {
-        operands.bias(i, j) = data.bias[of_columns ? selection.columns[j] : selection.rows[i]];
+        const std::size_t line = of_columns ? selection.columns[j] : selection.rows[i];
+        operands.bias(i, j) = data.bias[(line + shift) % data.bias.size()];
       }
     }
   }

@@ -205,6 +205,11 @@ class ColumnSearch {
         return fault;
       }
     }
+    for (const std::size_t width : {4 * per_element_, 2 * per_element_, per_element_}) {
+      if (auto fault = find_stale(width)) {
+        return fault;
+      }
+    }
     return std::nullopt;
   }
 
@@ -250,20 +255,44 @@ class ColumnSearch {
     if (!trial_.tells_apart(2 * static_cast<double>(count))) {
       return std::nullopt;
     }
-    const auto k_of = [&](std::size_t part) {
-      const std::size_t k = kernel_.data.k / groups_ * width;
-      return fmt::format("k {} to {}", part * k, (part + 1) * k - 1);
-    };
     for (std::size_t part = 0; part + 1 < count; ++part) {
       if (fits([&](std::size_t group) {
             const std::size_t in = group / width;
             return in == part ? group + width : in == part + 1 ? group - width : group;
           })) {
         return RegionFault{"metadata-words", fmt::format("the metadata of {} and {} is exchanged",
-                                                         k_of(part), k_of(part + 1))};
+                                                         k_of(part, width), k_of(part + 1, width))};
       }
     }
     return std::nullopt;
+  }
+
+  /// One part with the metadata of another near it: a stage of the pipeline that is stale.
+  std::optional<RegionFault> find_stale(std::size_t width) const {
+    constexpr std::size_t kMostParts = 64, kFarthest = 8;
+    const std::size_t count = groups_ / width;
+    if (count > kMostParts || !trial_.tells_apart(static_cast<double>(2 * kFarthest * count))) {
+      return std::nullopt;
+    }
+    for (std::size_t part = 0; part < count; ++part) {
+      const std::size_t first = part < kFarthest ? 0 : part - kFarthest;
+      for (std::size_t other = first; other <= std::min(count - 1, part + kFarthest); ++other) {
+        if (other != part && fits([&](std::size_t group) {
+              return group / width == part ? other * width + group % width : group;
+            })) {
+          return RegionFault{"metadata-words",
+                             fmt::format("in place of the metadata of {} that of {}",
+                                         k_of(part, width), k_of(other, width))};
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Of a part of `width` groups.
+  std::string k_of(std::size_t part, std::size_t width) const {
+    const std::size_t k = kernel_.data.k / groups_ * width;
+    return fmt::format("k {} to {}", part * k, (part + 1) * k - 1);
   }
 
   const RegionTrial& trial_;

@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,6 +68,16 @@ std::vector<FragmentFault> fragment_faults(std::size_t bytes) {
            const std::size_t moved = (at / chunk) ^ (line >> swizzle.shift & swizzle.mask);
            return std::pair(line, moved * chunk + at % chunk);
          }});
+    faults.push_back(
+        {"swizzle",
+         fmt::format(
+             "the {}-byte swizzle of {{}} in shared memory, where a line is of one k, is not "
+             "undone",
+             swizzle.bytes),
+         [=](std::size_t line, std::size_t at) {
+           const std::size_t moved = (line / chunk) ^ (at >> swizzle.shift & swizzle.mask);
+           return std::pair(moved * chunk + line % chunk, at);
+         }});
   }
   return faults;
 }
@@ -75,15 +86,45 @@ std::size_t bytes_of(numerics::DataType type) {
   return static_cast<std::size_t>(numerics::storage_bits(type)) / 8;
 }
 
-std::optional<RegionFault> find_fragment_fault(const RegionTrial& trial, bool of_a) {
+/// Lines of A (of B) of other lines in one k-tile alone: fragments that a stage of the pipeline
+/// holds elsewhere. A line of `whole` has elements of `k`.
+std::vector<FragmentFault> moved_lines_of_a_tile(std::size_t k, const WordMatrix& whole) {
+  const std::size_t width = whole.cols();
+  constexpr std::size_t kMostTiles = 64;
+  std::vector<FragmentFault> faults;
+  const auto add = [&](std::size_t tile, std::size_t t, const std::string& formula, auto moved) {
+    const std::size_t begin = t * tile, end = std::min(begin + tile, k);
+    faults.push_back(
+        {"permuted-fragments",
+         fmt::format("in k {} to {} line i of {{}} is line {}", begin, end - 1, formula),
+         [=](std::size_t line, std::size_t at) {
+           const bool inside = at * k >= begin * width && at * k < end * width;
+           return std::pair(inside ? moved(line) : line, at);
+         }});
+  };
+  for (const std::size_t tile : {128U, 64U, 32U, 16U}) {
+    const std::size_t tiles = (k + tile - 1) / tile;
+    for (std::size_t t = 0; tiles > 1 && tiles <= kMostTiles && t < tiles; ++t) {
+      for (std::size_t by = 1; by <= 32 && whole.rows() % (2 * by) == 0; by *= 2) {
+        add(tile, t, fmt::format("i ^ {}", by), [by](std::size_t line) { return line ^ by; });
+      }
+      add(tile, t, "i + 1", [](std::size_t line) { return line + 1; });
+      add(tile, t, "i - 1", [](std::size_t line) { return line - 1; });
+      add(tile, t, "i + 1 within 8 lines",
+          [](std::size_t line) { return line / kBlock * kBlock + (line + 1) % kBlock; });
+    }
+  }
+  return faults;
+}
+
+/// The first of `faults` that explains the region.
+std::optional<RegionFault> find_in(const RegionTrial& trial, bool of_a,
+                                   const std::vector<FragmentFault>& faults) {
   const WrongKernel& kernel = trial.kernel();
-  const mma::MmaInstruction& instruction = kernel.model.instruction;
-  const std::size_t bytes = bytes_of(of_a ? instruction.a_type : instruction.b_type);
-  constexpr double kCandidates = 8;
-  if (bytes == 0 || !trial.tells_apart(kCandidates)) {
+  if (!trial.tells_apart(static_cast<double>(2 * faults.size()))) {
     return std::nullopt;
   }
-  for (const FragmentFault& fault : fragment_faults(bytes)) {
+  for (const FragmentFault& fault : faults) {
     const auto change = [&](KernelOperands& operands, const Selection& selection) {
       if (of_a) {
         take_from(kernel.operands.a, selection.rows, fault.source, operands.a);
@@ -195,8 +236,24 @@ std::optional<RegionFault> find_moved_columns_of_b(const RegionTrial& trial) {
 }
 
 std::optional<RegionFault> find_fragment_fault(const RegionTrial& trial) {
+  const mma::MmaInstruction& instruction = trial.kernel().model.instruction;
   for (const bool of_a : {true, false}) {
-    if (auto fault = find_fragment_fault(trial, of_a)) {
+    const std::size_t bytes = bytes_of(of_a ? instruction.a_type : instruction.b_type);
+    if (bytes == 0) {
+      continue;
+    }
+    if (auto fault = find_in(trial, of_a, fragment_faults(bytes))) {
+      return fault;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<RegionFault> find_moved_lines_of_a_tile(const RegionTrial& trial) {
+  const WrongKernel& kernel = trial.kernel();
+  for (const bool of_a : {true, false}) {
+    const WordMatrix& whole = of_a ? kernel.operands.a : kernel.operands.b_columns;
+    if (auto fault = find_in(trial, of_a, moved_lines_of_a_tile(kernel.data.k, whole))) {
       return fault;
     }
   }

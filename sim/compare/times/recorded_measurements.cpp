@@ -21,7 +21,7 @@ std::vector<Measurement> recorded_measurements(const workload::Workload& workloa
       without_time += op.count;
       continue;
     }
-    if (op.batch != 1 || op.conv) {
+    if (op.batch != 1 || op.conv || op.storage.block_scaled()) {
       of_other_kinds += op.count;
       continue;
     }
@@ -44,11 +44,14 @@ std::vector<Measurement> recorded_measurements(const workload::Workload& workloa
     throw base::InputError(file + ": no launch of one batch has a measured time");
   }
   if (without_time > 0) {
-    notes.push_back(fmt::format("{} launches have no measured time", without_time));
+    notes.push_back(fmt::format("{} {} no measured time", without_time,
+                                without_time == 1 ? "launch has" : "launches have"));
   }
   if (of_other_kinds > 0) {
     notes.push_back(fmt::format(
-        "{} launches of several batches or of convolutions are not compared", of_other_kinds));
+        "{} launches of several batches, of convolutions or of block-scaled operands are not "
+        "compared",
+        of_other_kinds));
   }
   return rows;
 }

@@ -7,6 +7,7 @@
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/run/run_options.h"
+#include "sim/run/unsupported_launches.h"
 #include "sim/workload/importer/recording_reader.h"
 #include "sim/workload/workload_text.h"
 
@@ -91,12 +92,15 @@ MeasurementDefaults parse_defaults(const std::string& dtype, const std::string& 
 }
 
 ValidatedFile validate(const ValidationJob& job) {
-  const std::optional<workload::Recording> recording = recording_of(job.file);
-  if (recording && job.on_recording) {
-    job.on_recording(*recording);
-  }
+  std::optional<workload::Recording> recording = recording_of(job.file);
   const config::Architecture architecture =
       run::with_asked(config::load_architecture(board_of(job, recording)), job.options);
+  if (recording) {
+    run::leave_unsupported(architecture.gpu, job.options, recording->workload);
+    if (job.on_recording) {
+      job.on_recording(*recording);
+    }
+  }
   run::EnergyFiles files;
   run::RunOptions options = run::resolved(job.options, architecture, files);
   MeasurementDefaults defaults = job.defaults;

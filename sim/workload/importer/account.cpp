@@ -24,7 +24,7 @@ struct Sum {
     time_us += each_us * static_cast<double>(count);
   }
   std::string text(double all_us, const std::string& shapes = "") const {
-    const std::string share = all_us > 0
+    const std::string share = all_us > 0 && time_us > 0
                                   ? fmt::format(", {:.1f} us, {:.1f} % of the recorded kernel time",
                                                 time_us, 100 * time_us / all_us)
                                   : "";
@@ -108,6 +108,11 @@ std::string account_text(const Recording& recording) {
       taken.text(account.kernels_us, fmt::format(" of {} shapes", workload.operations.size())));
   text += fmt::format("  not taken: {}\n", left.text(account.kernels_us));
   text += not_taken_text(workload.not_taken, account.kernels_us);
+  const double other_us = account.kernels_us - taken.time_us - left.time_us;
+  if (const double percent = 100 * other_us / account.kernels_us; percent >= 0.05) {
+    text += fmt::format("  other kernels: {:.1f} us, {:.1f} % of the recorded kernel time\n",
+                        other_us, percent);
+  }
   return text + notes_text(account.notes) + notes_text(workload.notes);
 }
 

@@ -76,20 +76,6 @@ Value transpose(const Node& node, const Inputs& in) {
   return with_dims(at(in, 0), dims);
 }
 
-Value concat(const Node& node, const Inputs& in) {
-  Value value = with_dims(at(in, 0), at(in, 0).dims);
-  for (std::size_t i = 1; i < in.size(); ++i) {
-    const auto axis =
-        value.dims ? axis_of(node.integer("axis", 0), size(*value.dims)) : std::nullopt;
-    const bool fits = axis && in[i].dims && in[i].dims->size() == value.dims->size();
-    if (!fits) {
-      return with_dims(value, std::nullopt);
-    }
-    (*value.dims)[*axis] += (*in[i].dims)[*axis];
-  }
-  return value;
-}
-
 Value gather(const Node& node, const Inputs& in) {
   const Value& x = at(in, 0);
   const Value& index = at(in, 1);
@@ -263,11 +249,25 @@ std::optional<std::vector<Slice>> rule::slices_of(const Node& node, const Inputs
   return slices;
 }
 
+Value rule::concat(const Node& node, const Inputs& in) {
+  Value value = with_dims(at(in, 0), at(in, 0).dims);
+  for (std::size_t i = 1; i < in.size(); ++i) {
+    const auto axis =
+        value.dims ? axis_of(node.integer("axis", 0), size(*value.dims)) : std::nullopt;
+    const bool fits = axis && in[i].dims && in[i].dims->size() == value.dims->size();
+    if (!fits) {
+      return with_dims(value, std::nullopt);
+    }
+    (*value.dims)[*axis] += (*in[i].dims)[*axis];
+  }
+  return value;
+}
+
 void add_arrangement_rules(Rules& rules) {
   rules.insert({{"Reshape", reshape},
                 {"Flatten", flatten},
                 {"Transpose", transpose},
-                {"Concat", concat},
+                {"Concat", rule::concat},
                 {"Gather", gather},
                 {"GatherElements", gather_elements},
                 {"GatherND", gather_nd},

@@ -62,6 +62,9 @@ struct Slice {
 /// Of all axes of the first input, whose extents are known; nothing where they are not constants.
 std::optional<std::vector<Slice>> slices_of(const Node& node, const Inputs& inputs);
 
+/// All inputs, which are of one kind, one behind the other.
+Value concat(const Node& node, const Inputs& inputs);
+
 /// `like` with other extents, of at most kMaxRank axes, and without its integers.
 Value with_dims(const Value& like, const std::optional<Dims>& dims);
 

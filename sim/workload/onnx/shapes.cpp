@@ -37,6 +37,25 @@ Value where(const Node& /*node*/, const Inputs& in) {
   return with_dims(at(in, 1), c && both ? broadcast(*c, *both) : std::nullopt);
 }
 
+/// (a, scale, zero point, b, scale, zero point, of the output)
+Value quantized_binary(const Node& node, const Inputs& in) {
+  return binary(node, {at(in, 0), at(in, 3)});
+}
+
+/// (scale and zero point of the output, a, scale, zero point, ..)
+Value quantized_concat(const Node& node, const Inputs& in) {
+  Inputs tensors;
+  for (std::size_t i = 2; i < in.size(); i += 3) {
+    tensors.push_back(in[i]);
+  }
+  return concat(node, tensors);
+}
+
+/// (condition, a, scale, zero point, b, ..)
+Value quantized_where(const Node& node, const Inputs& in) {
+  return where(node, {at(in, 0), at(in, 1), at(in, 4)});
+}
+
 Value pool(const Node& node, const Inputs& in) {
   const auto& x = at(in, 0).dims;
   if (!x || x->size() < 3) {
@@ -81,6 +100,11 @@ Value reduce(const Node& node, const Inputs& in) {
     }
   }
   return with_dims(at(in, 0), dims);
+}
+
+/// (a, scale, zero point, of the output); its axes are an attribute.
+Value quantized_mean(const Node& node, const Inputs& in) {
+  return reduce(node, {at(in, 0)});
 }
 
 /// (x, roi, scales, sizes), and (x, scales) in older opsets.
@@ -234,6 +258,11 @@ const Rules& rules() {
               {"Upsample", resize},
               {"LpPool", pool},
               {"QLinearAveragePool", pool},
+              {"QLinearAdd", quantized_binary},
+              {"QLinearMul", quantized_binary},
+              {"QLinearConcat", quantized_concat},
+              {"QLinearWhere", quantized_where},
+              {"QLinearReduceMean", quantized_mean},
               {"GlobalLpPool", global_pool},
               {"QLinearGlobalAveragePool", global_pool}};
     for (const std::string_view op : kLikeTheFirst) {

@@ -164,6 +164,49 @@ Value size_of(const Node& /*node*/, const Inputs& in) {
   return value;
 }
 
+std::optional<std::int64_t> whole_of(const Value& value) {
+  const auto numbers = numbers_of(value);
+  return numbers && numbers->size() == 1 ? std::optional(static_cast<std::int64_t>((*numbers)[0]))
+                                         : std::nullopt;
+}
+
+/// Frequencies of a transform of `length` elements.
+std::int64_t bins(const Node& node, std::int64_t length, std::int64_t onesided) {
+  return node.integer("onesided", onesided) != 0 ? length / 2 + 1 : length;
+}
+
+/// (signal [batch, length, 1 or 2], step between frames, window, elements of a frame).
+Value stft(const Node& node, const Inputs& in) {
+  const auto& signal = at(in, 0).dims;
+  const auto step = whole_of(at(in, 1));
+  const auto& window = at(in, 2).dims;
+  auto frame = whole_of(at(in, 3));
+  if (!frame && window && window->size() == 1) {
+    frame = window->front();
+  }
+  if (!signal || signal->size() < 2 || !step || *step < 1 || !frame || *frame < 1 ||
+      *frame > (*signal)[1]) {
+    return with_dims(at(in, 0), std::nullopt);
+  }
+  return with_dims(
+      at(in, 0), Dims{(*signal)[0], ((*signal)[1] - *frame) / *step + 1, bins(node, *frame, 1), 2});
+}
+
+/// (x, length, axis); in opset 17 the axis is an attribute.
+Value dft(const Node& node, const Inputs& in) {
+  auto dims = at(in, 0).dims;
+  const std::int64_t given = at(in, 2).dims || at(in, 2).integers
+                                 ? whole_of(at(in, 2)).value_or(size(dims.value_or(Dims{})))
+                                 : node.integer("axis", in.size() > 2 ? -2 : 1);
+  const auto axis = dims ? axis_of(given, size(*dims)) : std::nullopt;
+  if (!axis || *axis + 1 == dims->size()) {
+    return with_dims(at(in, 0), std::nullopt);
+  }
+  (*dims)[*axis] = bins(node, whole_of(at(in, 1)).value_or((*dims)[*axis]), 0);
+  dims->back() = 2;
+  return with_dims(at(in, 0), dims);
+}
+
 }  // namespace
 
 void add_value_rules(Rules& rules) {
@@ -178,6 +221,8 @@ void add_value_rules(Rules& rules) {
                 {"GridSample", grid_sample},
                 {"TopK", top_k},
                 {"Size", size_of},
+                {"STFT", stft},
+                {"DFT", dft},
                 {"CastLike", cast},
                 {"Cast", cast}});
 }

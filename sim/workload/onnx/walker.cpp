@@ -106,6 +106,23 @@ Node instantiate(Node node, const Node& call, const Function& function) {
   return node;
 }
 
+/// The axis along which a Scan takes or gathers its tensor `index` of `rank` axes.
+std::optional<std::size_t> scanned_axis(const Node& node, const char* attribute, std::size_t index,
+                                        std::size_t rank) {
+  const Dims axes = node.integers(attribute, {});
+  return rule::axis_of(index < axes.size() ? axes[index] : 0, static_cast<std::int64_t>(rank));
+}
+
+Dims without(Dims dims, std::size_t axis) {
+  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+  return dims;
+}
+
+Dims with(Dims dims, std::size_t axis, std::int64_t extent) {
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), extent);
+  return dims;
+}
+
 }  // namespace
 
 Walker::Walker(const Model& model, const ImportOptions& options, const std::string& file,
@@ -273,7 +290,7 @@ void Walker::visit_branch(const Node& node, const Values& inputs) {
         std::max(in_then, in_else), std::min(in_then, in_else)));
   }
   if (other != nullptr) {
-    leave_inner(*other, "in the branch of an If that is not taken");
+    leave_inner(*other, kAnotherBranch);
   }
   if (taken == nullptr) {
     return;
@@ -323,16 +340,19 @@ void Walker::visit_scan(const Node& node, const Values& inputs) {
   Values given;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     given.push_back(carried(inputs[i]));
-    if (i >= states && inputs[i].dims && !inputs[i].dims->empty()) {
-      times = inputs[i].dims->front();
-      given.back().dims->erase(given.back().dims->begin());
+    if (i >= states && inputs[i].dims) {
+      const Dims& dims = *inputs[i].dims;
+      const auto axis = scanned_axis(node, "scan_input_axes", i - states, dims.size());
+      times = axis ? dims[*axis] : times;
+      given.back().dims = axis ? std::optional(without(dims, *axis)) : std::nullopt;
     }
   }
   visit_body(node, *body, times, given);
   for (std::size_t i = 0; i < body->outputs.size(); ++i) {
     Value value = carried(value_of(body->outputs[i]));
     if (i >= states && value.dims) {
-      value.dims->insert(value.dims->begin(), times);
+      const auto axis = scanned_axis(node, "scan_output_axes", i - states, value.dims->size() + 1);
+      value.dims = axis ? std::optional(with(*value.dims, *axis, times)) : std::nullopt;
     }
     inherit_loss(node, {}, value);
     set(node, i, std::move(value));

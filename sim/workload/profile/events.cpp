@@ -8,6 +8,8 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <tuple>
+#include <unordered_map>
 #include <utility>
 
 namespace sptc::workload::profile {
@@ -40,16 +42,12 @@ class Linker {
   /// The index of the operation; nothing where there is none. In files of 2022 and 2023 a kernel's
   /// external id is its correlation, and only the call at that time tells the operation.
   std::optional<std::size_t> op_of(const Kernel& kernel) const {
-    if (kernel.external != 0 && kernel.external != kernel.correlation) {
-      const auto found = std::lower_bound(by_external_.begin(), by_external_.end(), kernel.external,
-                                          [&](std::uint32_t index, std::int64_t external) {
-                                            return events_.ops[index].external < external;
-                                          });
-      if (found != by_external_.end() && events_.ops[*found].external == kernel.external) {
-        return *found;
+    const ProfileEvents::Call* call = call_of(kernel);
+    if (call == nullptr || (kernel.external != 0 && kernel.external != kernel.correlation)) {
+      if (const auto op = with_external(kernel.external)) {
+        return op;
       }
     }
-    const ProfileEvents::Call* call = call_of(kernel);
     return call == nullptr ? std::nullopt : innermost(call->thread, call->begin);
   }
 
@@ -86,6 +84,15 @@ class Linker {
       parents_[i] = open.empty() ? -1 : open.back();
       open.push_back(static_cast<std::int64_t>(i));
     }
+  }
+
+  std::optional<std::size_t> with_external(std::int64_t external) const {
+    const auto found = std::lower_bound(by_external_.begin(), by_external_.end(), external,
+                                        [&](std::uint32_t index, std::int64_t wanted) {
+                                          return events_.ops[index].external < wanted;
+                                        });
+    const bool is_it = found != by_external_.end() && events_.ops[*found].external == external;
+    return is_it && external != 0 ? std::optional<std::size_t>(*found) : std::nullopt;
   }
 
   const ProfileEvents::Call* call_of(const Kernel& kernel) const {
@@ -147,6 +154,7 @@ std::optional<Step> chosen_step(const ProfileEvents& events, std::vector<std::st
 /// Kernels of one operation.
 struct Launched {
   double time_us = 0;
+  bool untimed = false;               ///< a kernel of it has no possible duration
   std::optional<std::uint32_t> main;  ///< name of the kernel that multiplies, or the longest
   double main_us = 0;
   bool multiplies = false;
@@ -157,12 +165,14 @@ bool holds_gemms(const std::string& name, const std::optional<KernelName>& decod
     return decoded->is_gemm();
   }
   static constexpr std::string_view kParts[] = {
-      "gemm",      "GEMM",      "Cijk_",     "triton_tem", "fused_moe", "marlin",    "Marlin",
-      "flash_fwd", "flash_bwd", "FlashAttn", "fmha",       "sdpa",      "sage_attn", "attention",
-      "Attention", "PagedKV",   "RaggedKV",  "_attn_fwd",  "_attn_bwd"};
+      "gemm",      "GEMM",      "Gemm",     "Cijk_",     "triton_tem", "fused_moe",
+      "marlin",    "Marlin",    "machete",  "matmul",    "scaled_mm",  "flash_fwd",
+      "flash_bwd", "FlashAttn", "fmha",     "sdpa",      "sage_attn",  "attention",
+      "Attention", "PagedKV",   "RaggedKV", "_attn_fwd", "_attn_bwd"};
   const auto has = [&name](std::string_view part) { return name.find(part) != std::string::npos; };
   const bool embedding = has("fbgemm") || has("split_embedding");
-  return !embedding && std::any_of(std::begin(kParts), std::end(kParts), has);
+  const bool of_tensorrt_llm = name.starts_with("bmm_");  // experts, generated at build time
+  return of_tensorrt_llm || (!embedding && std::any_of(std::begin(kParts), std::end(kParts), has));
 }
 
 std::string short_name(const std::string& name) {
@@ -190,32 +200,37 @@ class Profile {
   /// All launches, with the time of their kernels; of kernels that no operation launched, those
   /// that hold GEMMs.
   LaunchList launches(const std::string& file, const std::string& no_shapes) {
-    std::map<std::size_t, Launched> of_op;
+    std::unordered_map<std::size_t, std::vector<const Kernel*>> kernels_of;
     std::map<std::pair<std::uint32_t, std::string>, Launched> others;
     std::map<std::pair<std::uint32_t, std::string>, std::int64_t> other_counts;
     for (const Kernel& kernel : events_.kernels) {
       const auto op = linker_.op_of(kernel);
       const auto gemm = op ? linker_.gemm_around(*op) : std::nullopt;
       if (gemm) {
-        add(kernel, of_op[*gemm]);
+        kernels_of[*gemm].push_back(&kernel);
       }
       if (!in_step(op ? events_.ops[*op].begin : linker_.launch_time(kernel))) {
         continue;
       }
-      kernels_us += kernel.duration;
+      backwards += kernel.duration < 0 ? 1 : 0;
+      kernels_us += std::max(kernel.duration, 0.0);
       if (!gemm && holds_gemms(events_.names[kernel.name], decoded_[kernel.name])) {
         const std::pair key(kernel.name, op ? "the kernel is of " +
                                                   events_.names[events_.ops[*op].name] +
-                                                  ", which says no shapes of matrices"
+                                                  ", whose recorded inputs do not tell m, n and k"
                                             : no_shapes);
-        others[key].time_us += kernel.duration;
+        others[key].time_us += std::max(kernel.duration, 0.0);
         ++other_counts[key];
       }
     }
     LaunchList list;
     for (std::size_t i = 0; i < events_.ops.size(); ++i) {
-      if (events_.ops[i].launch >= 0) {
-        list.add(launch(events_.ops[i], of_op[i]), file);
+      const Op& op = events_.ops[i];
+      if (op.launch >= 0) {
+        const std::vector<Launched> parts = parts_of(op, kernels_of[i]);
+        for (std::size_t part = 0; part < parts.size(); ++part) {
+          list.add(launch(op, part, parts[part]), file);
+        }
       }
     }
     for (const auto& [key, launched] : others) {
@@ -230,26 +245,46 @@ class Profile {
     return list;
   }
 
-  double kernels_us = 0;  ///< of the step
+  double kernels_us = 0;       ///< of the step
+  std::int64_t backwards = 0;  ///< kernels of it that end before they begin
 
  private:
   bool in_step(double time) const { return !step_ || (time >= step_->begin && time <= step_->end); }
 
   void add(const Kernel& kernel, Launched& launched) const {
-    const auto& decoded = decoded_[kernel.name];
-    const bool multiplies = decoded ? decoded->unit != KernelName::Unit::kHelper
-                                    : holds_gemms(events_.names[kernel.name], decoded);
+    const bool is_product = multiplies(kernel);
     launched.time_us += kernel.duration;
-    if (std::pair(multiplies, kernel.duration) > std::pair(launched.multiplies, launched.main_us) ||
+    launched.untimed = launched.untimed || kernel.duration < 0;
+    if (std::pair(is_product, kernel.duration) > std::pair(launched.multiplies, launched.main_us) ||
         !launched.main) {
       launched.main = kernel.name;
       launched.main_us = kernel.duration;
-      launched.multiplies = multiplies;
+      launched.multiplies = is_product;
     }
   }
 
-  RecordedLaunch launch(const Op& op, const Launched& launched) const {
-    RecordedLaunch launch = events_.launches[static_cast<std::size_t>(op.launch)];
+  /// What each launch of `op` ran. Where there are several, their kernels take turns.
+  std::vector<Launched> parts_of(const Op& op, std::vector<const Kernel*>& kernels) const {
+    std::vector<Launched> parts(op.parts);
+    if (op.parts > 1) {
+      std::erase_if(kernels, [&](const Kernel* kernel) { return !multiplies(*kernel); });
+      std::stable_sort(kernels.begin(), kernels.end(),
+                       [](const Kernel* a, const Kernel* b) { return a->begin < b->begin; });
+    }
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      add(*kernels[i], parts[i % parts.size()]);
+    }
+    return parts;
+  }
+
+  bool multiplies(const Kernel& kernel) const {
+    const auto& decoded = decoded_[kernel.name];
+    return decoded ? decoded->unit != KernelName::Unit::kHelper
+                   : holds_gemms(events_.names[kernel.name], decoded);
+  }
+
+  RecordedLaunch launch(const Op& op, std::size_t part, const Launched& launched) const {
+    RecordedLaunch launch = events_.launches[static_cast<std::size_t>(op.launch) + part];
     if (!in_step(op.begin)) {
       launch.reason = kAnotherStep + (" than " + step_->name);
       return launch;
@@ -260,7 +295,7 @@ class Profile {
     if (tf32_ && launch.dtype == "f32") {
       launch.dtype = "tf32";
     }
-    launch.op.recorded.time_us = launched.time_us;
+    launch.op.recorded.time_us = launched.untimed ? 0 : launched.time_us;
     const auto* decoded =
         launched.main && decoded_[*launched.main] ? &*decoded_[*launched.main] : nullptr;
     apply_kernel(decoded, launched.main ? short_name(events_.names[*launched.main]) : "", launch);
@@ -279,17 +314,19 @@ class Profile {
 void ProfileBuilder::add_op(std::uint64_t thread, double begin, double duration,
                             std::int64_t external, TorchCall& call,
                             const std::function<std::string()>& place) {
-  std::int32_t launch = -1;
+  Parts launched{-1, 1};
   if (is_leaf_gemm(call.name)) {
-    const auto [found, is_new] =
-        launches_.emplace(call.signature(), static_cast<std::int32_t>(events.launches.size()));
+    const auto [found, is_new] = launches_.emplace(call.signature(), Parts{});
     if (is_new) {
-      events.launches.push_back(launch_of(call, place()));
+      std::vector<RecordedLaunch> launches = launches_of(call, place());
+      found->second = {static_cast<std::int32_t>(events.launches.size()),
+                       static_cast<std::uint8_t>(launches.size())};
+      std::move(launches.begin(), launches.end(), std::back_inserter(events.launches));
     }
-    launch = found->second;
+    launched = found->second;
   }
-  events.ops.push_back(
-      {begin, begin + duration, external, thread_index(thread), name_index(call.name), launch});
+  events.ops.push_back({begin, begin + std::max(duration, 0.0), external, thread_index(thread),
+                        name_index(call.name), launched.first, launched.number});
 }
 
 void ProfileBuilder::add_kernel(ProfileEvents::Kernel kernel, std::string& name) {
@@ -321,6 +358,12 @@ void take_profile(ProfileEvents& events, const std::string& file, std::string_vi
   Profile profile(events, tf32, account.notes);
   LaunchList list = profile.launches(file, std::string(no_shapes));
   account.kernels_us = profile.kernels_us;
+  if (profile.backwards > 0) {
+    account.notes.push_back(fmt::format(
+        "{} recorded as ending before {}: the launch has no time",
+        profile.backwards == 1 ? "a kernel is" : std::to_string(profile.backwards) + " kernels are",
+        profile.backwards == 1 ? "it begins" : "they begin"));
+  }
   std::move(list).move_to(recording, file);
   for (std::string& ground : grounds_of(recording.workload.operations)) {
     account.notes.push_back(std::move(ground));

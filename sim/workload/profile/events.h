@@ -19,10 +19,11 @@ struct ProfileEvents {
     std::int64_t external = 0;
     std::uint32_t thread = 0;
     std::uint32_t name = 0;
-    std::int32_t launch = -1;  ///< in `launches`; -1: no GEMM
+    std::int32_t launch = -1;  ///< the first in `launches`; -1: no GEMM
+    std::uint8_t parts = 1;    ///< launches that follow each other there
   };
   struct Kernel {
-    double begin = 0, duration = 0;
+    double begin = 0, duration = 0;  ///< as recorded: it may be negative
     std::int64_t external = 0, correlation = 0;
     std::uint32_t name = 0;
   };
@@ -61,7 +62,12 @@ class ProfileBuilder {
   std::uint32_t name_index(std::string& name);
 
   std::unordered_map<std::string, std::uint32_t> names_;
-  std::unordered_map<std::string, std::int32_t> launches_;
+  /// Where in `events.launches`.
+  struct Parts {
+    std::int32_t first = 0;
+    std::uint8_t number = 0;
+  };
+  std::unordered_map<std::string, Parts> launches_;
   std::unordered_map<std::uint64_t, std::uint32_t> threads_;
 };
 

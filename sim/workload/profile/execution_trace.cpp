@@ -148,9 +148,10 @@ class TraceReader : public input::JsonStream {
       return;
     }
     const std::string place = fmt::format("{}: /nodes/{}", file(), number_);
-    RecordedLaunch launch = launch_of(call_, place);
-    apply_no_kernel(call_, tf32_, launch);
-    launches_.add(std::move(launch), place);
+    for (RecordedLaunch& launch : launches_of(call_, place)) {
+      apply_no_kernel(call_, tf32_, launch);
+      launches_.add(std::move(launch), place);
+    }
   }
 
   bool tf32_;

@@ -113,8 +113,8 @@ bool read_operation(std::string_view word, KernelName& kernel) {
     std::string_view front = word.substr(0, word.size() - operation.size());
     const std::size_t digits = front.find_first_of("0123456789");
     const std::string_view letters = front.substr(0, digits);
-    if (letters.size() > 2) {
-      return false;
+    if (letters.size() > 2 || (letters.empty() && digits == std::string_view::npos)) {
+      return false;  // "gemm" alone says nothing of the units
     }
     kernel.sparse = kernel.sparse || operation == "spgemm";
     kernel.operation = operation == "spgemm" ? "gemm" : operation == "cudnn" ? "fprop" : operation;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <string_view>
 #include <utility>
@@ -202,7 +203,7 @@ class KinetoReader : public input::JsonStream {
     if (field_ == Field::kBegin) {
       event_.begin = value;
     } else if (field_ == Field::kDuration) {
-      event_.duration = value > 0 ? value : 0;
+      event_.duration = value;
     }
   }
 
@@ -249,7 +250,7 @@ class KinetoReader : public input::JsonStream {
       builder_.add_call(thread(), event_.begin, event_.correlation);
     } else if (category == "user_annotation" && event_.call.name.starts_with("ProfilerStep#")) {
       builder_.events.steps.push_back(
-          {event_.call.name, event_.begin, event_.begin + event_.duration});
+          {event_.call.name, event_.begin, event_.begin + std::max(event_.duration, 0.0)});
     }
   }
 

@@ -117,8 +117,7 @@ void read_kernels(const Database& database, ProfileBuilder& builder) {
         const double begin = sqlite3_column_double(row, 0) * kUsPerNs;
         const double duration = sqlite3_column_double(row, 1) * kUsPerNs - begin;
         std::string name = Database::text(row, 3);
-        builder.add_kernel({begin, duration > 0 ? duration : 0, 0, sqlite3_column_int64(row, 2), 0},
-                           name);
+        builder.add_kernel({begin, duration, 0, sqlite3_column_int64(row, 2), 0}, name);
       });
 }
 
@@ -143,8 +142,8 @@ void read_ranges(const Database& database, const std::string& file, ProfileBuild
         TorchCall call = call_of(Database::text(row, 3));
         const double begin = sqlite3_column_double(row, 0) * kUsPerNs;
         const double duration = sqlite3_column_double(row, 1) * kUsPerNs - begin;
-        builder.add_op(static_cast<std::uint64_t>(sqlite3_column_int64(row, 2)), begin,
-                       duration > 0 ? duration : 0, 0, call, [&] {
+        builder.add_op(static_cast<std::uint64_t>(sqlite3_column_int64(row, 2)), begin, duration, 0,
+                       call, [&] {
                          return fmt::format("{}: NVTX_EVENTS row {}", file,
                                             sqlite3_column_int64(row, 4));
                        });

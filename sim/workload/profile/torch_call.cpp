@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/profile/torch_convolution.h"
+#include "sim/workload/profile/torch_library_call.h"
 #include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
@@ -41,7 +42,7 @@ struct Leaf {
   std::size_t pad, stride;  ///< of a convolution: which inputs they are
 };
 
-constexpr std::array<Leaf, 35> kLeaves{{
+constexpr std::array<Leaf, 40> kLeaves{{
     {"aten::mm", Kind::kMm, 0, 0, 0},
     {"aten::_int_mm", Kind::kMm, 0, 0, 0},
     {"aten::addmm", Kind::kAddmm, 1, 0, 0},
@@ -72,6 +73,11 @@ constexpr std::array<Leaf, 35> kLeaves{{
     {"aten::_scaled_grouped_mm_v2", Kind::kGrouped, 0, 0, 0},
     {"aten::_scaled_mm_v2", Kind::kScaledMm, 0, 0, 0},
     {"_C::cutlass_scaled_mm", Kind::kScaledMm, 1, 0, 0},  // of vLLM: (out, a, b, ..)
+    {"_C::cutlass_scaled_mm_azp", Kind::kScaledMm, 1, 0, 0},
+    {"trtllm::cublas_mm", Kind::kMm, 0, 0, 0},
+    {"trtllm::cublas_scaled_mm", Kind::kScaledMm, 0, 0, 0},
+    {"sgl_kernel::bmm_fp8", Kind::kBmm, 0, 0, 0},
+    {"sgl_kernel::fp8_blockwise_scaled_mm", Kind::kScaledMm, 0, 0, 0},
     {"sgl_kernel::fp8_scaled_mm", Kind::kScaledMm, 0, 0, 0},
     {"sgl_kernel::int8_scaled_mm", Kind::kScaledMm, 0, 0, 0},
     {"tex_ts::te_gemm_ts", Kind::kTransformerEngine, 0, 0, 0},
@@ -88,33 +94,11 @@ const Leaf* find_leaf(std::string_view name) {
   return found == kLeaves.end() ? nullptr : &*found;
 }
 
-bool is_grouped(std::string_view name) {
+/// Of experts.
+bool shares_tokens(std::string_view name) {
   const Leaf* const leaf = find_leaf(name);
-  return leaf != nullptr && leaf->kind == Kind::kGrouped;
-}
-
-std::string our_type(std::string_view word) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kTypes{
-      {{"c10::Float4_e2m1fn_x2", "e2m1"},
-       {"c10::BFloat16", "bf16"},
-       {"c10::Half", "f16"},
-       {"float", "f32"},
-       {"double", "f64"},
-       {"signed char", "s8"},
-       {"c10::Float8_e4m3fn", "e4m3"},
-       {"c10::Float8_e5m2", "e5m2"},
-       {"c10::Float8_e4m3fnuz", "e4m3"},
-       {"c10::Float8_e5m2fnuz", "e5m2"},
-       {"", "?"}}};
-  if (word.starts_with("Tensor(") && word.ends_with(")")) {
-    word = word.substr(7, word.size() - 8);
-  }
-  for (const auto& [torch, ours] : kTypes) {
-    if (torch == word) {
-      return std::string(ours);
-    }
-  }
-  return std::string(word);
+  return is_fused_experts(name.substr(0, name.find(','))) ||
+         (leaf != nullptr && leaf->kind == Kind::kGrouped);
 }
 
 /// Whether the last two extents are stored column by column: the transpose of what is in memory.
@@ -167,8 +151,7 @@ void read_product(const TorchCall& call, const Leaf& leaf, const std::string& pl
   const Extents& b = call.input(leaf.first + 1);
   const std::size_t rank = leaf.kind == Kind::kBmm ? 3 : 2;
   if (a.size() != rank || b.size() != rank) {
-    launch.reason = call.dims.empty() ? "no shapes: record with record_shapes=True"
-                                      : "no shapes of two matrices";
+    launch.reason = call.dims.empty() ? kNotRecorded : "no shapes of two matrices";
     return;
   }
   const std::int64_t batch = rank == 3 ? a[0] : 1;
@@ -208,8 +191,7 @@ void read_grouped(const TorchCall& call, const Leaf& leaf, const std::string& pl
   const std::size_t rank_a = a.size(), rank_b = b.size();
   const bool matrices = rank_a == 2 && rank_b == 2;
   if (rank_a < 2 || rank_a > 3 || rank_b < 2 || rank_b > 3 || (matrices && groups.size() != 1)) {
-    launch.reason = call.dims.empty() ? "no shapes: record with record_shapes=True"
-                                      : "no shapes of the GEMMs of experts";
+    launch.reason = call.dims.empty() ? kNotRecorded : "no shapes of the GEMMs of experts";
     return;
   }
   require_fit(call, place, a, b,
@@ -247,8 +229,7 @@ void read_transformer_engine(const TorchCall& call, const std::string& place,
   const Extents& a = call.input(0);
   const Extents& b = call.input(kB);
   if (a.size() != 2 || b.size() != 2 || call.values.size() <= kTransposeB) {
-    launch.reason = call.dims.empty() ? "no shapes: record with record_shapes=True"
-                                      : "no shapes of two matrices";
+    launch.reason = call.dims.empty() ? kNotRecorded : "no shapes of two matrices";
     return;
   }
   const auto is_true = [&](std::size_t index) {
@@ -303,35 +284,17 @@ void read_sparse(const TorchCall& call, const Leaf& leaf, RecordedLaunch& launch
   }
 }
 
-}  // namespace
-
-const Extents& TorchCall::input(std::size_t index) const {
-  static const Extents kNone;
-  return index < dims.size() ? dims[index] : kNone;
-}
-
-void TorchCall::clear() {
-  name.clear();
-  dims.clear();
-  strides.clear();
-  types.clear();
-  values.clear();
-}
-
-std::string TorchCall::signature() const {
-  return fmt::format("{} {} {} {} {}", name, dims, strides, types, values);
-}
-
-bool is_leaf_gemm(std::string_view name) {
-  return find_leaf(name) != nullptr;
-}
-
 RecordedLaunch launch_of(const TorchCall& call, const std::string& place) {
   RecordedLaunch launch;
   launch.op.name = call.name;
   const Leaf* leaf = find_leaf(call.name);
-  base::ensure(leaf != nullptr, "launch_of() of an operation that is no GEMM");
-  launch.dtype = leaf->first < call.types.size() ? our_type(call.types[leaf->first]) : "";
+  const std::size_t first = leaf != nullptr ? leaf->first : first_of_library_product(call.name);
+  launch.dtype = first < call.types.size() ? our_type(type_of(call, first)) : "";
+  if (leaf == nullptr) {
+    base::ensure(is_library_product(call.name), "launches_of() of an operation that is no GEMM");
+    read_library_product(call, launch);
+    return launch;
+  }
   switch (leaf->kind) {
     case Kind::kConvolution:
       read_convolution(call, leaf->pad, leaf->stride, launch);
@@ -360,13 +323,65 @@ RecordedLaunch launch_of(const TorchCall& call, const std::string& place) {
   return launch;
 }
 
+}  // namespace
+
+const Extents& TorchCall::input(std::size_t index) const {
+  static const Extents kNone;
+  return index < dims.size() ? dims[index] : kNone;
+}
+
+void TorchCall::clear() {
+  name.clear();
+  dims.clear();
+  strides.clear();
+  types.clear();
+  values.clear();
+}
+
+std::string TorchCall::signature() const {
+  return fmt::format("{} {} {} {} {}", name, dims, strides, types, values);
+}
+
+std::string our_type(std::string_view word) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kTypes{
+      {{"c10::Float4_e2m1fn_x2", "e2m1"},
+       {"c10::BFloat16", "bf16"},
+       {"c10::Half", "f16"},
+       {"float", "f32"},
+       {"double", "f64"},
+       {"signed char", "s8"},
+       {"c10::Float8_e4m3fn", "e4m3"},
+       {"c10::Float8_e5m2", "e5m2"},
+       {"c10::Float8_e4m3fnuz", "e4m3"},
+       {"c10::Float8_e5m2fnuz", "e5m2"},
+       {"", "?"}}};
+  for (const auto& [torch, ours] : kTypes) {
+    if (torch == word) {
+      return std::string(ours);
+    }
+  }
+  return std::string(word);
+}
+
+bool is_leaf_gemm(std::string_view name) {
+  return find_leaf(name) != nullptr || is_library_product(name) || is_fused_experts(name);
+}
+
+std::vector<RecordedLaunch> launches_of(const TorchCall& call, const std::string& place) {
+  if (is_fused_experts(call.name)) {
+    return read_fused_experts(call);
+  }
+  return {launch_of(call, place)};
+}
+
 std::vector<std::string> grounds_of(const std::vector<Operation>& operations) {
   std::vector<std::string> grounds{
-      "A is taken for a weight in addmm with a bias, _scaled_mm, sparse operations and "
-      "convolutions, and in mm where its second operand is stored as [out, in]; PyTorch's M is n "
+      "A is taken for a weight in addmm with a bias, _scaled_mm, sparse operations, products of "
+      "libraries and convolutions, and in mm where its second operand is stored as [out, in]; "
+      "PyTorch's M is n "
       "here, its N is m"};
   if (std::any_of(operations.begin(), operations.end(),
-                  [](const Operation& op) { return is_grouped(op.name); })) {
+                  [](const Operation& op) { return shares_tokens(op.name); })) {
     grounds.emplace_back(
         "how many tokens each expert of a grouped GEMM gets is not recorded: all are taken to get "
         "as many, and their matrices are taken for weights");

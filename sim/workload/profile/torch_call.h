@@ -30,10 +30,16 @@ struct TorchCall {
 /// Whether `name` is an operation that launches GEMMs itself: mm and not linear, which calls it.
 bool is_leaf_gemm(std::string_view name);
 
-/// What `call` launches, without time. A is the weight: m = N of PyTorch, n = M of PyTorch. Where
-/// the recording does not say enough, `reason` says why. Throws InputError "`place`: ..." where the
-/// shapes contradict each other.
-RecordedLaunch launch_of(const TorchCall& call, const std::string& place);
+/// The reason of a launch of a recording without shapes.
+inline constexpr std::string_view kNotRecorded = "no shapes: record with record_shapes=True";
+
+/// Our name of a type as PyTorch calls it; as recorded where there is none.
+std::string our_type(std::string_view word);
+
+/// What `call` launches, one after the other, without time. A is the weight: m = N of PyTorch, n =
+/// M of PyTorch. Where the recording does not say enough, `reason` says why. Throws InputError
+/// "`place`: ..." where the shapes contradict each other.
+std::vector<RecordedLaunch> launches_of(const TorchCall& call, const std::string& place);
 
 /// Decides whether an f32 launch without a kernel's name runs as TF32, and why it is not taken.
 void apply_no_kernel(const TorchCall& call, bool tf32, RecordedLaunch& launch);
@@ -41,7 +47,7 @@ void apply_no_kernel(const TorchCall& call, bool tf32, RecordedLaunch& launch);
 /// What the kernel says of the launch: whether it ran on tensor cores, and f32 as TF32.
 void apply_kernel(const KernelName* kernel, std::string_view name, RecordedLaunch& launch);
 
-/// On what launch_of() took `operations`, a sentence each: which operand is the weight, and how
+/// On what launches_of() took `operations`, a sentence each: which operand is the weight, and how
 /// experts share tokens where they are among them.
 std::vector<std::string> grounds_of(const std::vector<Operation>& operations);
 

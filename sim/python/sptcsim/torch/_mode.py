@@ -22,6 +22,10 @@ class ProductMode(_python_dispatch.TorchDispatchMode):
     def on_opaque(self, name, kind):
         """An operation called `name` hides products of this kind."""
 
+    def on_grouped(self, name, grouped):
+        """An operation called `name` has the products of several experts."""
+        self.on_opaque(name, "grouped product")
+
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         product = _products.product_of(func, args, kwargs)
@@ -36,7 +40,10 @@ class ProductMode(_python_dispatch.TorchDispatchMode):
             raise InputError(f"{self.model.path()} looks at a value of a tensor, and the device meta has none: give masks "
                              "and positions as arguments, switch that check off, or record on another device")
         kind = _products.opaque(func)
-        if kind is not None:
+        grouped = _products.grouped_of(func, args, kwargs)
+        if grouped is not None:
+            self.on_grouped(str(func), grouped)
+        elif kind is not None:
             self.on_opaque(str(func), kind)
         result = func(*args, **kwargs)
         inputs = [value for value in _pytree.tree_flatten((args, kwargs))[0] if isinstance(value, torch.Tensor)]

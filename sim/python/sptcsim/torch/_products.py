@@ -43,6 +43,16 @@ class Product:
 
 
 @dataclasses.dataclass
+class Grouped:
+    """Products of experts in one kernel, which are taken to get as many tokens."""
+    first: torch.Tensor
+    second: torch.Tensor
+    experts: int
+    weight: typing.Optional[int]  # the factor that holds the experts, 0 or 1; None: a gradient, or no tokens are shared
+    op: dict  # m, n, k and, of several, batch
+
+
+@dataclasses.dataclass
 class Geometry:
     """Of a convolution, for each axis of the image."""
     stride: list
@@ -79,6 +89,34 @@ def _convolution(args):
     axes = filters.dim() - 2
     return Product(image, filters, bias, geometry=Geometry(_per_axis(stride, axes), _per_axis(padding, axes),
                                                            _per_axis(dilation, axes), transposed, groups))
+
+
+# Where the ends of the groups stand.
+_GROUPED = {"_grouped_mm": 2, "_scaled_grouped_mm": 4}
+
+
+def grouped_of(func, args, kwargs):
+    """The products of experts that calling `func` means, or None. Tokens are shared alike: along the rows of a first
+    factor of two axes, the columns of such a second one, or, where both have two, along K.
+    """
+    ends = _GROUPED.get(_base(func))
+    if ends is None:
+        return None
+    a, b = args[:2]
+    groups = args[ends] if len(args) > ends else kwargs.get("offs")
+    if a.dim() == 2 and b.dim() == 2 and groups is None:
+        return None
+    experts = groups.numel() if a.dim() == 2 and b.dim() == 2 else (a if a.dim() == 3 else b).shape[0]
+    op = {"m": b.shape[-1], "n": a.shape[-2], "k": a.shape[-1]}
+    shared, weight = {(2, 2): ("k", None), (3, 2): ("m", 0), (2, 3): ("n", 1)}.get((a.dim(), b.dim()), (None, None))
+    batch = experts if shared is None else max(1, min(experts, op[shared]))
+    if shared is not None:
+        op[shared] = -(-op[shared] // batch)
+    if weight == 0:  # A is the weight
+        op["m"], op["n"] = op["n"], op["m"]
+    if batch > 1:
+        op["batch"] = batch
+    return Grouped(a, b, experts, weight, op)
 
 
 def product_of(func, args, kwargs):

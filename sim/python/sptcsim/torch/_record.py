@@ -61,6 +61,12 @@ class _Recorder(_mode.ProductMode):
     def on_opaque(self, name, kind):
         self._refuse({"name": f"{self.model.path()}: {name}"}, f"{kind}: its GEMMs are inside another kernel")
 
+    def on_grouped(self, name, grouped):
+        factors = (grouped.first, grouped.second)
+        layer = None if grouped.weight is None else self.model.layer_of(factors[grouped.weight])
+        op = grouped.op if grouped.weight is not None else {**grouped.op, "weight_operand": None}
+        self._enter(name, layer, op, factors[grouped.weight or 0])
+
     def _take(self, name, product):
         layers = [self.model.layer_of(tensor) for tensor in (product.first, product.second)]
         # x W^T is how layers multiply: of two weights the second is the one.
@@ -73,14 +79,19 @@ class _Recorder(_mode.ProductMode):
         else:
             op = _matrix_product(product, weight)
             layer = layers[weight] if weight is not None else None
+        empty = 0 in [*product.first.shape, *product.second.shape]
+        self._enter(name, layer, op, product.second if weight == 1 else product.first, empty)
+
+    def _enter(self, name, layer, op, operand, empty=False):
+        """A product of `operand` and another of its type."""
         layer = layer or f"{self.model.path()}.{name.split('.')[1].strip('_')}"
-        element = product.second.dtype if weight == 1 else product.first.dtype
+        element = operand.dtype
         dtype = self._dtype or _products.TYPES.get(element)
         entry = {"name": layer, **op, "dtype": dtype}
         extents = [value for key, value in op.items() if key in ("m", "n", "k", "batch")]
         if dtype is None:
             reason = f"{str(element).removeprefix('torch.')} is no type of a tensor core"
-        elif 0 in extents or 0 in [*product.first.shape, *product.second.shape]:
+        elif 0 in extents or empty:
             reason = "an operand is empty"
         else:
             return self._count(self.operations, entry)
@@ -124,8 +135,9 @@ def record(model, *inputs, name=None, dtype=None, merge=False, **keywords):
         their count.
     Returns a dict (schema gemm-workload/0.1; json.dump() writes it to a file). An operation is called after its weight,
     and its weight is A: m = output features, n = tokens or pixels, k = input features. Products of two activations are
-    called after the module that makes them. not_taken lists what is no GEMM of a tensor core, and why. Gradients are
-    not recorded. Raises InputError where there is no matrix product.
+    called after the module that makes them. Experts of a grouped product are a batch and get as many tokens each.
+    not_taken lists what is no GEMM of a tensor core, and why. Gradients are not recorded. Raises InputError where there
+    is no matrix product.
     """
     if not callable(model):
         raise InputError(f"a model is a torch.nn.Module or a function, not {type(model).__name__}")

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <string>
+#include <utility>
 
 namespace sptc::cli {
 namespace {
@@ -96,6 +97,52 @@ TEST_F(ImportProgram, StrictRefusesWhatIsNotTaken) {
   expect_refused("import --strict --out " + path("w.json") + " " + file("trace", trace),
                  "--strict: 1 launches of");
   EXPECT_FALSE(std::filesystem::exists(path("w.json")));
+}
+
+TEST_F(ImportProgram, ATypeThatTheGpuLacksIsNotTaken) {
+  const auto scaled = [](int id, const std::string& scale) {
+    return R"({"ph": "X", "cat": "cpu_op", "name": "aten::_scaled_mm", "pid": 1, "tid": 2,
+   "ts": 50, "dur": 9, "args": {"External id": )" +
+           std::to_string(id) +
+           R"(, "Input Dims": [[16, 32], [32, 64], [64], [256]],
+            "Input type": ["c10::Float8_e4m3fn", "c10::Float8_e4m3fn", ")" +
+           scale + R"(", "float"]}}, {"ph": "X", "cat": "kernel", "name": "nvjet_qqh_64x8_64x16_v",
+   "ts": 62, "dur": 5.5, "args": {"External id": )" +
+           std::to_string(id) + R"(, "correlation": 80}},)";
+  };
+  std::string text = kProfile;
+  text.insert(text.find(R"({"ph": "X", "cat": "cpu_op")"),
+              scaled(5, "c10::Float8_e8m0fnu") + scaled(6, "float"));
+  const std::string trace = file("trace", text);
+  const auto rows = [&](const std::string& options) {
+    const support::ProgramOutcome outcome =
+        run("run " + trace + " --fidelity analytic --format json --quiet" + options);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return std::pair(nlohmann::json::parse(outcome.out).at("operations").size(), outcome.err);
+  };
+  EXPECT_EQ(rows(" --arch b200").first, 3U);
+  EXPECT_EQ(rows(" --arch a100 --dtype f16").first, 3U);
+  const auto [own, said] = rows("");
+  EXPECT_EQ(own, 2U);
+  EXPECT_NE(said.find("33.3 % of the recorded kernel time: the tensor cores of l40s multiply no "
+                      "mxfp8\n      1 x aten::_scaled_mm 64 x 16 x 32 mxfp8"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(rows(" --arch a100").first, 1U);
+  expect_refused("run " + trace + " --arch a100 --strict",
+                 "--strict: 2 launches of " + trace + " are not taken");
+  const support::ProgramOutcome validated =
+      run("validate " + trace + " --arch a100 --fidelity analytic --format json --quiet");
+  EXPECT_EQ(validated.exit_code, 0) << validated.err;
+  ASSERT_EQ(run("import " + trace + " --out " + path("w.json")).exit_code, 0);
+  expect_output("run " + path("w.json") + " --arch a100 --fidelity analytic", "aten::addmm");
+  expect_refused("run " + path("w.json") + " --arch v100 --dtype e4m3",
+                 "no launch can be simulated on v100-sxm2-16gb; the first: the tensor cores of "
+                 "v100-sxm2-16gb multiply no e4m3");
+  expect_refused("run " + file("own.json", R"({"schema": "gemm-workload/0.1",
+    "ops": [{"name": "a", "m": 8, "n": 8, "k": 32, "dtype": "e4m3"}]})") +
+                     " --arch a100",
+                 "sm_80 has no mma.sync");
 }
 
 TEST_F(ImportProgram, TheInputIsNotWrittenOver) {

@@ -29,6 +29,33 @@ const Shape narrow{"H100", kHalf, 96, 64, 320, false, DataType::kF16};
 const Shape with_c{"A100", kBrain, 64, 64, 192, true};
 const Shape square{"A100", kHalf, 64, 64, 256};
 
+/// D has the `doubled` tile of `tile` k twice, the second time behind the first.
+KernelDiagnosis with_k_twice(const Shape& shape, std::size_t tile, std::size_t doubled) {
+  Shape longer = shape;
+  longer.k += tile;
+  Plant plant(shape);
+  SyntheticKernel other(longer.arch, longer.instruction, longer.m, longer.n, longer.k);
+  const auto widen = [&](auto& to, const auto& from, std::size_t width) {
+    for (std::size_t row = 0; row < to.rows(); ++row) {
+      for (std::size_t at = 0; at < to.cols(); ++at) {
+        to(row, at) = from(row, at < (doubled + 1) * width ? at : at - width);
+      }
+    }
+  };
+  widen(other.b_columns, plant.kernel.b_columns, tile);
+  if (plant.kernel.declared.instruction.sparse) {
+    const auto& pattern = other.compressed.pattern;
+    const auto group = static_cast<std::size_t>(pattern.group);
+    widen(other.compressed.values, plant.kernel.compressed.values,
+          tile * static_cast<std::size_t>(pattern.kept) / group);
+    widen(other.compressed.nibbles, plant.kernel.compressed.nibbles, tile / group);
+  } else {
+    widen(other.a, plant.kernel.a, tile);
+  }
+  plant.replace(other, plant.everywhere());
+  return plant.kernel.diagnose();
+}
+
 std::vector<Fault> faults_of_k() {
   return {{"two missing k-tiles of a CTA",
            "missing-k",
@@ -73,6 +100,14 @@ std::vector<Fault> faults_of_k() {
            [] {
              return without_k(with_c, {32, 63, 0, 31}, 32, 0);
            }},
+          {"a k-tile twice",
+           "doubled-k",
+           {"all 64 rows", "D has k 96 to 127 twice"},
+           [] { return with_k_twice(square, 32, 3); }},
+          {"a first k-tile twice, sparse",
+           "doubled-k",
+           {"all 128 rows", "D has k 0 to 63 twice"},
+           [] { return with_k_twice(sparse, 64, 0); }},
           {"missing k in fp8", "missing-k", {"columns 16 to 31", "k 128 to 255"}, [] {
              return without_k({"L40S", kFp8, 64, 64, 512}, {0, 63, 16, 31}, 128, 1);
            }}};
@@ -284,6 +319,19 @@ std::vector<Fault> faults_of_metadata() {
                }
              });
            }},
+          {"metadata of one stage stale",
+           "metadata-words",
+           {"rows 0 to 63", "in place of the metadata of k 96 to 127 that of k 64 to 95"},
+           [] {
+             return with_operands(sparse, {0, 63, 0, 95}, [](SyntheticKernel& kernel) {
+               const base::Matrix<std::uint8_t> before = kernel.compressed.nibbles;
+               for (std::size_t i = 0; i < before.rows(); ++i) {
+                 for (std::size_t g = 24; g < 32; ++g) {
+                   kernel.compressed.nibbles(i, g) = before(i, g - 8);
+                 }
+               }
+             });
+           }},
           {"metadata of PyTorch's old encoder", "metadata-encoder", {"old order"}, [] {
              return with_old_encoder({"A100", kBrainSparse, 64, 48, 256});
            }}};
@@ -337,6 +385,24 @@ std::vector<Fault> faults_of_epilogues() {
              declared.beta = 0.5;
              return with_epilogue(with_c, declared, {}, {});
            }},
+          {"alpha applied to C",
+           "epilogue",
+           {"alpha multiplies C, too"},
+           [] {
+             Epilogue declared, executed;
+             declared.alpha = executed.alpha = 0.75;
+             declared.beta = 0.5;
+             executed.beta = 0.375;
+             return with_epilogue(with_c, declared, {}, executed);
+           }},
+          {"bias of the row before",
+           "epilogue",
+           {"row i takes the bias of row i - 1, around the end"},
+           [] {
+             Epilogue executed;
+             executed.bias_shift = -1;
+             return with_epilogue(half, {}, some_bias(128), executed);
+           }},
           {"scale of fp8 A off", "scale", {"scale of A is not applied"}, [] {
              Epilogue declared;
              declared.scale_a = 0.0371F;
@@ -371,6 +437,36 @@ std::vector<Fault> faults_of_fragments() {
          return with_operands(square, {0, 31, 0, 63}, [](SyntheticKernel& kernel) {
            kernel.a = moved_elements(kernel.a, [](std::size_t i, std::size_t k) {
              return std::pair(i, (k / 8 ^ i % 8) * 8 + k % 8);
+           });
+         });
+       }},
+      {"a swizzle of row-major B that is not undone",
+       "swizzle",
+       {"64-byte swizzle of B", "where a line is of one k"},
+       [] {
+         return with_operands(square, {0, 63, 0, 63}, [](SyntheticKernel& kernel) {
+           kernel.b_columns = moved_elements(kernel.b_columns, [](std::size_t j, std::size_t k) {
+             return std::pair((j / 8 ^ (k / 2 & 3)) * 8 + j % 8, k);
+           });
+         });
+       }},
+      {"halves of A exchanged in a stage",
+       "permuted-fragments",
+       {"rows 32 to 63", "in k 96 to 127 line i of A is line i ^ 8"},
+       [] {
+         return with_operands(square, {32, 63, 0, 63}, [](SyntheticKernel& kernel) {
+           kernel.a = moved_elements(kernel.a, [](std::size_t i, std::size_t k) {
+             return std::pair(k / 32 == 3 ? i ^ 8 : i, k);
+           });
+         });
+       }},
+      {"columns of B one on in a stage, sparse",
+       "permuted-fragments",
+       {"in k 64 to 127 line i of B is line i + 1 within 8 lines"},
+       [] {
+         return with_operands(sparse, {0, 127, 0, 95}, [](SyntheticKernel& kernel) {
+           kernel.b_columns = moved_elements(kernel.b_columns, [](std::size_t j, std::size_t k) {
+             return std::pair(k / 64 == 1 ? j / 8 * 8 + (j + 1) % 8 : j, k);
            });
          });
        }},

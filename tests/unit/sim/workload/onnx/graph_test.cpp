@@ -99,6 +99,58 @@ TEST(Graph, AScanRunsOnceForEachSlice) {
   EXPECT_EQ(taken_of(recording), (All{{"u", {{32, 16, 32}, 1, 7}}, {"z", {{32, 112, 32}}}}));
 }
 
+TEST(Graph, AScanMayTakeAndGatherAlongOtherAxes) {
+  const std::string body = input("s", kHalf, {16, 32}) + input("part", kHalf, {16, 32}) +
+                           node("MatMul", {"part", "w"}, "u") + output("s") + output("u");
+  const std::string axes = ints("scan_input_axes", {1}) + ints("scan_output_axes", {-1});
+  const Recording recording =
+      read(kX + input("all", kHalf, {16, 7, 32}) +
+           node_of("Scan", {"x", "all"}, {"last", "out"},
+                   graph("body", body) + integer("num_scan_inputs", 1) + axes) +
+           weight("v", kHalf, {7, 64}) + node("MatMul", {"out", "v"}, "z"));
+  EXPECT_EQ(taken_of(recording), (All{{"u", {{32, 16, 32}, 1, 7}}, {"z", {{64, 512, 7}}}}));
+}
+
+TEST(Graph, TransformsToFrequenciesHaveTheirExtents) {
+  const std::string common = shape("step", {160}) + shape("frame", {400}) +
+                             weight("mel", kFloat, {201, 80}) + input("s", kFloat, {2, 16000, 1});
+  const std::string bins = ints("axes", {-1}) + integer("keepdims", 0);
+  EXPECT_EQ(
+      taken_of(read(common + node("STFT", {"s", "step", "", "frame"}, "f") +
+                    node("ReduceSumSquare", {"f"}, "p", bins) + node("MatMul", {"p", "mel"}, "y"))),
+      (All{{"y", {{80, 2 * 98, 201}}}}));
+  const std::string axis = integer("axis", -2) + integer("onesided", 1);
+  EXPECT_EQ(
+      taken_of(read(common + input("x", kFloat, {2, 98, 300, 1}) +
+                    node("DFT", {"x", "frame"}, "f", axis) +
+                    node("ReduceSumSquare", {"f"}, "p", bins) + node("MatMul", {"p", "mel"}, "y"))),
+      (All{{"y", {{80, 2 * 98, 201}}}}));
+}
+
+TEST(Graph, QuantizedOperatorsBetweenGemmsKeepTheExtents) {
+  const std::string begin = input("a", kUint8, {4, 32}) + input("b", kUint8, {4, 32}) +
+                            weight("w", kInt8, {64, 16}) + weight("s", kFloat, {}) +
+                            weight("z", kUint8, {}) + weight("zw", kInt8, {});
+  const auto product = [&](const std::string& between) {
+    return taken_of(read(begin + between +
+                         node("QLinearMatMul", {"x", "s", "z", "w", "s", "zw", "s", "z"}, "y")));
+  };
+  const All expected{{"y", {{16, 4, 64}}}};
+  const std::string joined =
+      node("QLinearConcat", {"s", "z", "c", "s", "z", "b", "s", "z"}, "x", integer("axis", 1));
+  for (const char* op : {"QLinearAdd", "QLinearMul"}) {
+    EXPECT_EQ(product(node(op, {"a", "s", "z", "b", "s", "z", "s", "z"}, "c") + joined), expected);
+  }
+  const std::string chosen =
+      input("if", kBool, {4, 1}) +
+      node("QLinearWhere", {"if", "a", "s", "z", "b", "s", "z", "s", "z"}, "c");
+  EXPECT_EQ(product(chosen + joined), expected);
+  EXPECT_EQ(product(input("m", kUint8, {4, 64, 7}) +
+                    node("QLinearReduceMean", {"m", "s", "z", "s", "z"}, "x",
+                         ints("axes", {2}) + integer("keepdims", 0))),
+            expected);
+}
+
 TEST(Graph, FunctionsAreFollowedWithTheAttributesOfTheCall) {
   const std::string refers = bytes(5, bytes(1, "transB") + bytes(21, "turn"));
   const std::string function = bytes(

@@ -189,8 +189,35 @@ TEST(Kineto, FusedKernelsOfOtherLibrariesAreCounted) {
   }
   EXPECT_EQ(reasons.size(), 2);
   EXPECT_TRUE(
-      reasons.contains("the kernel is of flash_attn_3::fwd, which says no shapes of matrices"));
+      reasons.contains("the kernel is of flash_attn_3::fwd, whose recorded inputs do not tell m, n "
+                       "and k"));
   EXPECT_EQ(reasons["no shapes of the GEMMs of experts"], "aten::_grouped_mm");
+}
+
+TEST(Kineto, AKernelThatEndsBeforeItBeginsHasNoTime) {
+  const Recording recording =
+      read(profile(op("aten::addmm", 100, 10, 1, kAddmm) + "," + kernel(kHalfKernel, -4, 1, 1001) +
+                   "," + kernel("void cublasLt::splitKreduce_kernel<32>(int)", 1.5, 1, 1002) + "," +
+                   op("aten::addmm", 120, -10, 2, kAddmm) + "," + kernel(kHalfKernel, 6, 2, 1003)));
+  const Operation& taken = recording.workload.operations.at(0);
+  EXPECT_EQ(taken.count, 2);
+  EXPECT_EQ(taken.recorded.time_us, 6) << "the mean of the launches that have a time";
+  EXPECT_EQ(recording.account.kernels_us, 7.5);
+  EXPECT_EQ(recording.account.notes.at(0),
+            "a kernel is recorded as ending before it begins: the launch has no time");
+}
+
+TEST(Kineto, WhereTheExternalIdIsTheCorrelationByChanceItLinks) {
+  const Recording recording =
+      read(profile(op("aten::addmm", 100, 10, 8, kAddmm) + "," + kernel(kHalfKernel, 4, 8, 8)));
+  EXPECT_EQ(recording.workload.operations.at(0).recorded.time_us, 4);
+}
+
+TEST(Kineto, GeneratedKernelsOfExpertsAreCounted) {
+  const Recording recording =
+      read(profile(op("aten::addmm", 100, 10, 1, kAddmm) + "," + kernel(kHalfKernel, 4, 1, 1001) +
+                   "," + kernel("bmm_MxE4m3_MxE2m1MxE4m3_Fp32_t128x16x256u2_s3", 5, 9, 1002)));
+  EXPECT_EQ(recording.workload.not_taken.at(0).time_us, 5);
 }
 
 Recording grouped(const std::string& dims) {

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/unsupported_launches.h"
+
+#include "models/base/error.h"
+#include "sim/gpu/analytic_gemm.h"
+#include "sim/io/text_file.h"
+#include "sim/kernels/gemm_kernel.h"
+#include "sim/run/run.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sptc::run {
+namespace {
+
+std::string type_text(const workload::Operation& op) {
+  if (op.storage.block_scaled()) {
+    return op.dtype == numerics::DataType::kE2m1 ? "nvfp4" : "mxfp8";
+  }
+  return std::string(numerics::name(op.dtype));
+}
+
+bool multiplies(const gpu::GpuSpec& gpu, const workload::Operation& op) {
+  kernels::GemmProblem problem{op.shape, op.batch, op.dtype};
+  problem.storage = op.storage;
+  try {
+    gpu::require_instruction(kernels::kernel_instruction(problem, gpu.kernel_target()), gpu);
+    return true;
+  } catch (const base::InputError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+void leave_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options,
+                       workload::Workload& workload) {
+  if (workload.source.empty()) {
+    return;
+  }
+  std::vector<workload::Operation> taken;
+  std::vector<std::size_t> taken_before{0};
+  for (workload::Operation& op : workload.operations) {
+    workload::Operation asked = op;
+    set_asked_type(options, asked);
+    const bool executed = multiplies(gpu, asked);
+    taken_before.push_back(taken_before.back() + (executed ? 1 : 0));
+    if (executed) {
+      taken.push_back(std::move(op));
+      continue;
+    }
+    workload.not_taken.push_back(
+        {op.name, op.shape, op.batch, type_text(asked), op.count, op.recorded.time_us,
+         fmt::format("the tensor cores of {} multiply no {}", gpu.name, type_text(asked))});
+  }
+  workload.operations = std::move(taken);
+  for (workload::VectorOperation& op : workload.vectors) {
+    op.after = taken_before[op.after];
+  }
+  if (workload.operations.empty()) {
+    throw base::InputError(fmt::format("{}: no launch can be simulated on {}; the first: {}",
+                                       io::printable(workload.file.string()), gpu.name,
+                                       workload.not_taken.back().reason));
+  }
+}
+
+}  // namespace sptc::run
