@@ -105,8 +105,8 @@ StcAccesses accesses_of(const Mapping& mapping) {
   const double results =
       static_cast<double>(mapping.padded.m) * static_cast<double>(mapping.padded.n);
   accesses.weight_registers = whole(registers);
-  // A product is added to its sum in the register file; the first of a sum finds none.
-  accesses.registers = whole(mapping.macs + std::max(0.0, mapping.macs - results));
+  // A product is added to its sum in the register file; the first k finds none.
+  accesses.registers = whole(mapping.macs * (2 - 1 / static_cast<double>(mapping.padded.k)));
   accesses.shared_memory = whole(shared);
   accesses.dram = whole(dram + results);
   accesses.shared_memory_metadata_reads = whole(bits_read);

@@ -15,8 +15,9 @@ DESIGNS = ROOT / "configs" / "energy" / "designs"
 # 2022, fig13_dstc_setup/scripts/ground_truth.yaml): time of 4096 x 4096 x 4096 by the densities of A and B, any unit.
 FIGURE_21 = {(1.0, 1.0): 4600, (0.9, 1.0): 4163, (0.7, 1.0): 3300, (0.5, 1.0): 2690, (0.3, 1.0): 1930,
              (1.0, 0.4): 2500, (0.9, 0.4): 2300, (0.7, 0.4): 1820, (0.5, 0.4): 1480, (0.3, 0.4): 1100}
-PORTS = ("operand_a_port_bytes_per_cycle", "operand_b_port_bytes_per_cycle", "accumulator_port_bytes_per_cycle",
-         "register_bank_bytes_per_cycle")
+PATHS = {"sm/tensor_core": ("operand_a_port_bytes_per_cycle", "operand_b_port_bytes_per_cycle",
+                            "accumulator_port_bytes_per_cycle", "register_bank_bytes_per_cycle"),
+         "sm": ("shared_memory_banks",), "memory": ("sm_port_bytes_per_cycle", "l2_bytes_per_cycle", "dram_gb_per_s")}
 
 
 def percent(ours, published):
@@ -39,10 +40,10 @@ def published_estimate(row, a, b):
     least = math.inf
     for tile_m, tile_n in ((64, 32), (32, 64)):
         compute = macs * a * b / 1024 / mean_use(tile_m, 16, a) / mean_use(tile_n, 16, b)
-        # One bit for each element of a block of 16 that holds any, and one for each block.
+        # One bit for each element of a block of 16 that holds any, and one for each k of a tile.
         bits = lambda density, panel: (1 - (1 - density)**16) / panel
         words = (a / 2 / tile_n + b / 2 / tile_m + bits(a, 2 * tile_n) / 8 + bits(b, 2 * tile_m) / 8
-                 + 2 / (4 * tile_m * tile_n) / 8)
+                 + 2 / (2 * tile_m * tile_n) / 8)
         least = min(least, max(compute, macs * words / 42))
     return least
 
@@ -84,7 +85,7 @@ def sparseloop(study):
   artifact states of the hardware, and the rows say only what was run.
 - **The rest of the cycles is a choice of estimator.** The published model divides the products by the mean use of the
   multipliers. The mean number of passes, which is what simulated zeros take, is higher. With the published estimator and
-  its bitmap of two levels all rows are met to {100 * large(explained):.2f} %.
+  its bitmap of two levels all rows are met to {100 * large(explained):.3f} %.
 - **The largest error of energy is a mapping.** In the row of 128 x 1024 x 1152 with dense weights the published mapping
   fetches B twice from DRAM; the other rows, and this model, fetch it once.
 """)
@@ -117,51 +118,61 @@ def paper(study):
 - **The paper's own times are {100 * sum(map(abs, errors)) / len(errors):.0f} % off on average, from {100 * min(errors):+.0f} to {100 * max(errors):+.0f} %.** They
   were held out: no number of the model was chosen by them. The paper gives no overhead in cycles, so none is in the model.
 """)
-    study.expect(max(map(abs, errors)) < 0.2, "the figures of the paper are met within 20 %")
+    study.expect(max(map(abs, errors)) < 0.12, "the figures of the paper are met within 12 %")
 
 
-def architecture(study, rows, columns, ports, cycles=0):
-    """The A100 with `rows` x `columns` multipliers in an array; 0: as it is, without its selector."""
-    core = {"selector_inputs": 1, "zero_skip_rows": rows, "zero_skip_columns": columns, "zero_skip_cycles": cycles}
-    base = json.loads((ROOT / "configs" / "a100-sxm4-80gb.json").read_text(encoding="utf-8"))["sm"]["tensor_core"]
-    common = json.loads((ROOT / "configs" / "common" / "architecture.json").read_text(encoding="utf-8"))["sm"]["tensor_core"]
-    core |= {port: ports * (base.get(port) or common[port])["value"] for port in PORTS}
-    # Products that are squeezed together come from the selector's output as fast as they are multiplied.
+def architecture(study, rows, columns, paths, cycles=0):
+    """The A100 with arrays of `rows` x `columns`, 0: as it is, and `paths` times what feeds them; without its selector."""
+    at = lambda document, section: document[section] if "/" not in section else document["sm"]["tensor_core"]
+    base, common = (json.loads((ROOT / "configs" / file).read_text(encoding="utf-8"))
+                    for file in ("a100-sxm4-80gb.json", "common/architecture.json"))
     number = lambda value: {"value": value, "evidence": "assumed", "source": "a design of this study"}
-    document = {"name": f"skip-{rows}x{columns}-ports-{ports}", "base": "a100-sxm4-80gb",
-                "sm": {"tensor_core": {key: number(value) for key, value in core.items()}}}
-    file = study.results / f"skip-{rows}x{columns}-{ports}-{cycles}.json"
+    document = {"sm": {"tensor_core": {}}, "memory": {}}
+    for section, keys in PATHS.items():
+        for key in keys:
+            found = at(base, section).get(key) or at(common, section)[key]
+            if paths > 1:
+                at(document, section)[key] = number(paths * found["value"])
+    for key, value in {"selector_inputs": 1, "zero_skip_rows": rows, "zero_skip_columns": columns,
+                       "zero_skip_cycles": cycles}.items():
+        if value:
+            document["sm"]["tensor_core"][key] = number(value)
+    name = f"skip-{rows}x{columns}-{paths}-{cycles}"
+    file = study.results / f"{name}.json"
+    document = {"name": name, "base": "a100-sxm4-80gb"} | {key: section for key, section in document.items() if section}
     file.write_text(json.dumps(document), encoding="utf-8")
     return str(file)
 
 
 def gemm(study, arch, density, *more):
-    document = json.loads(study.run("gemm", "4096", "4096", "4096", "--arch", arch, "--variants", "dense", "--density", density,
-                                    "--kernels", "search", "--clock", "boost", "--check", "none", "--format", "json", *more))
+    document = json.loads(study.run("gemm", "1152", "1536", "1024", "--arch", arch, "--variants", "dense", "--density", density, "--tile",
+                                    "128x128x32", "--split-k", "1", "--clock", "boost", "--check", "none", "--quiet", "--format",
+                                    "json", *more))
     return document["operations"][0]["dense"]
 
 
 def a100(study):
-    dense = gemm(study, architecture(study, 0, 0, 1), "1,1")
-    area = lambda file: json.loads(study.run("energy", "area", file, "--format", "json"))["tensor_core_um2"]["total"]["value"]
+    area = lambda file: json.loads(study.run("energy", "area", file, "--format", "json"))["core_um2"]["total"]["value"]
     plain = area(architecture(study, 0, 0, 1))
     cells, apart = [], []
-    for rows, columns, ports in ((8, 8, 1), (4, 4, 1), (4, 4, 4), (8, 4, 4)):
-        file = architecture(study, rows, columns, ports)
+    for rows, columns, paths, cycles in ((4, 4, 1, 0), (8, 8, 4, 0), (4, 4, 4, 0), (4, 4, 4, 2)):
+        dense = gemm(study, architecture(study, 0, 0, paths), "1,1")
+        file = architecture(study, rows, columns, paths, cycles)
         for density in ("1,1", "0.5,1", "0.5,0.5", "0.25,0.44"):
             a, b = map(float, density.split(","))
             simulated = gemm(study, file, density)
             form = gemm(study, file, density, "--fidelity", "analytic")
-            speedup, in_form = (dense["cycles"] / run["cycles"] for run in (simulated, form))
+            speedup = dense["cycles"] / simulated["cycles"]
             apart.append(form["cycles"] / simulated["cycles"] - 1)
-            cells.append([f"{rows} x {columns}", f"{ports}x", density, f"{1 / (a * b):.2f}", f"{speedup:.2f}", f"{in_form:.2f}",
-                          simulated["bound_by"], f"{dense['energy_uj']['total'] / simulated['energy_uj']['total']:.2f}",
-                          f"{100 * (area(file) / plain - 1):+.0f} %"])
-            study.expect(speedup <= 1.02 / (a * b), "no density gains more than its zeros")
-    study.fill("a100", table(["array", "register ports", "densities of A, B", "ideal", "speed-up, SystemC", "closed form", "bound by",
-                              "work per joule over dense", "area of a tensor core"], cells))
+            cells.append([f"{rows} x {columns}", f"{paths}x", cycles, density, f"{1 / (a * b):.2f}", f"{speedup:.2f}",
+                          f"{dense['cycles'] / form['cycles']:.2f}", simulated["bound_by"],
+                          f"{dense['energy_uj']['total'] / simulated['energy_uj']['total']:.2f}", f"{100 * (area(file) / plain - 1):+.0f} %"])
+            study.expect(speedup <= 1.001 / (a * b), "no density gains more than its zeros")
+            study.expect(density != "1,1" or cycles or abs(speedup - 1) < 0.001, "without zeros it takes the dense time")
+    study.fill("a100", table(["array", "paths", "wait per instruction", "densities of A, B", "ideal", "speed-up over dense on the same paths",
+                              "by closed form", "bound by", "work per joule", "area of a tensor core"], cells))
     study.fill("shows-a100", f"""\
-- **Both fidelities see the same design**: cycles are {spread([100 * x for x in apart], 1)} % apart in these rows.
+- **Both fidelities see the same design.** Cycles in closed form are {spread([100 * x for x in apart], 1)} % off those of SystemC.
 """)
 
 

@@ -32,10 +32,10 @@ constexpr const char* kSquare = "2048 2048 1024";
 constexpr const char* kSmall = "512 512 1024";
 constexpr const char* kSparse = "2048 2048 1024 --variants sparse";
 constexpr const char* kSparseOperands = "2048 2048 1024 --variants dense --density 0.25,0.25";
-// Half of the instruction a pass, and ports that do not hide what is skipped.
+// Half of the instruction's rows and columns a pass, and so few multipliers that they are the
+// limit.
 constexpr const char* kSkips =
-    "selector_inputs=1,zero_skip_rows=8,zero_skip_columns=4,operand_a_port_bytes_per_cycle=512,"
-    "operand_b_port_bytes_per_cycle=512,accumulator_port_bytes_per_cycle=512";
+    "selector_inputs=1,zero_skip_rows=8,zero_skip_columns=4,dot_units=8,f32_dot_units=8";
 // Two stages hide little of the latency of the L2.
 constexpr const char* kExposed = "1024 1024 1024 --tile 64x64x64 --stages 2 --variants dense";
 // Few columns: DRAM delivers the weights and nothing else matters.

@@ -217,7 +217,8 @@ TEST(Architecture, ThatSkipsZerosHasAnArrayThatFitsItsInstruction) {
     expect_refused(
         [&](json& document) {
           for (const auto& [key, value] : numbers) {
-            write(document, key, value);
+            document["sm"]["tensor_core"][key] = {
+                {"value", value}, {"evidence", "assumed"}, {"source", "what if"}};
           }
         },
         {what});

@@ -10,8 +10,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <set>
+#include <string_view>
 
 namespace sptc::config {
 namespace {
@@ -224,7 +226,7 @@ TEST(EnergyConfig, DualSideDesignsAreReadStrictly) {
   const json dstc = document("designs/sparseloop-dstc");
   EXPECT_EQ(parse_stc_design(dstc.dump(), "x.json").macs_per_cycle(), 1024);
   const auto refuse = [&](const std::function<void(json&)>& change,
-                          const std::vector<std::string>& what) {
+                          std::initializer_list<std::string_view> what) {
     json changed = dstc;
     change(changed);
     support::expect_input_error([&] { parse_stc_design(changed.dump(), "x.json"); }, what);
