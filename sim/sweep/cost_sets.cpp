@@ -70,7 +70,7 @@ class SetBuilder {
   CostSets build() {
     const auto types = types_of_workloads(spec_);
     for (const SweepArchitecture& given : spec_.architectures) {
-      const config::Architecture architecture = config::to_architecture(given.document, given.name);
+      const config::Architecture architecture = architecture_of(given);
       for (const std::string& energy : values_of(spec_, "energy")) {
         const std::optional<run::RunOptions> options = options_with(energy, architecture);
         for (const std::string& dtype : values_of(spec_, "dtype")) {

@@ -77,7 +77,7 @@ std::vector<std::string> without_energies(const SweepSpec& spec) {
   }
   run::EnergyFiles files;
   for (const SweepArchitecture& given : spec.architectures) {
-    const config::Architecture architecture = config::to_architecture(given.document, given.name);
+    const config::Architecture architecture = architecture_of(given);
     if (run::energy_source("", architecture, files).name.empty()) {
       names.push_back(given.name);
     }
@@ -149,10 +149,13 @@ PlanSummary summarize_plan(const SweepPlan& plan, PointRunner& runner, const Swe
 }
 
 std::string plan_text(const SweepPlan& plan, const PlanSummary& summary, std::size_t jobs) {
-  std::string text =
-      fmt::format("{}: {} points of {} in the product of {} axes\n", plan.spec().name,
-                  summary.points, plan.product(), plan.spec().axes.size()) +
-      time_line(summary.time, jobs);
+  std::vector<std::string> axes;
+  for (const SweepAxis& axis : plan.spec().axes) {
+    axes.push_back(axis.name);
+  }
+  std::string text = fmt::format("{}: {} points of {}; axes: {}\n", plan.spec().name,
+                                 summary.points, plan.product(), fmt::join(axes, ", ")) +
+                     time_line(summary.time, jobs);
   if (summary.closed_form) {
     text += "in closed form (--fidelity analytic): " + time_line(*summary.closed_form, jobs);
   } else if (!summary.no_closed_form.empty()) {

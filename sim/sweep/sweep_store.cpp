@@ -49,8 +49,7 @@ std::vector<std::string> axis_names(const SweepSpec& spec) {
 std::string assumed_parameters(const SweepSpec& spec) {
   std::set<std::string> pointers;
   for (const SweepArchitecture& architecture : spec.architectures) {
-    for (const config::Parameter& parameter :
-         config::to_architecture(architecture.document, architecture.name).parameters) {
+    for (const config::Parameter& parameter : architecture_of(architecture).parameters) {
       if (parameter.evidence == "assumed") {
         pointers.insert(parameter.pointer);
       }
