@@ -175,12 +175,12 @@ def a100(study):
     study.fill("a100", table(["array", "paths", "wait per instruction", "densities of A, B", "ideal", "speed-up over dense on the same paths",
                               "by closed form", "bound by", "work per joule", "area of a tensor core"], cells))
     study.fill("shows-a100", f"""\
-- **Both fidelities see the same design.** Speed-ups in closed form are {100 * min(apart):+.0f} to {100 * max(apart):+.0f} % off those of
+- **The closed form follows SystemC, less sharply.** Its speed-ups are {100 * min(apart):+.0f} to {100 * max(apart):+.0f} % off those of
   SystemC.
 - **On the paths of an A100 little is won**: the L2 limits, which still delivers the zeros. With all paths four times as wide the
   multipliers' share of the time is what shrinks.
-- **A pass takes whole rows and columns.** Half of a column of 16 leaves two groups of 8 as often as one, so that zeros of B
-  gain nothing where an array is as wide as the instruction.
+- **A pass takes whole rows and columns.** Of columns of 16 half of which is left, four in ten need two passes of 8. Zeros
+  of B gain nothing where an array is as wide as the instruction.
 - **The overhead is paid without zeros, too.** Two cycles per instruction, of 8, cost a dense GEMM what the last rows show.
 """)
 
