@@ -41,6 +41,17 @@ TensorCoreArea tensor_core_area(const TensorCoreShape& shape, const AreaTable& t
         area.candidates_um2;
     area.metadata_um2 = shape.metadata_bits * table.flip_flop_um2;
   }
+  if (const sparsity::OuterProductArray& array = shape.zero_skipping; array.skips()) {
+    // A multiplexer per row and column of each array, and one per multiplier over its sums.
+    const double arrays = products / (double{1} * array.rows * array.columns);
+    const double pushed =
+        arrays * (array.rows * shape.instruction_m + array.columns * shape.instruction_n);
+    const double spread =
+        products * static_cast<double>(array.passes(shape.instruction_m, shape.instruction_n));
+    area.selector_um2 = (pushed * shape.operand_bits + spread * shape.accumulator_bits) *
+                        table.mux_um2_per_input_bit;
+    area.metadata_um2 = shape.metadata_bits * table.flip_flop_um2;
+  }
   return area;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/numerics/data_type.h"
+#include "models/sparsity/zero_skipping.h"
 
 #include <array>
 #include <map>
@@ -44,6 +45,8 @@ struct TensorCoreShape {
   double rounders_per_unit = 1;
   int operand_bits = 0;
   int accumulator_bits = 32;
+  sparsity::OuterProductArray zero_skipping;
+  int instruction_m = 0, instruction_n = 0;  ///< columns of A and rows of B whose zeros are skipped
   int metadata_bits = 0;  ///< held in the core: indices of the instructions in flight
   numerics::DataType type = numerics::DataType::kF16;  ///< the widest multiplier
 };
@@ -53,7 +56,8 @@ struct TensorCoreArea {
   double adders_um2 = 0;
   double rounding_um2 = 0;
   double operand_registers_um2 = 0;
-  double selector_um2 = 0;    ///< multiplexers, and the registers of the candidates dense has not
+  double selector_um2 = 0;    ///< multiplexers, and the registers of the candidates dense has not;
+                              ///< or those that push elements together and spread products
   double candidates_um2 = 0;  ///< of selector_um2: those registers
   double metadata_um2 = 0;
 

@@ -2,6 +2,7 @@
 #include "models/energy/stc_design.h"
 
 #include "models/base/error.h"
+#include "models/energy/stc_words.h"
 
 #include <algorithm>
 #include <bit>
@@ -11,12 +12,7 @@
 namespace sptc::energy {
 namespace {
 
-constexpr std::int64_t kMaxExtent = 1 << 20;  // three of them stay below 2^63
 constexpr int kMaxGroup = 64;
-constexpr double kWordsPerSharedMemoryRow = 64;  // 512 bits
-constexpr double kWordsPerDramRow = 8;           // 64 bits
-constexpr double kMetadataRowBits = 64;
-constexpr double kWordBits = 8;
 
 /// Bits of an index in the coordinate-payload format: the position in its group, in a power of two
 /// of bits (2 for 2:4, 4 for 2:6 and 2:8).
@@ -25,21 +21,11 @@ int index_bits(int group) {
   return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(bits, 1))));
 }
 
-void check(const base::GemmShape& shape, const sparsity::Pattern& pattern) {
-  for (const std::int64_t extent : {shape.m, shape.n, shape.k}) {
-    if (extent < 1 || extent > kMaxExtent) {
-      throw base::InputError("M, N and K must be from 1 to " + std::to_string(kMaxExtent) +
-                             ", not " + std::to_string(extent));
-    }
-  }
+void check(const sparsity::Pattern& pattern) {
   if (pattern.kept < 1 || pattern.group < pattern.kept || pattern.group > kMaxGroup) {
     throw base::InputError("the pattern must be kept:group with 1 <= kept <= group <= " +
                            std::to_string(kMaxGroup) + ", not " + pattern.name());
   }
-}
-
-std::int64_t cycles_for(double words, double words_per_cycle) {
-  return static_cast<std::int64_t>(std::ceil(words / words_per_cycle));
 }
 
 /// Words of one pass over the operands.
@@ -105,7 +91,9 @@ StcEnergy energy_of(const StcDesign& design, const StcResult& result, const Traf
 
 StcResult evaluate(const StcDesign& design, const base::GemmShape& shape,
                    const sparsity::Pattern& pattern) {
-  check(shape, pattern);
+  check_extents(shape);
+  check(pattern);
+  base::ensure(!design.dual_side, "a design that skips the zeros of both operands has densities");
   StcResult result;
   // One pass over the multipliers of a sum takes spatial_k kept weights, in whole groups.
   const std::int64_t groups_per_pass = base::ceil_div(design.spatial_k, pattern.kept);
@@ -140,6 +128,22 @@ StcResult evaluate(const StcDesign& design, const base::GemmShape& shape,
       static_cast<double>(result.compute_cycles) / static_cast<double>(result.cycles);
   result.energy = energy_of(design, result, words);
   return result;
+}
+
+StcResult evaluate(const StcDesign& design, const base::GemmShape& shape,
+                   const sparsity::Pattern& pattern, std::optional<double> a_density,
+                   std::optional<double> b_density) {
+  if (!design.dual_side) {
+    if (a_density || b_density) {
+      throw base::InputError(
+          "a density needs a design with 'dual_side', which skips the zeros of "
+          "both operands; this one knows the pattern of A");
+    }
+    return evaluate(design, shape, pattern);
+  }
+  check(pattern);
+  const double of_pattern = static_cast<double>(pattern.kept) / pattern.group;
+  return evaluate_dual_side(design, shape, {a_density.value_or(of_pattern), b_density.value_or(1)});
 }
 
 }  // namespace sptc::energy

@@ -3,6 +3,7 @@
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
+#include "sim/config/stc_design.h"
 #include "sim/report/area_report.h"
 #include "sim/report/energy_numbers.h"
 #include "sim/report/stc_design_report.h"
@@ -14,7 +15,9 @@
 #include <nlohmann/json.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace sptc::cli {
@@ -27,6 +30,7 @@ struct Arguments {
   std::string m, n, k;
   std::string design = "sparseloop-stc";
   std::string pattern = "2:4";
+  std::string a_density, b_density;
   std::string format = "text";
 
   bool is_json() const { return format == "json"; }
@@ -70,13 +74,16 @@ int area(const Arguments& arguments) {
 }
 
 int design(const Arguments& arguments) {
-  report::StcDesignRun run{arguments.design,
-                           {run::parse_positive("M", arguments.m, kMaxExtent),
-                            run::parse_positive("N", arguments.n, kMaxExtent),
-                            run::parse_positive("K", arguments.k, kMaxExtent)},
-                           run::parse_pattern(arguments.pattern),
-                           {}};
-  run.result = evaluate(config::load_stc_design(run.design), run.shape, run.pattern);
+  const auto density = [](std::string_view option, const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional(run::parse_density(option, text));
+  };
+  const report::StcDesignRun run = report::run_stc_design(
+      arguments.design, config::load_stc_design(arguments.design),
+      {run::parse_positive("M", arguments.m, kMaxExtent),
+       run::parse_positive("N", arguments.n, kMaxExtent),
+       run::parse_positive("K", arguments.k, kMaxExtent)},
+      run::parse_pattern(arguments.pattern), density("--a-density", arguments.a_density),
+      density("--b-density", arguments.b_density));
   write_result({},
                arguments.is_json() ? report::stc_design_json(run) : report::stc_design_text(run));
   return 0;
@@ -134,12 +141,21 @@ void add_energy_command(CLI::App& app, Command& chosen) {
   command->add_option("M", arguments->m, "rows of A and D")->type_name("INT")->required();
   command->add_option("N", arguments->n, "columns of B and D")->type_name("INT")->required();
   command->add_option("K", arguments->k, "columns of A, rows of B")->type_name("INT")->required();
-  command->add_option("--design", arguments->design, "sparseloop-stc, sparseloop-tc, or a file")
+  command
+      ->add_option("--design", arguments->design,
+                   "sparseloop-stc, sparseloop-tc, sparseloop-dstc, or a file")
       ->type_name("NAME|FILE")
       ->capture_default_str();
   command->add_option("--pattern", arguments->pattern, "kept:group of A; 1:1 is dense")
       ->type_name("N:M")
       ->capture_default_str();
+  command
+      ->add_option("--a-density", arguments->a_density,
+                   "share of the elements of A that are not zero, of a design that skips the zeros "
+                   "of both operands (default: that of --pattern)")
+      ->type_name("X");
+  command->add_option("--b-density", arguments->b_density, "the same of B (default: 1)")
+      ->type_name("X");
   add_format(*command, *arguments);
 }
 

@@ -129,6 +129,37 @@ WireArchitecture read_wire(const io::JsonObject& root, ErrorList& errors) {
   return wire;
 }
 
+/// Throws InputError where multipliers that skip zeros are no part of the rest of the tensor core.
+void check_zero_skipping(const gpu::GpuSpec& gpu, const io::JsonPlace& place) {
+  const tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
+  if ((core.zero_skip_rows == 0) != (core.zero_skip_columns == 0) ||
+      (core.zero_skip_rows == 0 && core.zero_skip_cycles > 0)) {
+    place.fail(
+        "zero_skip_rows and zero_skip_columns are both 0, with zero_skip_cycles, or neither");
+  }
+  if (!core.zero_skipping().skips()) {
+    return;
+  }
+  if (core.zero_skip_rows > core.mma_m || core.zero_skip_columns > core.mma_n) {
+    place.fail(
+        fmt::format("zero_skip_rows {} and zero_skip_columns {} are more than an instruction "
+                    "has, {} and {}",
+                    core.zero_skip_rows, core.zero_skip_columns, core.mma_m, core.mma_n));
+  }
+  if (core.selector_inputs > 1) {
+    (place / "selector_inputs")
+        .fail(
+            fmt::format("{} beside zero_skip_rows: rows of A that pick elements of B of their own "
+                        "share no outer product; 1 is no selector",
+                        core.selector_inputs));
+  }
+  if (gpu.sm.async_mma_interval_cycles() > 0) {
+    place.fail(
+        "zero_skip_rows has no effect beside wgmma or tcgen05.mma: set their "
+        "interval_cycles to 0 to explore it");
+  }
+}
+
 /// Shapes that kernels can be built of, and designs that have an effect.
 void check_design(const gpu::GpuSpec& gpu, const io::JsonPlace& place, ErrorList& errors) {
   const tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
@@ -153,6 +184,7 @@ void check_design(const gpu::GpuSpec& gpu, const io::JsonPlace& place, ErrorList
                             core.selector_inputs));
     }
   });
+  errors.collect([&] { check_zero_skipping(gpu, place); });
   errors.collect([&] {
     if (core.mma_design() != mma::MmaDesign() && gpu.sm.async_mma_interval_cycles() > 0) {
       const bool wgmma = gpu.sm.wgmma_interval_cycles > 0;

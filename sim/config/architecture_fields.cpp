@@ -172,6 +172,18 @@ constexpr std::array kFields = {
     ArchitectureField{kTensorCore, "selector_kept", true, 64,
                       "multipliers that share the candidates: N of the sparsest N:M pattern",
                       store_tc<&Tc::selector_kept>},
+    ArchitectureField{
+        kTensorCore, "zero_skip_rows", true, 128,
+        "elements of a column of A that meet those of a row of B in a pass that skips "
+        "the zeros of both; 0: zeros are multiplied",
+        store_tc<&Tc::zero_skip_rows>, true},
+    ArchitectureField{kTensorCore, "zero_skip_columns", true, 128,
+                      "elements of a row of B in such a pass", store_tc<&Tc::zero_skip_columns>,
+                      true},
+    ArchitectureField{kTensorCore, "zero_skip_cycles", true, kMaxCycles,
+                      "wait of the multipliers for bitmaps and for elements to be pushed together, "
+                      "per instruction",
+                      store_tc<&Tc::zero_skip_cycles>, true},
     ArchitectureField{kTensorCore, "mma_m", true, 128, "rows of D of an mma instruction",
                       store_tc<&Tc::mma_m>},
     ArchitectureField{kTensorCore, "mma_n", true, 128, "columns of D of an mma instruction",

@@ -7,6 +7,7 @@
 #include "sim/config/board_names.h"
 #include "sim/config/derivation.h"
 #include "sim/config/energy_fields.h"
+#include "sim/config/energy_number.h"
 #include "sim/config/evidence.h"
 #include "sim/config/named_file.h"
 #include "sim/io/json_reader.h"
@@ -26,72 +27,7 @@ namespace {
 using nlohmann::json;
 using numerics::DataType;
 
-constexpr int kMaxNode = 1000;
 constexpr double kMaxScale = 100;
-
-/// A number as the file has it.
-struct WireNumber {
-  double value = 0;
-  double low = 0, high = 0;
-  std::optional<int> node_nm;
-  Evidence evidence;
-};
-
-double read_bounded(const json& value, const io::JsonPlace& place, bool zero, double max) {
-  const double number = value.is_number() ? value.get<double>() : -1;
-  if (!(zero ? number >= 0 : number > 0) || number > max) {
-    place.fail(fmt::format("must be a number {} and at most {}, not {}",
-                           zero ? "from 0" : "above 0", max, io::describe(value)));
-  }
-  return number;
-}
-
-/// {"value", "evidence", "source"}, with "node_nm" where `on_chip`, and "range": [low, high]; what
-/// is assumed needs a range.
-WireNumber read_number(const io::JsonObject& number, bool zero, double max, bool on_chip) {
-  constexpr std::array<std::string_view, 5> kKeys = {"value", "range", "node_nm", "evidence",
-                                                     "source"};
-  number.allow_only(kKeys);
-  WireNumber result;
-  result.value = read_bounded(number.require("value"), number.place() / "value", zero, max);
-  result.low = result.high = result.value;
-  result.evidence = read_evidence(number);
-  if (on_chip) {
-    result.node_nm = static_cast<int>(number.integer("node_nm", 1, kMaxNode));
-  } else if (number.has("node_nm")) {
-    (number.place() / "node_nm").fail("this number does not scale with the process node");
-  }
-  if (!number.has("range")) {
-    if (result.evidence.kind == "assumed") {
-      number.place().fail("an assumed number needs a 'range' [low, high]");
-    }
-    return result;
-  }
-  const json& range = number.array("range");
-  const io::JsonPlace place = number.place() / "range";
-  if (range.size() != 2) {
-    place.fail("must be [low, high]");
-  }
-  result.low = read_bounded(range[0], place / std::size_t{0}, zero, max);
-  result.high = read_bounded(range[1], place / std::size_t{1}, zero, max);
-  if (result.low > result.value || result.high < result.value) {
-    place.fail(
-        fmt::format("[{}, {}] does not hold the value {}", result.low, result.high, result.value));
-  }
-  return result;
-}
-
-void check_keys(const io::JsonObject& object, const std::vector<std::string>& allowed,
-                ErrorList& errors) {
-  const std::vector<std::string_view> keys(allowed.begin(), allowed.end());
-  for (const auto& [key, unused] : object.value().items()) {
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      errors.collect([&, &name = key] {
-        object.place().fail("unknown key " + base::unknown_name(io::printable(name), keys));
-      });
-    }
-  }
-}
 
 /// Factors from other nodes to the node of the file: "45" -> "logic" -> factor.
 class NodeScaling {
@@ -320,71 +256,6 @@ LoadedEnergy to_energy(json document, const std::string& file) {
   return result;
 }
 
-struct StcField {
-  std::string_view key;
-  double max;
-  void (*store)(energy::StcDesign&, double);
-};
-
-template <auto Member>
-void store_stc(energy::StcDesign& design, double value) {
-  design.*Member = static_cast<std::remove_reference_t<decltype(design.*Member)>>(value);
-}
-
-using Stc = energy::StcDesign;
-constexpr double kMaxWords = 1 << 30;
-constexpr double kMaxRow = 1e6;
-
-constexpr std::array kStcFields = {
-    StcField{"spatial_m", 4096, store_stc<&Stc::spatial_m>},
-    StcField{"spatial_k", 4096, store_stc<&Stc::spatial_k>},
-    StcField{"n_tile", 65536, store_stc<&Stc::n_tile>},
-    StcField{"shared_memory_words", kMaxWords, store_stc<&Stc::shared_memory_words>},
-    StcField{"shared_memory_words_per_cycle", kMaxRow,
-             store_stc<&Stc::shared_memory_words_per_cycle>},
-    StcField{"dram_words_per_cycle", kMaxRow, store_stc<&Stc::dram_words_per_cycle>},
-    StcField{"multiply_accumulate_pj", kMaxRow, store_stc<&Stc::multiply_accumulate_pj>},
-    StcField{"weight_register_pj", kMaxRow, store_stc<&Stc::weight_register_pj>},
-    StcField{"register_read_pj", kMaxRow, store_stc<&Stc::register_read_pj>},
-    StcField{"register_write_pj", kMaxRow, store_stc<&Stc::register_write_pj>},
-    StcField{"shared_memory_read_pj", kMaxRow, store_stc<&Stc::shared_memory_read_pj>},
-    StcField{"shared_memory_write_pj", kMaxRow, store_stc<&Stc::shared_memory_write_pj>},
-    StcField{"metadata_read_pj", kMaxRow, store_stc<&Stc::metadata_read_pj>},
-    StcField{"metadata_write_pj", kMaxRow, store_stc<&Stc::metadata_write_pj>},
-    StcField{"dram_pj", kMaxRow, store_stc<&Stc::dram_pj>},
-    StcField{"dram_metadata_pj", kMaxRow, store_stc<&Stc::dram_metadata_pj>},
-};
-
-energy::StcDesign to_stc_design(const json& document, const std::string& file) {
-  const io::JsonObject root(document, {file, ""});
-  std::vector<std::string> keys = {"name", "description", "node_nm"};
-  for (const StcField& field : kStcFields) {
-    keys.emplace_back(field.key);
-  }
-  ErrorList errors;
-  check_keys(root, keys, errors);
-  errors.collect([&] { root.text("name"); });
-  errors.collect([&] { root.text_or("description", ""); });
-  errors.collect([&] { root.integer("node_nm", 1, kMaxNode); });
-  energy::StcDesign design;
-  for (const StcField& field : kStcFields) {
-    errors.collect([&] {
-      const io::JsonObject number = root.object(field.key);
-      field.store(design, read_number(number, true, field.max, false).value);
-    });
-  }
-  errors.throw_if_any();
-  for (const std::int64_t extent : {design.spatial_m, design.spatial_k, design.n_tile}) {
-    if (extent < 1) {
-      root.place().fail("spatial_m, spatial_k and n_tile must be whole numbers from 1");
-    }
-  }
-  if (design.shared_memory_words_per_cycle <= 0 || design.dram_words_per_cycle <= 0) {
-    root.place().fail("bandwidths must be above 0");
-  }
-  return design;
-}
-
 }  // namespace
 
 EnergyConfig LoadedEnergy::with(std::size_t parameter, double value) const {
@@ -431,10 +302,6 @@ std::vector<std::string> energy_names() {
   return names;
 }
 
-std::vector<std::string> stc_design_names() {
-  return names_in(energy_directory() / "designs");
-}
-
 energy::PowerSpec power_spec(const EnergyConfig& config, const gpu::GpuSpec& gpu,
                              const gpu::GpuSpec* of) {
   energy::PowerSpec spec = config.power;
@@ -478,17 +345,14 @@ energy::TensorCoreShape tensor_core_shape(const tensor_core::TensorCoreSpec& cor
   const int kept_per_instruction = core.mma_m * core.mma_k_bytes * 8 / shape.operand_bits;
   shape.metadata_bits =
       kept_per_instruction * pattern.metadata_bits() / pattern.kept * core.instruction_window;
+  if (core.zero_skipping().skips()) {
+    shape.zero_skipping = core.zero_skipping();
+    shape.instruction_m = core.mma_m;
+    shape.instruction_n = core.mma_n;
+    const int k = core.mma_k_bytes * 8 / shape.operand_bits;
+    shape.metadata_bits = (core.mma_m + core.mma_n) * k * core.instruction_window;
+  }
   return shape;
-}
-
-energy::StcDesign parse_stc_design(std::string_view text, const std::string& file) {
-  return to_stc_design(io::parse_json(text, file), file);
-}
-
-energy::StcDesign load_stc_design(const std::string& name_or_path) {
-  const std::filesystem::path path =
-      named_path(name_or_path, "design", {energy_directory() / "designs"});
-  return to_stc_design(read_named_file(name_or_path, path), path.string());
 }
 
 }  // namespace sptc::config

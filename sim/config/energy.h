@@ -3,7 +3,6 @@
 
 #include "models/energy/area.h"
 #include "models/energy/power.h"
-#include "models/energy/stc_design.h"
 #include "sim/gpu/gpu_spec.h"
 
 #include <cstddef>
@@ -75,10 +74,5 @@ void check_static_power(const energy::PowerSpec& spec);
 
 /// What of a tensor core its area depends on, for f16 operands.
 energy::TensorCoreShape tensor_core_shape(const tensor_core::TensorCoreSpec& core);
-
-/// A file of energy/designs/, or a path: a design of Sparseloop's kind; see energy::StcDesign.
-energy::StcDesign load_stc_design(const std::string& name_or_path);
-std::vector<std::string> stc_design_names();
-energy::StcDesign parse_stc_design(std::string_view text, const std::string& file);
 
 }  // namespace sptc::config

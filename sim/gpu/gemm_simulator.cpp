@@ -206,9 +206,14 @@ class GemmSimulator::Impl {
     const bool as_values = instruction.shape.m == mma::kRows && instruction.shape.n == mma::kCols;
     const bool narrow = numerics::storage_bits(instruction.a_type) < 8;
     if (!values && (kernels::is_explored(instruction) || !as_values || narrow)) {
-      return tensor_core::timed_context(spec_.sm.tensor_core, spec_.numerics, instruction);
+      mma::StepContext context =
+          tensor_core::timed_context(spec_.sm.tensor_core, spec_.numerics, instruction);
+      context.densities = kernel.problem.densities;
+      return context;
     }
-    return {instruction, spec_.step_rules(instruction)};
+    mma::StepContext context(instruction, spec_.step_rules(instruction));
+    context.densities = kernel.problem.densities;
+    return context;
   }
 
   /// Counted where the whole memory system was there for the whole launch.

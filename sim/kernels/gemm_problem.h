@@ -6,6 +6,7 @@
 #include "models/mma/instruction.h"
 #include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
+#include "models/sparsity/zero_skipping.h"
 #include "sim/isa/warp_instruction.h"
 #include "sim/kernels/launch_conditions.h"
 #include "sim/kernels/operand_storage.h"
@@ -38,6 +39,8 @@ struct GemmProblem {
   /// a lane]: bias, activation, scales.
   double epilogue_operations = 0;
   OperandStorage storage = {};
+  /// Of the operands, for tensor cores that skip zeros; others take the same time for all.
+  sparsity::Densities densities = {};
 
   /// Of integers in memory, too: an integer kernel of a library.
   bool is_integer() const { return !numerics::info(dtype).is_float() && !storage.weight; }

@@ -59,10 +59,13 @@ double issue_stretch(const GemmKernel& kernel, const tensor_core::TensorCoreSpec
   if (kernel.executed.is_asynchronous() || !mma::find_step_rules(numerics, instruction)) {
     return 1;
   }
-  const mma::StepContext context = tensor_core::timed_context(core, numerics, instruction);
+  mma::StepContext context = tensor_core::timed_context(core, numerics, instruction);
+  context.densities = kernel.problem.densities;
   const double interval = std::max(tensor_core::issue_interval(core, context, issued_by(kernel, 0)),
                                    bank_cycles(kernel, core));
-  return std::max({1.0, selector_stretch(kernel, core), interval / peak_cycles(kernel, core)});
+  const double share = tensor_core::zero_skip_share(core, context);
+  return std::max(
+      {share, share * selector_stretch(kernel, core), interval / peak_cycles(kernel, core)});
 }
 
 }  // namespace sptc::kernels

@@ -16,6 +16,7 @@ struct CandidatesOf {
   numerics::DataType dtype;
   bool sparse;
   OperandStorage storage;
+  sparsity::Densities densities;
   std::optional<sparsity::Pattern> pattern;
   int vector_rows;
   std::optional<int> stages;
@@ -32,10 +33,10 @@ struct CandidatesOf {
   bool are(const GemmProblem& problem, std::optional<int> asked_stages,
            const KernelTarget& target) const {
     return dtype == problem.dtype && sparse == problem.sparse && storage == problem.storage &&
-           pattern == problem.pattern && vector_rows == problem.vector_rows &&
-           stages == asked_stages && instruction_set == target.instruction_set &&
-           numerics == target.numerics && sm == target.sm &&
-           tiles == tiles_for(problem, target.library) &&
+           densities == problem.densities && pattern == problem.pattern &&
+           vector_rows == problem.vector_rows && stages == asked_stages &&
+           instruction_set == target.instruction_set && numerics == target.numerics &&
+           sm == target.sm && tiles == tiles_for(problem, target.library) &&
            cluster_ctas == target.launch.cluster_ctas &&
            swizzle == target.library.swizzle_for(sparse) &&
            f16_reduction_scheme == target.library.f16_reduction_scheme &&
@@ -138,6 +139,7 @@ const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem
   CandidatesOf question{problem.dtype,
                         problem.sparse,
                         problem.storage,
+                        problem.densities,
                         problem.pattern,
                         problem.vector_rows,
                         stages,

@@ -7,6 +7,7 @@
 #include "sim/config/architecture.h"
 #include "sim/config/board_names.h"
 #include "sim/config/energy.h"
+#include "sim/config/stc_design.h"
 #include "sim/io/text_file.h"
 #include "sim/microbench/microbench_rows.h"
 #include "sim/plan/plan_model.h"
@@ -230,10 +231,11 @@ std::string energy_area(const config::Architecture& architecture) {
 }
 
 std::string energy_design(std::int64_t m, std::int64_t n, std::int64_t k, const std::string& design,
-                          const std::string& pattern) {
-  report::StcDesignRun run{design, {m, n, k}, run::parse_pattern(pattern), {}};
-  run.result = evaluate(config::load_stc_design(design), run.shape, run.pattern);
-  return report::stc_design_json(run);
+                          const std::string& pattern, std::optional<double> a_density,
+                          std::optional<double> b_density) {
+  return report::stc_design_json(report::run_stc_design(design, config::load_stc_design(design),
+                                                        {m, n, k}, run::parse_pattern(pattern),
+                                                        a_density, b_density));
 }
 
 }  // namespace
@@ -256,7 +258,8 @@ void bind_commands(nb::module_& module) {
   module.def("legal", legal);
   module.def("energy", energy);
   module.def("energy_area", energy_area);
-  module.def("energy_design", energy_design);
+  module.def("energy_design", energy_design, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg().none(), nb::arg().none());
   module.def("energy_names", config::energy_names);
 }
 

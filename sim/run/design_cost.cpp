@@ -48,6 +48,25 @@ DesignCost design_cost(const gpu::GpuSpec& gpu, numerics::DataType type) {
   return cost;
 }
 
+ZeroSkipping zero_skipping(const gpu::GpuSpec& gpu, const mma::MmaInstruction& instruction,
+                           const sparsity::Densities& densities) {
+  ZeroSkipping result;
+  const sparsity::OuterProductArray array = gpu.sm.tensor_core.zero_skipping();
+  if (!array.skips()) {
+    return result;
+  }
+  const int m = instruction.shape.m, n = instruction.shape.n;
+  const double bits = numerics::storage_bits(instruction.a_type);
+  constexpr double kAccumulatorBits = 32;
+  const double pushed = array.mean_passes(m, n, densities) * (array.rows * m + array.columns * n);
+  const double scattered = densities.products() * m * n * static_cast<double>(array.passes(m, n)) *
+                           kAccumulatorBits / bits;
+  result.multiplied = densities.products();
+  result.selects = instruction.shape.k * (pushed + scattered) / kTableSelectorInputs;
+  result.bitmap_bytes = instruction.shape.k * (m + n) / 8.0;
+  return result;
+}
+
 std::array<double, energy::kAreaConstants.size()> GpuArea::by_constant_mm2() const {
   const energy::TensorCoreArea& core = tensor_core;
   const double cores = kMm2 * tensor_cores;

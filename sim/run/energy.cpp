@@ -137,13 +137,14 @@ const Switching& SwitchingSource::of(const workload::Operation& op, bool sparse,
       : !weights ? "sparse"
                  : weights->weights.name() + " on " + weights->execution.instruction.name();
   const std::string values = !generated ? op.name : op.b_is_zero ? "zeros in B" : "";
-  const auto key = std::tuple(values, op.dtype, variant);
+  const auto key = std::tuple(values, op.dtype, variant, op.densities);
   const auto found = cache_.find(key);
   if (found != cache_.end()) {
     return found->second;
   }
   workload::Operation sampled = generated ? representative(op.dtype) : op;
   sampled.b_is_zero = op.b_is_zero;
+  sampled.densities = op.densities;
   const ElementSelection selection{0, spread(sampled.shape.m), spread(sampled.shape.n)};
   if (sparse && weights) {
     return cache_.emplace(key, switching_of(sampled, selection, *weights, data_)).first->second;
@@ -161,12 +162,14 @@ energy::EventCounts launch_events(const workload::Operation& op, bool sparse,
   const double live = 1 - figures.timing.padding;
   const double useful = static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch) *
                         figures.timing.executed_share;
-  const double macs = useful / live;
+  const double issued = useful / live;
+  const ZeroSkipping& skipping = figures.zero_skipping;
+  const double macs = issued * skipping.multiplied;
   const double m = instruction.shape.m;
   const double n = instruction.shape.n;
   const double k = instruction.shape.k;
   const double compressed_k = instruction.compressed_k();
-  const double instructions = macs / (m * n * compressed_k);
+  const double instructions = issued / (m * n * compressed_k);
   const DesignCost& design = figures.design;
   const double accumulators = instructions * m * n * 4;
   const double outputs = static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) *
@@ -178,7 +181,7 @@ energy::EventCounts launch_events(const workload::Operation& op, bool sparse,
   energy::EventCounts counts(op.dtype);
   counts.add(Event::kMultiply, macs, switching.products * live);
   counts.add(Event::kAlignAdd, macs * design.align_add, switching.addends * live);
-  counts.add(Event::kRound, macs * element / dot_width_bytes * design.rounds * design.round,
+  counts.add(Event::kRound, issued * element / dot_width_bytes * design.rounds * design.round,
              switching.accumulators * live);
   counts.add(Event::kOperandLatch, macs * element, switching.operand_a * live);
   counts.add(Event::kOperandLatch, macs * element, switching.operand_b * live);
@@ -195,6 +198,8 @@ energy::EventCounts launch_events(const workload::Operation& op, bool sparse,
     counts.add(Event::kMetadataRead,
                instructions * figures.kernel.metadata_registers * warps * kWarpRegisterBytes, live);
   }
+  counts.add(Event::kOperandSelect, instructions * skipping.selects, live);
+  counts.add(Event::kMetadataRead, instructions * skipping.bitmap_bytes, live);
   add_copies(figures.traffic.memory, (switching.operand_a + switching.operand_b) / 2, live, counts);
   // The epilogue: D = alpha * accumulator, converted and stored.
   counts.add(Event::kRegisterRead, outputs * 4, switching.accumulators);

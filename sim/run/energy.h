@@ -41,7 +41,9 @@ class SwitchingSource {
 
  private:
   const DataSource& data_;
-  std::map<std::tuple<std::string, numerics::DataType, std::string>, energy::Switching> cache_;
+  std::map<std::tuple<std::string, numerics::DataType, std::string, sparsity::Densities>,
+           energy::Switching>
+      cache_;
 };
 
 /// SwitchingSource::of() with the weights that `options` ask for, as they run on `gpu`.

@@ -81,10 +81,15 @@ class KernelRunner {
     std::optional<numerics::DataType> d_dtype;
     double epilogue_operations;
     kernels::OperandStorage storage;
+    sparsity::Densities densities;
     auto operator<=>(const Key&) const = default;
   };
 
   kernels::GemmProblem problem(const workload::Operation& op, bool sparse) const;
+  /// Of the operands, as far as the tensor core skips zeros: 1 and 1 where it does not. Of values
+  /// that are there, theirs.
+  sparsity::Densities densities(const workload::Operation& op) const;
+  sparsity::Densities densities(const std::vector<kernels::GemmOperands>& operands) const;
   /// What the epilogue of a recorded launch reads and writes beside D.
   BesideOperands beside_operands(const workload::Operation& op) const;
   /// The kernel that the recording names; nothing where it says none, or the user's options go
@@ -94,7 +99,8 @@ class KernelRunner {
   /// With the recorded kernel where it fits.
   gpu::GemmRun launch(const workload::Operation& op, bool sparse, const kernels::GemmProblem& what,
                       const std::vector<kernels::GemmOperands>* operands);
-  VariantResult figures(const workload::Operation& op, bool sparse, const gpu::GemmRun& run) const;
+  VariantResult figures(const workload::Operation& op, bool sparse, const gpu::GemmRun& run,
+                        const sparsity::Densities& densities) const;
 
   const gpu::GpuSpec& gpu_;
   const RunOptions& options_;

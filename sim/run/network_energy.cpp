@@ -157,6 +157,11 @@ const energy::Switching& switching_on(const gpu::GpuSpec& gpu, const workload::O
   if (sparse && options.pattern) {
     weights = {*options.pattern, weights_execution(options.pattern, op.dtype, gpu)};
   }
+  if (gpu.sm.tensor_core.zero_skipping().skips() && op.densities != sparsity::Densities()) {
+    workload::Operation left = op;  // what multipliers get, the zeros squeezed out
+    left.densities = {};
+    return switching.of(left, sparse, weights);
+  }
   return switching.of(op, sparse, weights);
 }
 

@@ -150,6 +150,29 @@ std::string parse_archive(std::string_view what, const std::string& text) {
   return text;
 }
 
+double parse_density(std::string_view what, const std::string& text) {
+  double density = 0;
+  if (!parse_all(text, density) || !(density > 0) || density > 1) {
+    throw base::InputError(fmt::format("{} must be a number above 0 and at most 1, not '{}'", what,
+                                       io::printable(text)));
+  }
+  return density;
+}
+
+sparsity::Densities parse_densities(std::string_view what, const std::string& text) {
+  const std::size_t comma = text.find(',');
+  sparsity::Densities densities;
+  const bool sound = comma != std::string::npos && parse_all(text.substr(0, comma), densities.a) &&
+                     parse_all(text.substr(comma + 1), densities.b) && densities.a >= 0 &&
+                     densities.a <= 1 && densities.b >= 0 && densities.b <= 1;
+  if (!sound) {
+    throw base::InputError(
+        fmt::format("{} must be two numbers from 0 to 1, of A and of B, as 0.5,0.44, not '{}'",
+                    what, io::printable(text)));
+  }
+  return densities;
+}
+
 double parse_watts(std::string_view what, const std::string& text) {
   double watts = 0;
   if (!parse_all(text, watts) || !(watts > 0) || watts > kMaxWatts) {

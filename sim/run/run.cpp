@@ -107,7 +107,7 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
   const auto tile = [](const base::GemmShape& shape) {
     return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
   };
-  return {
+  std::vector<std::pair<std::string, std::string>> described = {
       {"fidelity", std::string(name(options.fidelity))},
       {"variants", std::string(name(options.variants))},
       {"numerics", options.numerics.empty() ? "as the architecture" : options.numerics},
@@ -126,6 +126,11 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
                                                       : std::string(name(options.simulated_sms()))},
       {"extrapolate", options.extrapolates() ? "yes" : "no"},
   };
+  if (options.densities != sparsity::Densities()) {
+    described.emplace_back("density",
+                           fmt::format("{},{}", options.densities.a, options.densities.b));
+  }
+  return described;
 }
 
 bool runs_whole_network(const RunOptions& options) {
@@ -141,6 +146,7 @@ std::vector<workload::Operation> prepared_operations(const workload::Workload& w
   }
   for (workload::Operation& op : operations) {
     set_asked_type(options, op);
+    op.densities = options.densities;
     std::optional<std::int64_t> macs = 1;
     for (const std::int64_t extent : {op.shape.m, op.shape.n, op.shape.k, op.batch, op.count}) {
       base::ensure(extent > 0, "an operation has an extent that is not positive");

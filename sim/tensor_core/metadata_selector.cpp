@@ -34,9 +34,6 @@ void MetadataSelector::require_inputs(const mma::MmaInstruction& instruction) co
 SelectedToken MetadataSelector::select_next_step() {
   FetchedToken& source = waiting_.front();
   const mma::StepContext& context = *source.issue.context;
-  const StepWork work = step_work(spec_, context);
-  count(work, 1);
-  output_.take(now(), work.operand_bytes);
   SelectedToken token{source.issue, next_step_, nullptr, nullptr};
   if (source.payload) {
     token.payload = base::make_payload<mma::SelectedOperands>();
@@ -46,6 +43,9 @@ SelectedToken MetadataSelector::select_next_step() {
       *token.accumulator = source.payload->c;
     }
   }
+  const StepWork work = step_work(spec_, context, token.payload.get());
+  count(work, 1);
+  output_.take(now(), work.operand_bytes);
   if (++next_step_ == context.steps) {
     waiting_.pop_front();
     next_step_ = 0;

@@ -9,13 +9,13 @@
 namespace sptc::tensor_core {
 
 /// What one step of a matrix instruction takes of the stages: the same for all instructions of a
-/// kernel.
+/// kernel, except where multipliers skip the zeros of the values that they get.
 struct StepWork {
   int steps = 0;                   ///< of an instruction
   std::int64_t operands = 0;       ///< elements of B handed to multipliers
-  std::int64_t by_metadata = 0;    ///< of those, picked by metadata
+  std::int64_t by_metadata = 0;    ///< of those, picked by metadata or by a bitmap
   std::int64_t operand_bytes = 0;  ///< what they take of the selector's output
-  std::int64_t macs = 0;
+  std::int64_t macs = 0;           ///< skipped zeros included
   // Of operand A, that the multiplier array could have taken meanwhile.
   std::int64_t array_bytes = 0;
   std::int64_t extra_bytes_of_last = 0;  ///< beside, of the last step
@@ -23,6 +23,8 @@ struct StepWork {
   bool operator==(const StepWork&) const = default;
 };
 
-StepWork step_work(const TensorCoreSpec& spec, const mma::StepContext& context);
+/// Multipliers that skip zeros: of `operands`, or, without values, what steps take on average.
+StepWork step_work(const TensorCoreSpec& spec, const mma::StepContext& context,
+                   const mma::SelectedOperands* operands = nullptr);
 
 }  // namespace sptc::tensor_core

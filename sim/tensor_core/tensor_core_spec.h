@@ -4,6 +4,7 @@
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
 #include "models/sparsity/weight_pattern.h"
+#include "models/sparsity/zero_skipping.h"
 
 namespace sptc::tensor_core {
 
@@ -44,6 +45,13 @@ struct TensorCoreSpec {
   int selector_inputs = 0;
   int selector_kept = 2;
 
+  /// Elements of a column of A, and of a row of B, that the multipliers take in a pass behind the
+  /// skipping of zeros (sparsity::OuterProductArray), and cycles that they wait for bitmaps and for
+  /// elements to be pushed together, per instruction. 0 and 0: zeros are multiplied.
+  int zero_skip_rows = 0;
+  int zero_skip_columns = 0;
+  int zero_skip_cycles = 0;
+
   // The mma instruction: rows, columns, and bytes of A per row.
   int mma_m = 16;
   int mma_n = 8;
@@ -78,6 +86,7 @@ struct TensorCoreSpec {
     return {accumulator_fraction_bits, accumulator_step_bytes};
   }
   sparsity::SelectorWidth selector() const { return {selector_inputs, selector_kept}; }
+  sparsity::OuterProductArray zero_skipping() const { return {zero_skip_rows, zero_skip_columns}; }
 
   bool operator==(const TensorCoreSpec&) const = default;
 };

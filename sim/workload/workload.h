@@ -3,6 +3,7 @@
 
 #include "models/base/shape.h"
 #include "models/numerics/data_type.h"
+#include "models/sparsity/zero_skipping.h"
 #include "sim/kernels/launch_conditions.h"
 #include "sim/kernels/operand_storage.h"
 #include "sim/workload/vector_operation.h"
@@ -103,7 +104,8 @@ struct Operation {
   std::optional<ConvGeometry> conv;
   std::optional<LayerTensors> tensors;
   Activation activation = Activation::kNone;
-  bool b_is_zero = false;  ///< B of generated operands is zeros, whatever the others are
+  bool b_is_zero = false;         ///< B of generated operands is zeros, whatever the others are
+  sparsity::Densities densities;  ///< of generated operands: the rest of their elements is zeros
   /// Operations of one group alternate faster than the clock is regulated (--limit-over group).
   std::string group;
   Rest rest;

@@ -6,6 +6,7 @@
 #include "sim/config/board_names.h"
 #include "sim/config/energy.h"
 #include "sim/config/kernel_library.h"
+#include "sim/config/stc_design.h"
 #include "sim/microbench/microbench_case.h"
 #include "sim/network/engine.h"
 #include "sim/plan/command.h"

@@ -177,7 +177,11 @@ class Commands(unittest.TestCase):
         ours = sptcsim.energy_design(512, 1024, 256, pattern="2:8")
         self.assertEqual(ours.to_dict(), program("energy", "design", 512, 1024, 256, "--pattern", "2:8"))
         self.assertAlmostEqual(sum(level.energy_pj for level in ours.levels), ours.energy_pj)
-        for arguments, message in (({"design": "stc"}, "nearest valid: 'sparseloop-tc'"),
+        ours = sptcsim.energy_design(512, 1024, 256, design="sparseloop-dstc", a_density=0.25, b_density=0.5)
+        self.assertEqual(ours.to_dict(), program("energy", "design", 512, 1024, 256, "--design", "sparseloop-dstc",
+                                                 "--a-density", 0.25, "--b-density", 0.5))
+        for arguments, message in (({"b_density": 0}, "b_density must be a number above 0"), ({"b_density": 0.5}, "dual_side"),
+                                   ({"design": "stc"}, "nearest valid: 'sparseloop-tc'"),
                                    ({"pattern": "2of4"}, "must be N:M, for example 2:4, not '2of4'"),
                                    ({"pattern": "4:2"}, "not 4:2")):
             with self.assertRaisesRegex(sptcsim.InputError, message):

@@ -12,7 +12,30 @@ AreaTable table() {
   return {{{DataType::kF16, 100}}, {{DataType::kF16, 50}}, 20, 0.5, 2, 1};
 }
 // 4 units of 8 products, 2:4.
-constexpr TensorCoreShape kSparse{4, 8, 4, 2, 1, 1, 16, 32, 128, DataType::kF16};
+constexpr TensorCoreShape kSparse = [] {
+  TensorCoreShape shape;
+  shape.dot_units = 4;
+  shape.products_per_unit = 8;
+  shape.selector_inputs = 4;
+  shape.kept = 2;
+  shape.operand_bits = 16;
+  shape.metadata_bits = 128;
+  return shape;
+}();
+
+TEST(TensorCoreArea, SkippingZerosIsMultiplexersAndBitmaps) {
+  TensorCoreShape shape = kSparse;
+  shape.selector_inputs = shape.kept = 1;
+  shape.zero_skipping = {4, 4};
+  shape.instruction_m = 16;
+  shape.instruction_n = 8;
+  const TensorCoreArea area = tensor_core_area(shape, table());
+  // Two arrays, each with 4 multiplexers of 16 inputs and 4 of 8, of 16 bits; and each of 32
+  // multipliers for one of 8 sums of 32 bits.
+  EXPECT_DOUBLE_EQ(area.selector_um2, (2 * (4 * 16 + 4 * 8) * 16 + 32 * 8 * 32) * 0.5);
+  EXPECT_DOUBLE_EQ(area.metadata_um2, 128 * 2);
+  EXPECT_DOUBLE_EQ(area.candidates_um2, 0);
+}
 
 TEST(TensorCoreArea, IsTheSumOfItsElementsByHand) {
   const TensorCoreArea area = tensor_core_area(kSparse, table());

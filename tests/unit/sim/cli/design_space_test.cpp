@@ -9,6 +9,7 @@
 
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,13 +24,18 @@ struct Change {
   double value;
   char time;                ///< '>' longer, '<' shorter, '=' as long
   const char* command;      ///< after "gemm"
-  const char* beside = "";  ///< "key=value" that both have
+  const char* beside = "";  ///< "key=value,key=value" that both have
   const char* arch = "a100-sxm4-80gb";
 };
 
 constexpr const char* kSquare = "2048 2048 1024";
 constexpr const char* kSmall = "512 512 1024";
 constexpr const char* kSparse = "2048 2048 1024 --variants sparse";
+constexpr const char* kSparseOperands = "2048 2048 1024 --variants dense --density 0.25,0.25";
+// Half of the instruction's rows and columns a pass, and so few multipliers that they are the
+// limit.
+constexpr const char* kSkips =
+    "selector_inputs=1,zero_skip_rows=8,zero_skip_columns=4,dot_units=8,f32_dot_units=8";
 // Two stages hide little of the latency of the L2.
 constexpr const char* kExposed = "1024 1024 1024 --tile 64x64x64 --stages 2 --variants dense";
 // Few columns: DRAM delivers the weights and nothing else matters.
@@ -73,6 +79,9 @@ const std::vector<Change>& changes() {
       {"selector_bytes_per_cycle", 128, '>', kSquare},
       {"selector_inputs", 8, '<', kTwoOfEight},
       {"selector_kept", 1, '<', kOneOfFour},
+      {"zero_skip_rows", 4, '<', kSparseOperands, kSkips},
+      {"zero_skip_columns", 2, '<', kSparseOperands, kSkips},
+      {"zero_skip_cycles", 40, '>', kSparseOperands, kSkips},
       {"mma_m", 32, '<', kSquare, "operand_b_port_bytes_per_cycle=16"},
       {"mma_n", 16, '<', kSquare, "operand_a_port_bytes_per_cycle=32"},
       {"mma_k_bytes", 64, '<', kSquare, "accumulator_port_bytes_per_cycle=16"},
@@ -174,10 +183,10 @@ TEST_F(DesignSpace, ADotProductTakesAtLeastOneF16OfA) {
 TEST_F(DesignSpace, EveryNumberThatChangesMovesTheTimeTheRightWay) {
   for (const Change& change : changes()) {
     json before = json::object();
-    const std::string beside = change.beside;
-    if (!beside.empty()) {
-      const std::size_t equals = beside.find('=');
-      set(before, beside.substr(0, equals), std::stod(beside.substr(equals + 1)));
+    std::istringstream beside(change.beside);
+    for (std::string number; std::getline(beside, number, ',');) {
+      const std::size_t equals = number.find('=');
+      set(before, number.substr(0, equals), std::stod(number.substr(equals + 1)));
     }
     json after = before;
     set(after, change.key, change.value);

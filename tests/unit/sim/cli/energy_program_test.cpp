@@ -62,6 +62,10 @@ TEST_F(EnergyProgram, RunsTheDesignsOfSparseloop) {
   expect_output("energy design 512 1024 256", "cycles 65536");
   expect_output("energy design 512 1024 256 --pattern 2:8", "bound by shared memory");
   expect_output("energy design 512 1024 256 --design sparseloop-tc --pattern 1:1", "cycles 131072");
+  const std::string dstc = "energy design 512 1024 256 --design sparseloop-dstc";
+  expect_output(dstc + " --a-density 1", "cycles 131072");
+  expect_output(dstc + " --b-density 0.82", "densities 0.5 of A, 0.82 of B");
+  expect_output(dstc, "area 3.05 mm2");
 }
 
 TEST_F(EnergyProgram, APowerLimitLowersTheClockOfARun) {
@@ -268,6 +272,8 @@ TEST_F(EnergyProgram, RefusesBadInputWithOneSentence) {
   expect_refused("energy design 1 1 0", "K must be");
   expect_refused("energy design 1 1 1 --pattern 2of4", "--pattern must be N:M");
   expect_refused("energy design 1 1 1 --pattern 4:2", "4:2");
+  expect_refused("energy design 1 1 1 --b-density 0.5", "dual_side");
+  expect_refused("energy design 1 1 1 --b-density 0", "--b-density must be a number above 0");
   expect_refused("energy design 1 1 1 --design stc", "nearest valid: 'sparseloop-");
 }
 

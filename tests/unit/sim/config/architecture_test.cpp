@@ -67,6 +67,9 @@ TEST(Architecture, KeepsTheProvenanceOfEveryNumber) {
 
 // What a file may leave out, for it is there for designs of one's own,
 const std::map<std::string, int> kDesign{{"selector_kept", 3},
+                                         {"zero_skip_rows", 0},
+                                         {"zero_skip_columns", 0},
+                                         {"zero_skip_cycles", 0},
                                          {"mma_m", 32},
                                          {"mma_n", 64},
                                          {"mma_k_bytes", 128},
@@ -206,6 +209,25 @@ TEST(Architecture, ReadsADesignOfOnesOwn) {
         [&, &name = key, &wrong = value](json& document) { write(document, name, wrong); },
         {std::string("/sm/tensor_core/") + key, std::to_string(value)});
   }
+}
+
+TEST(Architecture, ThatSkipsZerosHasAnArrayThatFitsItsInstruction) {
+  const auto refuse = [](std::initializer_list<std::pair<const char*, int>> numbers,
+                         const std::string& what) {
+    expect_refused(
+        [&](json& document) {
+          for (const auto& [key, value] : numbers) {
+            document["sm"]["tensor_core"][key] = {
+                {"value", value}, {"evidence", "assumed"}, {"source", "what if"}};
+          }
+        },
+        {what});
+  };
+  refuse({{"zero_skip_rows", 4}, {"selector_inputs", 1}}, "or neither");
+  refuse({{"zero_skip_cycles", 4}}, "or neither");
+  refuse({{"zero_skip_rows", 32}, {"zero_skip_columns", 8}, {"selector_inputs", 1}},
+         "more than an instruction has");
+  refuse({{"zero_skip_rows", 4}, {"zero_skip_columns", 4}}, "selector_inputs");
 }
 
 TEST(Architecture, ThatSaysNothingOfItsDesignHasTheHardwares) {

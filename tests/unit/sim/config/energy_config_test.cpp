@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/energy.h"
 #include "sim/config/energy_fields.h"
+#include "sim/config/stc_design.h"
 #include "sim/io/text_file.h"
 #include "tests/support/expect_input_error.h"
 
@@ -9,8 +10,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <set>
+#include <string_view>
 
 namespace sptc::config {
 namespace {
@@ -217,6 +220,23 @@ TEST(EnergyConfig, StcDesignsAreReadStrictly) {
   changed["dram_pjj"] = 1;
   support::expect_input_error([&] { parse_stc_design(changed.dump(), "x.json"); },
                               {"dram_pj", "dram_pjj"});
+}
+
+TEST(EnergyConfig, DualSideDesignsAreReadStrictly) {
+  const json dstc = document("designs/sparseloop-dstc");
+  EXPECT_EQ(parse_stc_design(dstc.dump(), "x.json").macs_per_cycle(), 1024);
+  const auto refuse = [&](const std::function<void(json&)>& change,
+                          std::initializer_list<std::string_view> what) {
+    json changed = dstc;
+    change(changed);
+    support::expect_input_error([&] { parse_stc_design(changed.dump(), "x.json"); }, what);
+  };
+  refuse([](json& file) { file["dual_side"]["array_m"]["value"] = 0; }, {"dual_side", "array_m"});
+  refuse([](json& file) { file["dual_side"]["operand_registers"]["value"] = 16; },
+         {"dual_side", "operand_registers"});
+  refuse([](json& file) { file["dual_side"]["accumulators"]["value"] = 100; }, {"accumulators"});
+  refuse([](json& file) { file["dual_side"].erase("overhead_cycles"); }, {"overhead_cycles"});
+  refuse([](json& file) { file["spatial_m"] = file["area_mm2"]; }, {"spatial_m"});
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
 #include "sim/config/kernel_library.h"
+#include "sim/config/stc_design.h"
 #include "sim/io/text_file.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/temporary_directory.h"

@@ -28,6 +28,11 @@ gpu::GpuSpec with(std::string_view key, double value) {
       field.store(gpu, value);
     }
   }
+  tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
+  if (core.zero_skip_rows > 0) {  // with columns, and without a selector
+    core.zero_skip_columns = 4;
+    core.selector_inputs = 1;
+  }
   return gpu;
 }
 
@@ -67,6 +72,23 @@ TEST(DesignCost, FollowsTheWidthOfAddersAndTheNumberOfRoundings) {
   EXPECT_DOUBLE_EQ(design_cost(with("selector_inputs", 8), DataType::kF16).operand_select, 2);
 }
 
+TEST(ZeroSkipping, SavesProductsAndAddsChoicesAndBitmaps) {
+  const mma::MmaInstruction instruction = mma::gemm_instruction(DataType::kF16, false);
+  const ZeroSkipping none = zero_skipping(a100().gpu, instruction, {0.5, 0.5});
+  EXPECT_EQ(none.multiplied, 1);
+  EXPECT_EQ(none.selects + none.bitmap_bytes, 0);
+  const gpu::GpuSpec skips = with("zero_skip_rows", 4);
+  // m16n8k16: 8 passes for each k, each with 4 choices of 16 and 4 of 8; and each of 128 products
+  // finds one of 8 sums of 32 bits, of which a choice of the table has 16.
+  const ZeroSkipping all = zero_skipping(skips, instruction, {1, 1});
+  EXPECT_EQ(all.multiplied, 1);
+  EXPECT_DOUBLE_EQ(all.selects, 16 * (8 * (4 * 16 + 4 * 8) + 128 * 8 * 2) / 4.0);
+  EXPECT_DOUBLE_EQ(all.bitmap_bytes, 16 * (16 + 8) / 8.0);
+  const ZeroSkipping half = zero_skipping(skips, instruction, {0.5, 0.5});
+  EXPECT_EQ(half.multiplied, 0.25);
+  EXPECT_LT(half.selects, all.selects);
+}
+
 // Every number of an architecture: whether more of it takes more silicon.
 TEST(GpuArea, GrowsWithWhatIsSiliconAndWithNothingElse) {
   const std::map<std::string, std::pair<double, char>, std::less<>> expected{
@@ -78,7 +100,8 @@ TEST(GpuArea, GrowsWithWhatIsSiliconAndWithNothingElse) {
       {"dot_width_bytes", {32, '>'}},
       {"selector_inputs", {8, '>'}},
       {"selector_kept", {1, '>'}},  // more candidates for each multiplier
-      {"mma_m", {32, '>'}},         // its metadata is held
+      {"zero_skip_rows", {4, '>'}},
+      {"mma_m", {32, '>'}},  // its metadata is held
       {"mma_k_bytes", {64, '>'}},
       {"accumulator_fraction_bits", {28, '>'}},
       {"accumulator_step_bytes", {8, '>'}},  // narrower adders, but twice the rounders
