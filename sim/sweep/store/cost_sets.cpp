@@ -9,6 +9,7 @@
 #include "sim/run/run_options.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 
@@ -18,10 +19,22 @@ namespace {
 using nlohmann::json;
 using numerics::DataType;
 
-/// What may say which constants a point has. An empty value: no axis says it.
-struct Choice {
-  std::string workload, arch, energy, dtype;
-};
+/// The options that say, beside workload and architecture, which constants a point has.
+constexpr std::array<const char*, 3> kOptions{"energy", "dtype", "board-idle"};
+
+/// What says which constants a point has: the values of "workload", "arch" and kOptions. An empty
+/// value: nothing says it.
+using Choice = std::map<std::string, std::string>;
+
+/// The key of a Choice that `axis` varies; empty: none.
+std::string key_of(const space::SweepAxis& axis) {
+  const bool option = axis.kind == space::SweepAxis::Kind::kOption &&
+                      std::find(kOptions.begin(), kOptions.end(), axis.target) != kOptions.end();
+  return axis.kind == space::SweepAxis::Kind::kWorkload ? "workload"
+         : axis.kind == space::SweepAxis::Kind::kArch   ? "arch"
+         : option                                       ? axis.target
+                                                        : "";
+}
 
 const space::SweepAxis* option_axis(const space::SweepSpec& spec, const std::string& option) {
   const auto found =
@@ -56,33 +69,22 @@ std::map<std::string, std::set<DataType>> types_of_workloads(const space::SweepS
 
 class SetBuilder {
  public:
-  explicit SetBuilder(const space::SweepSpec& spec) : spec_(spec) {
+  explicit SetBuilder(const space::SweepSpec& spec)
+      : spec_(spec), types_(types_of_workloads(spec)) {
     for (const space::SweepAxis& axis : spec.axes) {
-      const bool says = axis.kind == space::SweepAxis::Kind::kWorkload ||
-                        axis.kind == space::SweepAxis::Kind::kArch ||
-                        &axis == option_axis(spec, "energy") || &axis == option_axis(spec, "dtype");
-      if (says) {
+      if (const std::string key = key_of(axis); !key.empty()) {
         result_.axes.push_back(axis.name);
-        says_.push_back(&axis);
+        keys_.push_back(key);
       }
     }
   }
 
   CostSets build() {
-    const auto types = types_of_workloads(spec_);
     for (const space::SweepArchitecture& given : spec_.architectures) {
       const config::Architecture architecture = config::to_architecture(given.document, given.name);
       for (const std::string& energy : values_of(spec_, "energy")) {
-        const std::optional<run::RunOptions> options = options_with(energy, architecture);
-        for (const std::string& dtype : values_of(spec_, "dtype")) {
-          for (const auto& [workload, of_workload] : types) {
-            if (options) {
-              const auto asked = numerics::parse_data_type(dtype);
-              add({workload, given.name, energy, dtype},
-                  set_of(energy, architecture, *options,
-                         asked ? std::set<DataType>{*asked} : of_workload));
-            }
-          }
+        for (const std::string& idle : values_of(spec_, "board-idle")) {
+          add_all({{"arch", given.name}, {"energy", energy}, {"board-idle", idle}}, architecture);
         }
       }
     }
@@ -91,18 +93,33 @@ class SetBuilder {
   }
 
  private:
-  /// Nothing where the architecture has no energies.
-  std::optional<run::RunOptions> options_with(const std::string& energy,
-                                              const config::Architecture& architecture) {
-    run::SimulationOptions asked;
-    for (const char* const option : {"board-idle", "energy"}) {
-      const auto found = spec_.options.find(option);
-      if (found != spec_.options.end()) {
-        run::set_option(asked, option, found->second);
+  /// `choice` with every type of operands and every workload.
+  void add_all(Choice choice, const config::Architecture& architecture) {
+    const std::optional<run::RunOptions> options = options_with(choice, architecture);
+    if (!options) {
+      return;
+    }
+    for (const std::string& dtype : values_of(spec_, "dtype")) {
+      const auto asked = numerics::parse_data_type(dtype);
+      for (const auto& [workload, of_workload] : types_) {
+        choice["dtype"] = dtype;
+        choice["workload"] = workload;
+        add(choice, set_of(choice.at("energy"), architecture, *options,
+                           asked ? std::set<DataType>{*asked} : of_workload));
       }
     }
-    asked.energy = energy;
+  }
+
+  /// Nothing where the architecture has no energies.
+  std::optional<run::RunOptions> options_with(const Choice& choice,
+                                              const config::Architecture& architecture) {
     try {
+      run::SimulationOptions asked;
+      for (const char* const option : {"energy", "board-idle"}) {
+        if (const std::string& value = choice.at(option); !value.empty()) {
+          run::set_option(asked, option, value);
+        }
+      }
       run::RunOptions options = run::resolved(asked, architecture, files_);
       return options.power ? std::optional(std::move(options)) : std::nullopt;
     } catch (const base::InputError&) {  // its points will fail and say why
@@ -139,11 +156,8 @@ class SetBuilder {
       return;
     }
     std::vector<std::string> values;
-    for (const space::SweepAxis* axis : says_) {
-      values.push_back(axis->kind == space::SweepAxis::Kind::kWorkload ? choice.workload
-                       : axis->kind == space::SweepAxis::Kind::kArch   ? choice.arch
-                       : axis->target == "energy"                      ? choice.energy
-                                                                       : choice.dtype);
+    for (const std::string& key : keys_) {
+      values.push_back(choice.at(key));
     }
     const auto same = [&](const CostSets::Set& other) {
       return other.energy == set->energy && other.area == set->area;
@@ -156,7 +170,8 @@ class SetBuilder {
   }
 
   const space::SweepSpec& spec_;
-  std::vector<const space::SweepAxis*> says_;  ///< of result_.axes
+  const std::map<std::string, std::set<DataType>> types_;  ///< of each workload
+  std::vector<std::string> keys_;  ///< of a Choice: what each of result_.axes says
   run::EnergyFiles files_;
   config::CostFactorList list_;
   CostSets result_;
@@ -210,17 +225,6 @@ CostSets parse(const json& document) {
 }
 
 }  // namespace
-
-std::vector<std::string> energy_parts() {
-  std::vector<std::string> names;
-  for (const energy::EventInfo& event : energy::kEvents) {
-    names.emplace_back(event.name);
-  }
-  for (const char* const part : {"leakage", "idle_sms", "constant", "board"}) {
-    names.emplace_back(part);
-  }
-  return names;
-}
 
 CostSets cost_sets(const space::SweepSpec& spec) {
   return SetBuilder(spec).build();

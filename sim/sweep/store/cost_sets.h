@@ -14,7 +14,8 @@
 namespace sptc::sweep::store {
 
 /// The constants that energies and areas of a sweep depend on, and which of them each point has:
-/// points of one energy file and type of operands share all of them.
+/// points of one energy file, type of operands and
+/// power of the board at rest share all of them.
 struct CostSets {
   struct Set {
     energy::PartFactors energy{};
@@ -27,9 +28,6 @@ struct CostSets {
   /// By the values of `axes`. Points without energies have none.
   std::map<std::vector<std::string>, std::size_t> set_of;
 };
-
-/// Names of the parts of an energy, in the order of energy::PartFactors.
-std::vector<std::string> energy_parts();
 
 /// Of a sweep. Ranges are those of the energy files at the time of the call.
 CostSets cost_sets(const space::SweepSpec& spec);
