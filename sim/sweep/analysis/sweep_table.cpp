@@ -81,20 +81,6 @@ std::size_t workload_of(const SweepTable& table, std::size_t row) {
   return column == nullptr || column->numeric ? 0 : static_cast<std::size_t>(column->codes[row]);
 }
 
-bool beats(const std::vector<const SweepColumn*>& objectives, std::size_t a, std::size_t b) {
-  bool better = false;
-  for (const SweepColumn* objective : objectives) {
-    const double sign = objective->more_is_better() ? -1 : 1;
-    const double left = sign * objective->numbers[a];
-    const double right = sign * objective->numbers[b];
-    if (left > right) {
-      return false;
-    }
-    better = better || left < right;
-  }
-  return better;
-}
-
 /// By the first objective in which they differ, the better one first.
 bool comes_before(const std::vector<const SweepColumn*>& objectives, std::size_t a, std::size_t b) {
   for (const SweepColumn* objective : objectives) {
@@ -217,6 +203,20 @@ std::string SweepTable::text(const SweepColumn& column, std::size_t row) const {
   return column.codes[row] < 0 ? "" : column.words[static_cast<std::size_t>(column.codes[row])];
 }
 
+RangeColumns range_of(const SweepTable& table, const SweepColumn& total) {
+  constexpr std::string_view kTotal = "_total";
+  std::string_view name = total.name;
+  if (name.ends_with(kTotal)) {
+    name.remove_suffix(kTotal.size());
+  }
+  const auto end = [&](std::string_view which) -> const SweepColumn* {
+    const SweepColumn* const column = table.find_total(fmt::format("{}_{}", name, which));
+    return column != nullptr && column->numeric ? column : nullptr;
+  };
+  const RangeColumns range{end("low"), end("high")};
+  return range.low != nullptr && range.high != nullptr ? range : RangeColumns{};
+}
+
 SweepTable read_sweep_table(const std::filesystem::path& results) {
   files::Database database = store::open_sweep(results);
   SweepTable table;
@@ -291,6 +291,23 @@ std::vector<std::vector<std::size_t>> rows_by_workload(
     result.push_back(std::move(rows));
   }
   return result;
+}
+
+bool beats(const std::vector<const SweepColumn*>& objectives, std::size_t a, std::size_t b,
+           double tie) {
+  bool better = false;
+  for (const SweepColumn* objective : objectives) {
+    double less = objective->numbers[a];
+    double more = objective->numbers[b];
+    if (objective->more_is_better()) {
+      std::swap(less, more);
+    }
+    if (less > more) {
+      return false;
+    }
+    better = better || more > tie * less;
+  }
+  return better;
 }
 
 std::vector<std::size_t> pareto_front(const SweepTable& table,

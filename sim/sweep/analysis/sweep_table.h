@@ -45,6 +45,14 @@ struct SweepTable {
   std::string text(const SweepColumn& column, std::size_t row) const;
 };
 
+/// The columns that say between what a total lies as the constants of energy and area do; null
+/// where none does.
+struct RangeColumns {
+  const SweepColumn* low = nullptr;
+  const SweepColumn* high = nullptr;
+};
+RangeColumns range_of(const SweepTable& table, const SweepColumn& total);
+
 SweepTable read_sweep_table(const std::filesystem::path& results);
 
 /// The columns of objectives_among() the totals.
@@ -55,9 +63,13 @@ std::vector<const SweepColumn*> default_objectives(const SweepTable& table);
 std::vector<std::vector<std::size_t>> rows_by_workload(
     const SweepTable& table, const std::vector<const SweepColumn*>& objectives);
 
-/// Rows that no other row of the same workload beats: none is at least as good in all of
-/// `objectives` and better in one. Rows without a value for one of them are left out. Ascending by
-/// workload, then by the first objective.
+/// Whether row `a` is at least as good as `b` in all of `objectives`, and better in one: there, of
+/// figures above 0, the worse one is more than `tie` times the better one.
+bool beats(const std::vector<const SweepColumn*>& objectives, std::size_t a, std::size_t b,
+           double tie = 1);
+
+/// Rows that no other row of the same workload beats. Rows without a value for one of `objectives`
+/// are left out. Ascending by workload, then by the first objective.
 std::vector<std::size_t> pareto_front(const SweepTable& table,
                                       const std::vector<const SweepColumn*>& objectives);
 

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <set>
 #include <span>
 #include <tuple>
@@ -55,19 +56,20 @@ Objectives timing_of(const analysis::SweepTable& table, const Objectives& object
   return result;
 }
 
-/// Whether `a` is as good as `b` in all objectives and better in one by more than a tie.
-bool beats(const Objectives& objectives, std::size_t a, std::size_t b) {
-  bool better = false;
-  for (const analysis::SweepColumn* objective : objectives) {
-    const double ratio = objective->more_is_better()
-                             ? objective->numbers[a] / objective->numbers[b]
-                             : objective->numbers[b] / objective->numbers[a];
-    if (ratio < 1) {
-      return false;
-    }
-    better = better || ratio > analysis::kTie;
+/// Adds what `store` holds, in the file `beside`, to `results`, and removes that file.
+void take_in(const std::filesystem::path& results, std::unique_ptr<store::SweepStore> store,
+             const std::filesystem::path& beside) {
+  const bool any = store->size() > 0;
+  if (any) {
+    store->finish();
   }
-  return better;
+  store.reset();
+  if (any) {
+    add_timing(results, beside);
+  }
+  for (const char* const suffix : {"", "-wal", "-shm"}) {
+    std::filesystem::remove(beside.string() + suffix);
+  }
 }
 
 }  // namespace
@@ -127,24 +129,20 @@ SweepProgress simulate_again(const space::SweepPlan& plan, point::PointRunner& r
                              const std::atomic<bool>& stop,
                              const std::function<void(const SweepProgress&)>& report) {
   const space::SweepPlan again(as_timing(plan.spec()), plan.version());
+  const std::filesystem::path beside = results.string() + ".timing";
+  if (std::filesystem::exists(beside)) {  // of a process that was killed
+    take_in(results, std::make_unique<store::SweepStore>(beside, again, options), beside);
+  }
   const std::vector<std::uint64_t> positions =
       points_near_front(analysis::read_sweep_table(results), most);
   if (positions.empty()) {
     return {};
   }
-  const std::filesystem::path beside = results.string() + ".timing";
-  SweepProgress progress;
-  {
-    store::SweepStore store(beside, again, options);
-    executors::LocalExecutor executor(again, runner, limits, jobs);
-    progress = run_points(again, runner, limits, positions, store, executor, stop, report);
-    if (progress.interrupted) {
-      return progress;
-    }
-    store.finish();
-  }
-  add_timing(results, beside);
-  std::filesystem::remove(beside);
+  auto store = std::make_unique<store::SweepStore>(beside, again, options);
+  executors::LocalExecutor executor(again, runner, limits, jobs);
+  const SweepProgress progress =
+      run_points(again, runner, limits, positions, *store, executor, stop, report);
+  take_in(results, std::move(store), beside);
   return progress;
 }
 
@@ -214,8 +212,9 @@ std::vector<SimulatedAgain> simulated_again(const analysis::SweepTable& table) {
         const double ratio = timing[i]->numbers[row] / objectives[i]->numbers[row];
         one.differs = one.differs || std::abs(ratio - 1) > kFidelitiesAgree;
       }
-      one.is_beaten = std::any_of(again.begin(), again.end(),
-                                  [&](std::size_t other) { return beats(timing, other, row); });
+      one.is_beaten = std::any_of(again.begin(), again.end(), [&](std::size_t other) {
+        return analysis::beats(timing, other, row, analysis::kTie);
+      });
       result.push_back(one);
     }
   }

@@ -33,8 +33,9 @@ space::SweepSpec as_timing(space::SweepSpec spec);
 std::vector<std::uint64_t> points_near_front(const analysis::SweepTable& table, std::size_t most);
 
 /// Lets SystemC simulate up to `most` of points_near_front() of the finished `results` of `plan`,
-/// in `jobs` processes. What is done lies in a file beside them until all of it is, and is added
-/// then. Throws InputError as as_timing() and run_points() do.
+/// in `jobs` processes. What is done lies in the file RESULTS.timing until the end, which may come
+/// early: then it is added to the results. What a killed process left there is added first. Throws
+/// InputError as as_timing() and run_points() do.
 SweepProgress simulate_again(const space::SweepPlan& plan, point::PointRunner& runner,
                              const executors::PointLimits& limits,
                              const std::filesystem::path& results, std::size_t most,
