@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Pages of HTML that stand in the program as strings.
 
-# sptc_page(<sources> <page.html> <function> [<PLACE> <file>]...)
+# sptc_page(<sources> <page.html> <function>)
 # Appends to <sources> a file that defines sptc::<folder>::<function>(): the page, with what all pages share:
-# [[HEAD]] is sim/report/head.html, [[STYLE]] in it page.css, and [[SCRIPT]] page.js. [[PLACE]] is <file> beside the page.
+# [[HEAD]] is sim/report/head.html, [[STYLE]] in it page.css, and [[SCRIPT]] page.js.
 function(sptc_page sources page function)
   file(READ "${page}" SPTC_PAGE_TEXT)
   set(shared "${PROJECT_SOURCE_DIR}/sim/report")
   set(parts HEAD "${shared}/head.html" STYLE "${shared}/page.css" SCRIPT "${shared}/page.js")
   get_filename_component(folder "${page}" DIRECTORY)
-  set(own ${ARGN})
-  while(own)
-    list(POP_FRONT own place file)
-    list(APPEND parts "${place}" "${folder}/${file}")
-  endwhile()
   while(parts)
     list(POP_FRONT parts place file)
     file(READ "${file}" text)

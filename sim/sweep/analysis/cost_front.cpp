@@ -35,7 +35,7 @@ Objective objective_of(const SweepTable& table, const SweepColumn& column) {
     }
   } else if (column.name.ends_with(kEnergyTotal)) {
     const std::string variant = column.name.substr(0, column.name.size() - kEnergyTotal.size());
-    for (const std::string& part : store::energy_parts()) {
+    for (const std::string_view part : energy::kEnergyPartNames) {
       objective.parts.push_back(table.find_total(fmt::format("{}_energy_uj_{}", variant, part)));
     }
   }
@@ -47,7 +47,7 @@ class CostComparison {
  public:
   CostComparison(const SweepTable& table, const store::CostSets& sets,
                  const std::vector<const SweepColumn*>& objectives)
-      : sets_(sets), amounts_(sets.factors.size()) {
+      : sets_(sets), columns_(objectives), amounts_(sets.factors.size()) {
     for (const SweepColumn* column : objectives) {
       objectives_.push_back(objective_of(table, *column));
     }
@@ -67,15 +67,7 @@ class CostComparison {
 
   /// Whether `a` is no worse than `b` at every value and better at the stated ones.
   bool beats_always(std::size_t a, std::size_t b) {
-    bool better = false;
-    for (const Objective& objective : objectives_) {
-      const double stated = stated_excess(objective, b, a);
-      if (stated < 0) {
-        return false;
-      }
-      better = better || stated > 0;
-    }
-    return better &&
+    return beats(columns_, a, b) &&
            std::all_of(objectives_.begin(), objectives_.end(), [&](const Objective& objective) {
              return excess(objective, b, a).low >= 0;
            });
@@ -134,6 +126,7 @@ class CostComparison {
   }
 
   const store::CostSets& sets_;
+  const std::vector<const SweepColumn*>& columns_;  ///< of the objectives
   std::vector<Objective> objectives_;
   std::vector<const store::CostSets::Set*> set_of_;  ///< of each row; null: none
   std::vector<double> amounts_;

@@ -3,9 +3,9 @@
 
 #include "models/base/error.h"
 #include "sim/report/html_page.h"
+#include "sim/sweep/analysis/cost_front.h"
 #include "sim/sweep/analysis/variance_share.h"
 #include "sim/sweep/execution/resimulation.h"
-#include "sim/sweep/store/cost_sets.h"
 
 #include <boost/archive/iterators/base64_from_binary.hpp>
 #include <boost/archive/iterators/transform_width.hpp>
@@ -20,11 +20,9 @@
 #include <vector>
 
 namespace sptc::sweep::reports {
+
 /// sim/sweep/reports/report.html.
 std::string_view sweep_page();
-}  // namespace sptc::sweep::reports
-
-namespace sptc::sweep::reports {
 
 namespace {
 
@@ -91,9 +89,13 @@ void add_numbers(const std::vector<double>& numbers, json& result) {
   result["codes"] = codes_json(codes, distinct.size());
 }
 
-json column_json(const analysis::SweepColumn& column) {
+json column_json(const analysis::SweepTable& table, const analysis::SweepColumn& column) {
   json result{
       {"name", column.name}, {"role", role_name(column.role)}, {"more", column.more_is_better()}};
+  if (const auto [low, high] = analysis::range_of(table, column); low != nullptr) {
+    result["low"] = low->name;
+    result["high"] = high->name;
+  }
   if (column.numeric) {
     add_numbers(column.numbers, result);
   } else {
@@ -111,6 +113,16 @@ json sensitivity_json(const analysis::Sensitivity& one) {
 json share_json(const analysis::VarianceShare& one) {
   return {{"axis", one.axis->name}, {"figure", one.figure->name}, {"rows", one.rows},
           {"share", one.share},     {"ratio", one.ratio},         {"best", one.best_value}};
+}
+
+/// Rows on the front of the objectives, for some values of the constants: [row, how surely].
+json front_json(const analysis::SweepTable& table) {
+  json rows = json::array();
+  for (const analysis::FrontRow& one :
+       analysis::front_within_ranges(table, analysis::default_objectives(table))) {
+    rows.push_back({one.row, one.certain ? "certain" : one.stated ? "stated" : "other"});
+  }
+  return rows;
 }
 
 /// Rows that SystemC simulated again: [row, whether it differs].
@@ -139,20 +151,15 @@ std::string html_report(const analysis::SweepTable& table, const std::string& co
             {"objectives", json::array()},
             {"columns", json::array()},
             {"sample", analysis::is_sample(table)},
-            {"costs", to_json(table.costs)},
+            {"front", front_json(table)},
             {"again", again_json(table)},
-            {"energyParts", store::energy_parts()},
-            {"areaParts", json::array()},
             {"shares", json::array()},
             {"sensitivities", json::array()}};
   for (const analysis::SweepColumn* objective : analysis::default_objectives(table)) {
     data["objectives"].push_back(objective->name);
   }
-  for (const energy::AreaConstant& constant : energy::kAreaConstants) {
-    data["areaParts"].push_back(constant.name);
-  }
   for (const analysis::SweepColumn& column : table.columns) {
-    data["columns"].push_back(column_json(column));
+    data["columns"].push_back(column_json(table, column));
   }
   for (const analysis::VarianceShare& one : analysis::variance_shares(table)) {
     data["shares"].push_back(share_json(one));

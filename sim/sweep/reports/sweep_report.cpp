@@ -162,13 +162,7 @@ std::string without_objectives(const analysis::SweepTable& table,
 std::string with_range(const analysis::SweepTable& table, const analysis::SweepColumn& column,
                        std::size_t row) {
   std::string text = fmt::format("{:.6g}", column.numbers[row]);
-  constexpr std::string_view kTotal = "_total";
-  const std::string name = column.name.ends_with(kTotal)
-                               ? column.name.substr(0, column.name.size() - kTotal.size())
-                               : column.name;
-  const analysis::SweepColumn* const low = table.find_total(name + "_low");
-  const analysis::SweepColumn* const high = table.find_total(name + "_high");
-  if (low != nullptr && high != nullptr && low->numeric && high->numeric) {
+  if (const auto [low, high] = analysis::range_of(table, column); low != nullptr) {
     text += fmt::format(" ({:.4g} to {:.4g})", low->numbers[row], high->numbers[row]);
   }
   return text;

@@ -83,6 +83,12 @@ TEST_F(CostFront, TheReportTellsHowSurelyAPointIsOnIt) {
   }
 }
 
+TEST_F(CostFront, ThePageIsToldHowSurelyAPointIsOnIt) {
+  store({{1, 100, "hbm"}, {2, 10, "hbm"}, {2, 9, "instruction_issue"}, {3, 11, "hbm"}});
+  const std::string page = reports::sweep_report(file, reports::SweepReportFormat::kHtml);
+  EXPECT_NE(page.find(R"("front":[[0,"certain"],[2,"stated"],[1,"other"]])"), std::string::npos);
+}
+
 TEST_F(CostFront, EqualDesignsShareTheirPlace) {
   store({{1, 10, "hbm"}, {1, 10, "hbm"}, {2, 20, "hbm"}});
   const std::vector<FrontRow> rows = front();
