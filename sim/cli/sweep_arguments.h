@@ -32,6 +32,7 @@ struct SweepArguments {
   bool mixed_builds = false;
   bool quiet = false;
   bool mpi = false;
+  std::string mpi_silence;
   std::string first = "5";
   std::string shards;
   std::string out;

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <memory>
 #include <string>
@@ -102,6 +103,15 @@ std::size_t points_to_resimulate(const Job& job) {
       run::parse_positive("--resimulate", arguments.resimulate, 1 << 20));
 }
 
+/// --mpi-silence.
+std::chrono::seconds silence_of(const SweepArguments& arguments) {
+  constexpr std::int64_t kDefault = 20, kMost = 86400;
+  return std::chrono::seconds(
+      arguments.mpi_silence.empty()
+          ? kDefault
+          : run::parse_positive("--mpi-silence", arguments.mpi_silence, kMost));
+}
+
 int drive(Job& job, sweep::store::SweepStore& store, sweep::executors::Executor& executor) {
   sweep::execution::SweepProgress progress;
   {
@@ -151,6 +161,9 @@ int run(const SweepArguments& arguments) {
   if (arguments.mpi && !arguments.jobs.empty()) {
     throw base::InputError("--jobs has no effect with --mpi: every rank but the first is a worker");
   }
+  if (!arguments.mpi && !arguments.mpi_silence.empty()) {
+    throw base::InputError("--mpi-silence has no effect without --mpi");
+  }
   if (arguments.no_resume && std::filesystem::exists(job.file)) {
     throw base::InputError(
         fmt::format("{}: exists, and --no-resume was given", io::printable(job.file.string())));
@@ -159,12 +172,13 @@ int run(const SweepArguments& arguments) {
   const std::size_t again = points_to_resimulate(job);
   const sweep::store::SweepStore::Options options{arguments.retry_failed, arguments.mixed_builds};
   if (arguments.mpi) {
-    return sweep::executors::run_with_mpi(
-        job.plan, job.runner, job.limits, [&](sweep::executors::Executor& ranks) {
-          handle_stop_signals();
-          sweep::store::SweepStore store(job.file, job.plan, options);
-          return drive(job, store, ranks);
-        });
+    return sweep::executors::run_with_mpi(job.plan, job.runner, job.limits, silence_of(arguments),
+                                          [&](sweep::executors::Executor& ranks) {
+                                            handle_stop_signals();
+                                            sweep::store::SweepStore store(job.file, job.plan,
+                                                                           options);
+                                            return drive(job, store, ranks);
+                                          });
   }
   handle_stop_signals();
   int code = 0;
@@ -212,6 +226,10 @@ void add_run_options(CLI::App& command, const std::shared_ptr<SweepArguments>& a
                    "go on with results of another build of this version");
   command.add_flag("--quiet", arguments->quiet, "no progress and no summary");
   command.add_flag("--mpi", arguments->mpi, "the ranks of mpirun are the workers, rank 0 stores");
+  command
+      .add_option("--mpi-silence", arguments->mpi_silence,
+                  "with --mpi: seconds of silence after which a rank is given up (default: 20)")
+      ->type_name("S");
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 namespace sptc::sweep::executors {
 
 int run_with_mpi(const space::SweepPlan& /*plan*/, point::PointRunner& /*runner*/,
-                 const PointLimits& /*limits*/, const MpiRoot& /*root*/) {
+                 const PointLimits& /*limits*/, std::chrono::seconds /*silence*/,
+                 const MpiRoot& /*root*/) {
   throw base::InputError(
       "--mpi: this program was built without MPI; build it with -DSPTC_WITH_MPI=ON");
 }

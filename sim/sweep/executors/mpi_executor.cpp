@@ -25,14 +25,14 @@ using SteadyClock = std::chrono::steady_clock;
 
 enum Tag { kPositions = 1, kOutcomes, kAlive, kEnd, kLeave };
 
-constexpr std::chrono::seconds kHeartbeat{2};
-constexpr std::chrono::seconds kSilence{20};
+/// How often a rank speaks in the time after which it is given up.
+constexpr int kHeartbeats = 10;
 constexpr std::chrono::microseconds kPause{200};
 
 class MpiExecutor : public Executor {
  public:
-  explicit MpiExecutor(const mpi::communicator& world)
-      : world_(world), ranks_(static_cast<std::size_t>(world.size() - 1)) {}
+  MpiExecutor(const mpi::communicator& world, std::chrono::seconds silence)
+      : world_(world), silence_(silence), ranks_(static_cast<std::size_t>(world.size() - 1)) {}
 
   std::size_t workers() const override { return ranks_.size(); }
   bool usable(std::size_t worker) const override { return !ranks_[worker].lost; }
@@ -124,7 +124,7 @@ class MpiExecutor : public Executor {
     mpi::request request = world_.irecv(message.source(), message.tag(), bytes->data(), size);
     const auto begin = SteadyClock::now();
     bool whole = request.test().has_value();
-    while (!whole && SteadyClock::now() - begin < kSilence) {
+    while (!whole && SteadyClock::now() - begin < silence_) {
       std::this_thread::sleep_for(kPause);
       whole = request.test().has_value();
     }
@@ -140,18 +140,19 @@ class MpiExecutor : public Executor {
     const auto now = SteadyClock::now();
     for (std::size_t worker = 0; worker < ranks_.size(); ++worker) {
       Rank& rank = ranks_[worker];
-      if (rank.busy > 0 && !rank.lost && now - rank.heard > kSilence) {
+      if (rank.busy > 0 && !rank.lost && now - rank.heard > silence_) {
         rank.lost = any_lost_ = true;
         WorkerEvent event{worker, true, {}};
         event.outcome.failed = true;
         event.outcome.reason =
-            fmt::format("rank {} was silent for {} s", worker + 1, kSilence.count());
+            fmt::format("rank {} was silent for {} s", worker + 1, silence_.count());
         events.push_back(std::move(event));
       }
     }
   }
 
   const mpi::communicator& world_;
+  std::chrono::seconds silence_;  ///< of a rank that is given up
   std::vector<Rank> ranks_;
   std::string received_;
   std::vector<std::unique_ptr<std::string>> unfinished_;
@@ -160,7 +161,7 @@ class MpiExecutor : public Executor {
 
 /// Simulates until rank 0 says that this is the end.
 void serve(const mpi::communicator& world, const space::SweepPlan& plan, point::PointRunner& runner,
-           const PointLimits& limits) {
+           const PointLimits& limits, SteadyClock::duration heartbeat) {
   PointWorker worker(plan, runner, limits, PointWorker::Isolation::kOfSystemC);
   auto spoken = SteadyClock::now();
   const auto leave_if_told = [&] {
@@ -170,7 +171,7 @@ void serve(const mpi::communicator& world, const space::SweepPlan& plan, point::
   };
   const auto while_waiting = [&] {
     leave_if_told();
-    if (SteadyClock::now() - spoken > kHeartbeat) {
+    if (SteadyClock::now() - spoken > heartbeat) {
       spoken = SteadyClock::now();
       world.send(0, kAlive);
     }
@@ -262,7 +263,7 @@ int code_of(const std::function<int()>& work) {
 }  // namespace
 
 int run_with_mpi(const space::SweepPlan& plan, point::PointRunner& runner,
-                 const PointLimits& limits, const MpiRoot& root) {
+                 const PointLimits& limits, std::chrono::seconds silence, const MpiRoot& root) {
   constexpr bool kAbortOnException = false;  // what is refused here has an exit code of its own
   mpi::environment environment(kAbortOnException);
   const mpi::communicator world;
@@ -282,7 +283,7 @@ int run_with_mpi(const space::SweepPlan& plan, point::PointRunner& runner,
   // From here on ranks wait for each other: nothing but an abort ends them early.
   if (world.rank() != 0) {
     const int code = code_of([&] {
-      serve(world, plan, runner, limits);
+      serve(world, plan, runner, limits, SteadyClock::duration(silence) / kHeartbeats);
       return 0;
     });
     if (code != 0) {
@@ -291,7 +292,7 @@ int run_with_mpi(const space::SweepPlan& plan, point::PointRunner& runner,
     return code;
   }
   constexpr int kSomeFailed = 1;
-  MpiExecutor executor(world);
+  MpiExecutor executor(world, silence);
   const int code = code_of([&] { return root(executor); });
   if (code > kSomeFailed || executor.any_lost() || outlives_ranks()) {
     end_all(executor, code);
