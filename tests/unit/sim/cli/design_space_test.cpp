@@ -35,7 +35,7 @@ struct Change {
   const char* arch = "a100-sxm4-80gb";
 };
 
-constexpr const char* kSquare = "2048 2048 1024 --variants sparse";
+constexpr const char* kSquare = "2048 2048 512 --variants sparse";
 constexpr const char* kSmall = "512 512 1024 --variants sparse";
 constexpr const char* kTiled = "1024 1024 1024 --tile 64x64x64 --variants sparse";
 // Two stages hide little of the latency of the L2.
@@ -57,7 +57,7 @@ const std::vector<Change>& changes() {
       {"max_registers_per_thread", 168, '>', kSquare},
       {"reserved_shared_memory_per_cta_bytes", 65536, '>', kTiled},
       {"shared_memory_allocation_bytes", 131072, '>', kTiled},
-      {"issue_per_cycle", 2, '<', "2048 2048 1024 --variants dense"},
+      {"issue_per_cycle", 2, '<', "2048 2048 512 --variants dense"},
       {"barrier_latency_cycles", 400, '>', kSquare},
       {"shared_memory_banks", 16, '>', kSquare},
       {"shared_memory_bank_bytes_per_cycle", 2, '>', kSquare},
