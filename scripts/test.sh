@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds preset release with warnings as errors and runs every test that is not slow, the checks of format, include
-# direction and type names. Installs missing Debian packages (as root, or through sudo). Needs no GPU. Works from any
-# directory and is safe to repeat. Prints one line per step at the end; exit 1 if one failed.
+# direction, type names and prose. Installs missing Debian packages (as root, or through sudo). Needs no GPU. Works
+# from any directory and is safe to repeat. Prints one line per step at the end; exit 1 if one failed.
 #
 #   --tidy     + clang-tidy over every source (preset tidy)
 #   --asan     + the tests under AddressSanitizer and UndefinedBehaviorSanitizer (preset asan)
@@ -80,6 +80,8 @@ step "include direction: the check itself" python3 scripts/check_includes.py --s
 step "include direction" python3 scripts/check_includes.py
 step "names of types: the check itself" python3 scripts/check_names.py --self-test
 step "names of types" python3 scripts/check_names.py
+step "prose: the check itself" python3 scripts/check_prose.py --self-test
+step "prose" python3 scripts/check_prose.py
 step "mutation check: faults fit the source" scripts/mutation_check.sh --fit
 if $tidy; then
   step "clang-tidy" build_tidy

@@ -24,6 +24,7 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -131,10 +132,9 @@ std::vector<std::string> names_below(CLI::App* app) {
   return names;
 }
 
-std::string children_of(CLI::App* app, std::string_view word) {
-  const std::vector<std::string> names = names_below(app);
+std::string unknown_command(const std::vector<std::string>& names, std::string_view word) {
   const std::vector<std::string_view> views(names.begin(), names.end());
-  return sptc::base::unknown_name(word, views);
+  return "unknown command " + sptc::base::unknown_name(word, views);
 }
 
 /// "validate, sweep, sweep plan": the commands below `app`, which is called `outer`, that have the
@@ -186,7 +186,7 @@ void refuse_extras(CLI::App* app) {
         "unknown option " +
         sptc::base::unknown_name(name, views, others.empty() ? "" : "an option of " + others));
   }
-  if (const std::vector<std::string> inner = names_below(command); !inner.empty()) {
+  if (std::vector<std::string> inner = names_below(command); !inner.empty()) {
     const auto options = command->get_options();
     const bool takes_files =
         std::any_of(options.begin(), options.end(),
@@ -195,9 +195,26 @@ void refuse_extras(CLI::App* app) {
       throw InputError(
           fmt::format("{}: one of {} stands before '{}'", where, fmt::join(inner, ", "), first));
     }
-    throw InputError("unknown command " + children_of(command, first));
+    if (command == app) {
+      inner.emplace_back("help");
+    }
+    throw InputError(unknown_command(inner, first));
   }
   throw InputError(fmt::format("{}: unexpected argument '{}'", where, first));
+}
+
+/// What CLI11 says of a command line: "sweep plan: SPEC is required", "run: --html needs a value:
+/// FILE".
+std::string sentence_of(const CLI::ParseError& error, CLI::App& app) {
+  static const std::regex kNoValue(R"((.*): 1 required (.*) missing)");
+  std::string sentence = std::regex_replace(error.what(), kNoValue, "$1 needs a value: $2");
+  const char* join = ": ";
+  for (const CLI::App* command = innermost(&app); command != &app;
+       command = command->get_parent()) {
+    sentence.insert(0, command->get_name() + join);
+    join = " ";
+  }
+  return sentence;
 }
 
 /// Of `words`, "help" and the names of a command, "--man" or "--completion" and a shell: what is
@@ -215,7 +232,7 @@ std::string help_of(CLI::App& app, const std::vector<std::string>& words) {
     const auto inner =
         command->get_subcommands([&](const CLI::App* child) { return child->get_name() == *word; });
     if (inner.empty()) {
-      throw InputError("unknown command " + children_of(command, sptc::io::printable(*word)));
+      throw InputError(unknown_command(names_below(command), sptc::io::printable(*word)));
     }
     outer += (outer.empty() ? "" : " ") + command->get_name();
     command = inner.front();
@@ -275,7 +292,7 @@ int run(int argc, char** argv) {
       return 0;
     }
     refuse_extras(&app);
-    throw InputError(error.what());
+    throw InputError(sentence_of(error, app));
   }
   refuse_extras(&app);
   if (!chosen) {

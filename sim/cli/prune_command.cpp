@@ -5,6 +5,7 @@
 #include "sim/io/file_use.h"
 #include "sim/prune/prune_model.h"
 #include "sim/prune/prune_report.h"
+#include "sim/report/prune_page.h"
 
 #include <memory>
 #include <string>
@@ -14,7 +15,7 @@ namespace sptc::cli {
 namespace {
 
 struct Arguments {
-  std::string model, out, masks, report;
+  std::string model, out, masks, report, html;
   std::string format = "text";
   std::string criterion = "magnitude";
   std::string pattern, dtype, layout = "dense";
@@ -44,11 +45,13 @@ int run(Arguments arguments) {
   if (!arguments.masks.empty()) {
     io::announce_output("--masks", arguments.masks);
   }
-  if (!arguments.report.empty()) {
-    require_writable_text("--report", arguments.report);
-  }
+  require_writable_text("--report", arguments.report);
+  require_writable_text("--html", arguments.html);
   const prune::PruneReport report =
       prune::prune_model(arguments.model, arguments.out, arguments.masks, options);
+  if (!arguments.html.empty()) {
+    write_result(arguments.html, report::prune_page(report, command_line()));
+  }
   write_result(arguments.report,
                arguments.format == "json" ? prune::prune_json(report) : prune::prune_text(report));
   return 0;
@@ -69,6 +72,8 @@ void add_files(CLI::App& command, Arguments& arguments) {
       ->type_name("FILE");
   add_activations(command, arguments.activations);
   add_report(command, arguments.report, arguments.format);
+  command.add_option("--html", arguments.html, "write one page, which needs no network")
+      ->type_name("FILE");
 }
 
 void add_choices(CLI::App& command, Arguments& arguments) {

@@ -123,10 +123,11 @@ GemmRun in_closed_form(const kernels::GemmKernel& kernel, const GpuSpec& gpu,
   const double in_sms = times.time_us(result.clock_mhz / gpu.boost_clock_mhz) - times.outside_us();
   // What is counted per CTA may be more than what the form has: traffic, and metadata in whole
   // registers.
-  const double cycles =
-      std::max({in_sms * result.clock_mhz, result.budget.dram, result.budget.shared_memory});
+  const double in_dram = result.budget.dram - times.drained_us() * result.clock_mhz;
+  const double cycles = std::max({in_sms * result.clock_mhz, in_dram, result.budget.shared_memory});
   result.cycles = std::max<std::int64_t>(1, std::llround(cycles));
   result.budget.cycles = static_cast<double>(result.cycles);
+  result.budget.dram = std::min(result.budget.dram, result.budget.cycles);
   result.launch_us = kernels::launch_overhead_us(kernel, times, gpu.launch);
   return result;
 }

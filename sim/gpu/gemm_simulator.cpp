@@ -96,7 +96,7 @@ class GemmSimulator::Impl {
     const mma::StepContext context = context_of(kernel, operands != nullptr);
     const kernels::GemmTraffic traffic(kernel);
     const sampling::SamplingPlan plan(kernel, target, options_.sms, options_.extrapolate);
-    const GridSetup setup{kernel, plan, context, traffic};
+    const GridSetup setup{kernel, plan, context, traffic, form};
     const kernels::GridReuse reuse(kernel, spec_.memory, spec_.sms);
     base::ensure(operands == nullptr || options_.sms != Sms::kSampled, "values need all SMs");
 
@@ -137,6 +137,7 @@ class GemmSimulator::Impl {
     const sampling::SamplingPlan& plan;
     const mma::StepContext& context;
     const kernels::GemmTraffic& traffic;
+    const kernels::KernelEstimate& form;
 
     /// `memory` and `map`: where values travel.
     sm::KernelLaunch of(const isa::WarpProgram& program, std::int64_t ctas,
@@ -158,8 +159,9 @@ class GemmSimulator::Impl {
         cycle_budget(kernel, waited_for(kernel, run.traffic, spec_.sms), 0, run.clock_mhz, spec_);
     // What the L1 has the L2 is not asked for.
     const double from_l2 = kernel.staged_in_registers() ? 0 : std::max(bounds.l2, bounds.sm_port);
+    const double in_dram = bounds.dram - run.clock_scaling.form.drained_us() * run.clock_mhz;
     return static_cast<std::int64_t>(
-        std::ceil(std::max({bounds.dram, bounds.tensor, bounds.shared_memory, from_l2})));
+        std::ceil(std::max({in_dram, bounds.tensor, bounds.shared_memory, from_l2})));
   }
 
   StallShares stalls_of(const GemmRun& run) const {
@@ -234,9 +236,15 @@ class GemmSimulator::Impl {
   memory::L2Contents contents_of(const GridSetup& setup, double l2_share) const {
     const kernels::ResidentOperands resident =
         kernels::resident_operands(setup.kernel, spec_.memory);
-    const double to_dram =
-        (1 - resident.d) * static_cast<double>(kernels::stored_bytes(setup.kernel));
-    return {resident.a, resident.b, resident.d, to_dram, l2_share};
+    const memory::MemorySpec& memory = spec_.memory;
+    // An L2 that DRAM does not empty from launch to launch is as full of D as it may be.
+    const double left =
+        setup.form.fills_l2_with_d()
+            ? memory.dirty_bytes()
+            : (1 - resident.d) * static_cast<double>(kernels::stored_bytes(setup.kernel));
+    const double drained = setup.form.gap_us * spec_.boost_clock_mhz *
+                           memory.dram_bytes_per_cycle(spec_.boost_clock_mhz);
+    return {resident.a, resident.b, resident.d, std::max(0.0, left - drained), l2_share};
   }
 
   /// `tiles` output tiles of a kernel, `k_tiles` deep, without values.

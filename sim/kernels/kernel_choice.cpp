@@ -30,7 +30,8 @@ double counted_us(const GemmKernel& kernel, const KernelEstimate& form, double u
                   const KernelTarget& target) {
   return target.counted_dram_us == nullptr
              ? us
-             : std::max(us, target.counted_dram_us(kernel, target) + form.outside_us());
+             : std::max(us, target.counted_dram_us(kernel, target) - form.drained_us() +
+                                form.outside_us());
 }
 
 /// The kernels of a library, weighed at a fixed clock.
@@ -91,9 +92,7 @@ class Choice {
     if (!by_heuristic_) {
       return one.us;
     }
-    KernelEstimate form = one.form;
-    form.dram_us = 0;
-    return form.time_us(1);
+    return one.form.without_dram().time_us(1);
   }
 
   const KernelTarget& target_;

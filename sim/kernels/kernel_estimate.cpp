@@ -4,6 +4,7 @@
 #include "sim/kernels/form_constants.h"
 #include "sim/kernels/gemm_traffic.h"
 #include "sim/kernels/l2_residency.h"
+#include "sim/kernels/launch_overhead.h"
 #include "sim/kernels/traffic_counts.h"
 #include "sim/kernels/work_schedule.h"
 
@@ -101,13 +102,12 @@ bool waits_for_each(const GemmKernel& kernel, const KernelTarget& target) {
   return lone && !kernel.staged_in_registers() && !kernel.copies_ahead();
 }
 
-/// What part of `dram_us` SMs wait for that are in step: they ask for their next k-tiles at the
+/// Time of DRAM that SMs wait for which are in step [us]: they ask for their next k-tiles at the
 /// same time, and have those when DRAM has delivered them all. SMs of two partitions of the L2,
 /// with latencies of their own, and producer warps do not stay in step.
-double dram_waited(const DeliveredBytes& delivered, const GemmKernel& kernel,
-                   const KernelTarget& target, double dram_us) {
-  if (!waits_for_each(kernel, target) || kernel.persistent() || target.memory.l2_partitions > 1 ||
-      dram_us <= 0) {
+double dram_waited_us(const DeliveredBytes& delivered, const GemmKernel& kernel,
+                      const KernelTarget& target) {
+  if (!waits_for_each(kernel, target) || kernel.persistent() || target.memory.l2_partitions > 1) {
     return 0;
   }
   const double rounds = std::max(1.0, static_cast<double>(kernel.ctas()) /
@@ -117,7 +117,7 @@ double dram_waited(const DeliveredBytes& delivered, const GemmKernel& kernel,
   };
   const double waited = delivered.missing() * ((in_step(kernel.tiles_n()) ? delivered.a : 0) +
                                                (in_step(kernel.tiles_m()) ? delivered.b : 0));
-  return std::min(1.0, waited / dram_bytes_per_us(target) / dram_us);
+  return waited / dram_bytes_per_us(target);
 }
 
 /// Bytes that the warps of a CTA read from shared memory: each its rows of A and columns of B.
@@ -222,30 +222,14 @@ double tensor_cycles(const GemmKernel& kernel, const KernelTarget& target, doubl
   return ((most - rest) / full + rest / rate(rest)) * of_cta;
 }
 
-/// Time of resources that work side by side: their sum at 1, the longest of them at infinity.
-double power_mean(std::initializer_list<double> times, double exponent) {
+/// Time of resources that work side by side: somewhat more than that of the longest.
+double side_by_side(std::initializer_list<double> times) {
   const double longest = std::max(times);
   double sum = 0;
   for (const double time : times) {
-    sum += time == longest ? 1 : std::pow(time / longest, exponent);
+    sum += time == longest ? 1 : std::pow(time / longest, kForm.overlap);
   }
-  return longest * std::pow(sum, 1 / exponent);
-}
-
-/// Main loops of `of_sm` of the busiest SM's CTAs while `of_grid` of all of them run, at a clock
-/// that is `ratio` of the boost clock: in its cycles [us of the boost clock].
-double main_loops_us(const KernelEstimate& times, double of_sm, double of_grid, double ratio) {
-  const double data_path = power_mean({times.tensor_us, times.shared_memory_us, times.issue_us},
-                                      kForm.data_path_overlap) *
-                               of_sm +
-                           times.epilogue_us * of_sm;
-  const double from_l2 = std::max(times.l2_us * of_grid, times.sm_port_us * of_sm);
-  const double waits = (times.latency_us + times.serial.sm_port * times.sm_port_us +
-                        times.serial.dram * times.dram_us * ratio) *
-                           of_sm +
-                       times.serial.data_path * data_path;
-  return power_mean({power_mean({data_path, from_l2}, kForm.l2_overlap), waits},
-                    kForm.latency_overlap);
+  return longest * std::pow(sum, 1 / kForm.overlap);
 }
 
 /// Rounds of CTAs on the busiest SM, which runs `most`.
@@ -270,7 +254,7 @@ double wait_of_k_tile(const GemmKernel& kernel, const KernelTarget& target, doub
                       double latency, KernelEstimate& times) {
   double cycles = latency + kForm.barrier_cycles;
   if (waits_for_each(kernel, target)) {
-    cycles = latency + kForm.one_by_one_cycles;
+    cycles = latency;
     times.serial.sm_port = 1;
     // The next k-tile is asked for before the first k-step and waited for before the last one; by a
     // producer warp when a stage is free, which it is when the k-tile in the other one has come.
@@ -301,14 +285,22 @@ void add_partial_sums(const GemmKernel& kernel, const KernelTarget& target, Kern
                    cycles_per_us;
 }
 
-/// What the CTAs of the last round store together and the L2 cannot keep is waited for. The rest
-/// of D DRAM takes beside the main loops: of this launch, or of the next one, which is like it.
-void add_stores(const GemmKernel& kernel, const KernelTarget& target, double stored,
-                KernelEstimate& times) {
+/// CTAs of the last round store together, behind their main loops: what the L2 takes of that comes
+/// behind those too, and what it cannot keep waits for DRAM. `write_work`: of the L2, for all of D
+/// [bytes].
+void set_last_stores(const GemmKernel& kernel, const KernelTarget& target, double write_work,
+                     KernelEstimate& times) {
+  const memory::MemorySpec& memory = target.memory;
   const auto resident = static_cast<double>(target.sms * kernel.ctas_per_sm);
-  const double last = stored * std::min(1.0, resident / static_cast<double>(kernel.ctas()));
-  times.store_us = std::max(0.0, last - target.memory.dirty_bytes()) / dram_bytes_per_us(target);
-  times.dram_us = std::max(0.0, times.dram_us - times.store_us);
+  const double last = std::min(1.0, resident / static_cast<double>(kernel.ctas()));
+  times.last_d_us = last * times.written_us;
+  times.last_dram_us =
+      std::max(0.0, times.last_d_us - memory.dirty_bytes() / dram_bytes_per_us(target));
+  if (!kernel.stream_k()) {
+    times.last_l2_us = kForm.stores_in_step * last * write_work / memory.l2_bytes_per_cycle /
+                       target.boost_clock_mhz;
+    times.l2_us -= times.last_l2_us;
+  }
 }
 
 /// Cycles in which the accumulators of a CTA pass shared memory and come back as rows of D.
@@ -326,31 +318,26 @@ double epilogue_issue_cycles(const GemmKernel& kernel, const KernelTarget& targe
          (mma::kWarpLanes * target.sm.sub_partitions * target.sm.issue_per_cycle);
 }
 
-/// The last CTAs of the busiest SM, which runs `most`, have the L2 with fewer SMs.
-void set_last_round(const GemmKernel& kernel, const KernelTarget& target, double most,
-                    KernelEstimate& times) {
-  const double before = (std::ceil(most / kernel.ctas_per_sm) - 1) * kernel.ctas_per_sm;
-  if (before > 0 && !kernel.stream_k()) {
-    times.last_share = 1 - before / most;
-    times.last_of_grid =
-        1 - before * static_cast<double>(target.sms) / static_cast<double>(kernel.ctas());
-  }
-}
-
 }  // namespace
 
-double KernelEstimate::beside_dram_us(double ratio) const {
-  double in_sms =
-      last_share < 1 ? main_loops_us(*this, 1 - last_share, 1 - last_of_grid, ratio) : 0;
-  in_sms += last_share > 0 ? main_loops_us(*this, last_share, last_of_grid, ratio) : 0;
-  return in_sms / ratio;
+double KernelEstimate::alone_us(double ratio) const {
+  const double data_path = side_by_side({tensor_us, shared_memory_us, issue_us}) + epilogue_us;
+  const double waits = std::max(latency_us + serial.sm_port * sm_port_us, serial.dram_us * ratio) +
+                       serial.data_path * data_path;
+  const double in_sms = side_by_side({data_path, std::max(l2_us, sm_port_us), waits});
+  return side_by_side({in_sms / ratio, dram_us - last_d_us}) + fill_us / ratio +
+         std::max({store_us / ratio, last_l2_us / ratio, last_dram_us});
 }
 
 double KernelEstimate::time_us(double ratio) const {
-  // DRAM works on while CTAs wait for their first tiles and last results. Latencies are cycles.
-  const double in_dram = (1 - serial.dram) * dram_us;
-  return power_mean({beside_dram_us(ratio), in_dram}, kForm.dram_overlap) + store_us +
-         fill_us / ratio + outside_us();
+  return std::max(alone_us(ratio), dram_us - drained_us()) + outside_us();
+}
+
+KernelEstimate KernelEstimate::without_dram() const {
+  KernelEstimate result = *this;
+  result.dram_us = result.written_us = result.last_d_us = result.last_dram_us = 0;
+  result.serial.dram_us = 0;
+  return result;
 }
 
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
@@ -383,16 +370,18 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   const double waited_for = kernel.persistent() ? rounds * k_tiles - under_way
                                                 : rounds * std::max(0.0, k_tiles - under_way);
   result.latency_us = std::max(0.0, waited_for) / under_way * of_k_tile / cycles_per_us;
-  const double store =
-      static_cast<double>(traffic.output_tile_bytes()) / memory.sm_port_bytes_per_cycle;
-  // A CTA that is alone on its SM has nobody who multiplies meanwhile. CTAs that share one come to
-  // their epilogues together, which copies for the next ones go beside.
+  result.store_us = static_cast<double>(traffic.output_tile_bytes()) /
+                    memory.sm_port_bytes_per_cycle / cycles_per_us;
+  // A CTA that is alone on its SM has nobody who multiplies while its first tiles come, of later
+  // rounds mostly from the L2, and its last results leave. CTAs that share one come to their
+  // epilogues together, which copies for the next ones go beside.
   const double of_epilogue = epilogue_issue_cycles(kernel, target);
   const double alone = kernel.ctas_per_sm == 1 && !kernel.persistent() ? rounds : 1;
   result.epilogue_us = (most - std::min(most, alone)) * of_epilogue / cycles_per_us;
-  result.fill_us = (latency * kForm.first_fill + store +
-                    alone * (staging_cycles(kernel, target) + of_epilogue)) /
-                   cycles_per_us;
+  const double latencies = latency + (alone - 1) * memory.l2_near_latency_cycles;
+  result.fill_us =
+      (kForm.first_fill * latencies + alone * (staging_cycles(kernel, target) + of_epilogue)) /
+      cycles_per_us;
   if (kernel.stream_k()) {
     add_partial_sums(kernel, target, result);
   }
@@ -400,9 +389,10 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   if (kernel.split_k > 1) {
     add_reduction(kernel, target, result);
   }
-  add_stores(kernel, target, delivered.written * stored, result);
-  result.serial.dram = dram_waited(delivered, kernel, target, result.dram_us);
-  set_last_round(kernel, target, most, result);
+  result.written_us = delivered.written * stored / kernel.split_k / dram_bytes_per_us(target);
+  result.serial.dram_us = dram_waited_us(delivered, kernel, target);
+  result.gap_us = launch_gap_us(kernel, target.launch);
+  set_last_stores(kernel, target, write_work, result);
   return result;
 }
 

@@ -16,6 +16,11 @@ double launch_call_us(LaunchMode launch, bool sparse, const LaunchSpec& spec) {
   return 0;
 }
 
+double launch_gap_us(const GemmKernel& kernel, const LaunchSpec& spec) {
+  return spec.launch_us +
+         launch_call_us(kernel.problem.conditions.launch, kernel.instruction.sparse, spec);
+}
+
 double launch_overhead_us(const GemmKernel& kernel, const KernelEstimate& form,
                           const LaunchSpec& spec) {
   return form.outside_us() +

@@ -10,6 +10,9 @@ namespace sptc::kernels {
 /// What the host's way of launching adds to each launch, a graph of launches being the least.
 double launch_call_us(LaunchMode launch, bool sparse, const LaunchSpec& spec);
 
+/// From the end of a kernel to the first block of the next one.
+double launch_gap_us(const GemmKernel& kernel, const LaunchSpec& spec);
+
 /// Time of a launch beside that of its CTAs: from the kernel before to the first block, with
 /// split-K for the second kernel too.
 double launch_overhead_us(const GemmKernel& kernel, const KernelEstimate& form,

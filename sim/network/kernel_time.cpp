@@ -30,9 +30,9 @@ double side_by_side(std::initializer_list<double> times) {
   }
   double sum = 0;
   for (const double time : times) {
-    sum += std::pow(time / longest, kernels::kForm.dram_overlap);
+    sum += std::pow(time / longest, kernels::kForm.overlap);
   }
-  return longest * std::pow(sum, 1 / kernels::kForm.dram_overlap);
+  return longest * std::pow(sum, 1 / kernels::kForm.overlap);
 }
 
 }  // namespace

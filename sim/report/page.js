@@ -35,6 +35,8 @@ function scaled(value, units, first) {
   return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2) + " " + units[unit];
 }
 const time = us => scaled(us, ["ns", "us", "ms", "s"], 1);
+// On an axis "10 us" instead of "10.0 us".
+const onAxis = text => text.replace(/\.0+ /, " ");
 const energy = uj => scaled(uj, ["nJ", "uJ", "mJ", "J", "kJ"], 1);
 
 // About `count` round steps between `low` and `high`.

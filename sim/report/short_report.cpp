@@ -221,7 +221,7 @@ std::string short_report(const run::RunResult& result, bool color) {
   const std::string accuracy = accuracy_text(result);
   out += accuracy + "\n" + measured_line(result) + checks(paint, result);
   for (const std::string& note : result.notes) {
-    out += "note: " + note + "\n";
+    out += wrapped("note: " + note, kWidth);
   }
   out += paint.dim(assumed_line(result)) + "\n";
   return out + explanation_text(result);

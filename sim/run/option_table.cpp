@@ -229,7 +229,7 @@ constexpr std::array kTable{
     SimulationOption{
         "sms", "sampled|all",
         "all, or two to eight that stand for all (default: all of up to eight launches and in "
-        "datapath; else, and in sweeps, sampled)",
+        "datapath; else, in sweeps and with --no-extrapolate, sampled)",
         "time, energy", "",
         [](Options& options, const Text& text) { options.sms = parse_sms(text); }},
     SimulationOption{

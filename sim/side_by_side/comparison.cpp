@@ -250,7 +250,7 @@ std::string comparison_verdict(const BoardComparison& comparison) {
     const char* const joint = point.dims.empty() ? "" : point.file.empty() ? " with " : " in ";
     return fmt::format("{:.2f}x on {}{}{}", *point.total.gain(), point.board, joint, point.dims);
   };
-  const std::string name = report::fitted_name(comparison.workload, 60);
+  const std::string name = report::fitted_name(comparison.workload, 90);
   const bool loses_there = *least->total.gain() < 1;
   std::string sentence;
   if (least == most) {

@@ -133,7 +133,7 @@ std::string changes(const BoardComparison& comparison) {
 std::string comparison_text(const BoardComparison& comparison) {
   std::string out = report::wrapped(comparison_verdict(comparison), kWidth) + "\n";
   out += fmt::format(kRow, "", "", "board", "dense", "sparse", "gain", "dense W", "sparse W",
-                     "dense", "sparse", "/ watt");
+                     "dense J", "sparse J", "/ watt");
   std::set<std::string> reasons;
   for (std::size_t i = 0; i < comparison.points.size(); ++i) {
     const ComparedPoint& point = comparison.points[i];
@@ -162,8 +162,8 @@ std::string comparison_text(const BoardComparison& comparison) {
     out += "n/a: " + reason + "\n";
   }
   return out + (comparison.points.front().file.empty()
-                    ? "GEMMs only; 'run' says more of each point.\n"
-                    : "GEMMs only.\n");
+                    ? "GEMMs only; -: stays dense. 'run' says more of each point.\n"
+                    : "GEMMs only; -: stays dense.\n");
 }
 
 }  // namespace sptc::side_by_side

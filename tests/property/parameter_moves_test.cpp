@@ -139,6 +139,9 @@ constexpr double kTolerance = 0.005;
 /// How many CTAs an SM holds decides how many are left for its last round: on a V100 four CTAs and
 /// one take longer than three and two.
 constexpr double kToleranceOfResidence = 0.06;
+/// Of a search, which has fewer on an SM where that is faster, but for a K of 1: there all of D
+/// comes behind one k-tile, and more CTAs of an SM have more of it at once.
+constexpr double kToleranceOfSearchedResidence = 0.012;
 /// With more SMs a grid that the L2 bounds has a fuller first wave, which waits for it, and a last
 /// one that runs alone: 17 % on an A40, 1536 x 2560 x 467 2:4.
 constexpr double kToleranceOfSms = 0.18;
@@ -211,7 +214,9 @@ TEST(ParameterMoves, WiderUnitsMakeNoSearchedKernelSlower) {
           gpu::GpuSpec moved = gpu;
           move.apply(moved, move.factor);
           const double ratio = searched_us(problem, moved) / now_us;
-          const double tolerance = move.apply == sms ? kToleranceOfSms : kTolerance;
+          const double tolerance = move.apply == sms           ? kToleranceOfSms
+                                   : move.apply == shared_size ? kToleranceOfSearchedResidence
+                                                               : kTolerance;
           const bool slower = move.factor > 1 ? ratio > 1 + tolerance : ratio < 1 - tolerance;
           EXPECT_FALSE(slower) << gpu.name << ", " << move.name << " x " << move.factor << ", "
                                << shape.m << " x " << shape.n << " x " << shape.k

@@ -78,7 +78,7 @@ std::vector<std::string> without_energies(const space::SweepSpec& spec) {
   }
   run::EnergyFiles files;
   for (const space::SweepArchitecture& given : spec.architectures) {
-    const config::Architecture architecture = config::to_architecture(given.document, given.name);
+    const config::Architecture architecture = space::architecture_of(given);
     if (run::energy_source("", architecture, files).name.empty()) {
       names.push_back(given.name);
     }
@@ -150,10 +150,13 @@ PlanSummary summarize_plan(const space::SweepPlan& plan, point::PointRunner& run
 }
 
 std::string plan_text(const space::SweepPlan& plan, const PlanSummary& summary, std::size_t jobs) {
-  std::string text =
-      fmt::format("{}: {} points of {} in the product of {} axes\n", plan.spec().name,
-                  summary.points, plan.product(), plan.spec().axes.size()) +
-      time_line(summary.time, jobs);
+  std::vector<std::string> axes;
+  for (const space::SweepAxis& axis : plan.spec().axes) {
+    axes.push_back(axis.name);
+  }
+  std::string text = fmt::format("{}: {} points of {}; axes: {}\n", plan.spec().name,
+                                 summary.points, plan.product(), fmt::join(axes, ", ")) +
+                     time_line(summary.time, jobs);
   if (summary.closed_form) {
     text += "in closed form (--fidelity analytic): " + time_line(*summary.closed_form, jobs);
   } else if (!summary.no_closed_form.empty()) {

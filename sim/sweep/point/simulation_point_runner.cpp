@@ -259,7 +259,7 @@ const config::Architecture& SimulationPointRunner::architecture_of(const space::
     }
     found = architectures_
                 .emplace(key, config::VariedArchitecture(
-                                  config::to_architecture(document_with(words), given.name)))
+                                  space::architecture_of(given, document_with(words))))
                 .first;
   }
   if (const config::Architecture* const varied = found->second.with(numbers, kSource)) {
@@ -268,7 +268,7 @@ const config::Architecture& SimulationPointRunner::architecture_of(const space::
   // Says what is wrong with the numbers.
   std::vector<std::size_t> all(point.parameters.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  read_ = config::to_architecture(document_with(all), given.name);
+  read_ = space::architecture_of(given, document_with(all));
   return *read_;
 }
 

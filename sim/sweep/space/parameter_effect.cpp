@@ -66,7 +66,7 @@ bool may_be(const SweepSpec& spec, const std::string& option, std::string_view v
 bool may_have(const SweepSpec& spec, mma::MmaFamily family) {
   return std::any_of(
       spec.architectures.begin(), spec.architectures.end(), [&](const SweepArchitecture& given) {
-        const auto tiles = config::to_architecture(given.document, given.name).gpu.kernels.tiles;
+        const auto tiles = architecture_of(given).gpu.kernels.tiles;
         return std::any_of(tiles.begin(), tiles.end(),
                            [&](const kernels::TileShape& tile) { return tile.family == family; });
       });

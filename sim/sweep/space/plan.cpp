@@ -73,11 +73,10 @@ bool has_own_design(const SweepSpec& spec) {
   return std::any_of(
              spec.axes.begin(), spec.axes.end(),
              [](const SweepAxis& axis) { return axis.kind == SweepAxis::Kind::kParameter; }) ||
-         std::any_of(
-             spec.architectures.begin(), spec.architectures.end(),
-             [](const SweepArchitecture& given) {
-               return !config::is_shipped(config::to_architecture(given.document, given.name));
-             });
+         std::any_of(spec.architectures.begin(), spec.architectures.end(),
+                     [](const SweepArchitecture& given) {
+                       return !config::is_shipped(architecture_of(given));
+                     });
 }
 
 }  // namespace
@@ -111,8 +110,8 @@ SweepPlan::SweepPlan(SweepSpec spec, std::string version)
   }
   for (const SweepArchitecture& architecture : spec_.architectures) {
     parameters_.push_back(config::parameter_values(architecture.document));
-    default_files_.push_back(default_files_digests(
-        config::to_architecture(architecture.document, architecture.name), architecture.document));
+    default_files_.push_back(
+        default_files_digests(architecture_of(architecture), architecture.document));
   }
   for (const auto& parameters : parameters_) {
     hashed_.push_back(hashed_text(parameters));

@@ -5,6 +5,7 @@
 #include "models/base/text.h"
 #include "sim/config/architecture.h"
 #include "sim/config/derivation.h"
+#include "sim/config/documented_architecture.h"
 #include "sim/config/named_file.h"
 #include "sim/io/text_file.h"
 #include "sim/run/option_table.h"
@@ -137,9 +138,10 @@ class SpecReader {
       const std::string word = array[i].get<std::string>();
       const std::string file = config::is_path(word) ? resolved(word) : word;
       SweepArchitecture architecture;
-      architecture.document = config::load_architecture_document(file);
-      architecture.name =
-          config::to_architecture(architecture.document, io::printable(file)).gpu.name;
+      config::DocumentedArchitecture loaded = config::load_documented_architecture(file);
+      architecture.document = std::move(loaded.document);
+      architecture.name = loaded.value.gpu.name;
+      architecture.bases = std::move(loaded.value.bases);
       for (const SweepArchitecture& other : spec_.architectures) {
         if (other.name == architecture.name) {
           place.fail(fmt::format("a second architecture is called '{}'",
@@ -419,6 +421,16 @@ class SpecReader {
 };
 
 }  // namespace
+
+config::Architecture architecture_of(const SweepArchitecture& given, const json& document) {
+  config::Architecture architecture = config::to_architecture(document, given.name);
+  architecture.bases = given.bases;
+  return architecture;
+}
+
+config::Architecture architecture_of(const SweepArchitecture& given) {
+  return architecture_of(given, given.document);
+}
 
 SweepSpec parse_sweep_spec(std::string_view text, const std::filesystem::path& file) {
   const json document = io::parse_json(text, io::printable(file.string()));

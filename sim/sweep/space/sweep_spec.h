@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/config/architecture.h"
 #include "sim/io/json_reader.h"
 #include "sim/workload/workload.h"
 
@@ -43,10 +44,16 @@ struct SweepDimension {
 };
 
 // nlohmann::json moves without throwing, though clang-tidy cannot see it.
-struct SweepArchitecture {  // NOLINT(bugprone-exception-escape)
-  std::string name;         ///< of the architecture
-  nlohmann::json document;  ///< complete
+struct SweepArchitecture {         // NOLINT(bugprone-exception-escape)
+  std::string name;                ///< of the architecture
+  nlohmann::json document;         ///< complete
+  std::vector<std::string> bases;  ///< what it is derived from, the nearest first
 };
+
+/// As simulations take it, with `document` instead of its own where numbers are varied.
+config::Architecture architecture_of(const SweepArchitecture& given,
+                                     const nlohmann::json& document);
+config::Architecture architecture_of(const SweepArchitecture& given);
 
 struct SweepWorkload {
   std::string name;

@@ -81,7 +81,7 @@ class SetBuilder {
 
   CostSets build() {
     for (const space::SweepArchitecture& given : spec_.architectures) {
-      const config::Architecture architecture = config::to_architecture(given.document, given.name);
+      const config::Architecture architecture = space::architecture_of(given);
       for (const std::string& energy : values_of(spec_, "energy")) {
         for (const std::string& idle : values_of(spec_, "board-idle")) {
           add_all({{"arch", given.name}, {"energy", energy}, {"board-idle", idle}}, architecture);

@@ -49,8 +49,7 @@ std::vector<std::string> axis_names(const space::SweepSpec& spec) {
 std::string assumed_parameters(const space::SweepSpec& spec) {
   std::set<std::string> pointers;
   for (const space::SweepArchitecture& architecture : spec.architectures) {
-    for (const config::Parameter& parameter :
-         config::to_architecture(architecture.document, architecture.name).parameters) {
+    for (const config::Parameter& parameter : space::architecture_of(architecture).parameters) {
       if (parameter.evidence == "assumed") {
         pointers.insert(parameter.pointer);
       }

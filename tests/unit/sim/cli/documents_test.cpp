@@ -2,13 +2,18 @@
 //
 // Documents do not lie: every command of a page runs and prints the lines that stand below it, in a
 // block or within a sentence, and its code stands in the file that the page names.
+#include "sim/io/npz.h"
+#include "sim/io/tensor_file.h"
+#include "tests/support/onnx_file.h"
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -17,6 +22,7 @@
 #include <string>
 #include <vector>
 
+namespace sptc::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -46,17 +52,18 @@ struct Page {
 
 /// Whether a word of a command stands for what a reader has: "FILE", "--dim NAME=V", "..".
 bool has_placeholder(const std::string& command) {
-  static const std::regex kPlaceholder(R"((^|[ =])[A-Z]+([ =.]|$)|\.\.)");
+  static const std::regex kPlaceholder(R"((^|[ =])[A-Z]+([ =./]|$)|\.\.)");
   return std::regex_search(command, kPlaceholder);
 }
 
 /// The commands within a line. A command without an argument, or with nothing but options, is a
-/// name.
+/// name, and so is one that stands below another.
 void add_inline_commands(const std::string& line, std::vector<Example>& examples) {
   static const std::regex kCommand("`sptcsim ([^` ]+ [^`-][^`]*)`");
+  static const std::regex kName("(arch|energy|sweep) (show|validate|area|design)");
   for (std::sregex_iterator found(line.begin(), line.end(), kCommand), end; found != end; ++found) {
     const std::string arguments = (*found)[1];
-    if (!has_placeholder(arguments)) {
+    if (!has_placeholder(arguments) && !std::regex_match(arguments, kName)) {
       examples.push_back({arguments, {}});
     }
   }
@@ -82,7 +89,12 @@ Page page_of(const fs::path& path) {
                    std::find_if(commands.begin(), commands.end(),
                                 [&](const std::string& one) { return line.starts_with(one); });
                command != commands.end()) {
-      page.examples.push_back({line.substr(command->size()), {}});
+      std::string arguments = line.substr(command->size());
+      for (std::string more; arguments.ends_with('\\') && std::getline(lines, more);) {
+        arguments.back() = ' ';
+        arguments += more;
+      }
+      page.examples.push_back({arguments, {}});
       below = true;
     } else if (below && line.empty()) {
       continue;  // the block may go on
@@ -99,6 +111,47 @@ Page page_of(const fs::path& path) {
   return page;
 }
 
+/// Runs the program in `directory`; its exit code.
+int run_in(const fs::path& directory, const std::string& arguments) {
+  const std::string command =
+      "cd " + directory.string() + " && " + SPTC_PROGRAM + " " + arguments + " >out 2>err";
+  return std::system(command.c_str());
+}
+
+/// mine.npy: the D that a reader's kernel makes of the operands of `gemm 256 128 1024`.
+void write_readers_d(const fs::path& directory) {
+  ASSERT_EQ(run_in(directory, "gemm 256 128 1024 --quiet --save-d readers.npz"), 0);
+  for (const io::Tensor& tensor : io::read_npz(directory / "readers.npz")) {
+    if (tensor.name == "gemm.sparse.d") {
+      io::write_npy(directory / "mine.npy", io::as_matrix(tensor, numerics::DataType::kF32),
+                    numerics::DataType::kF32);
+    }
+  }
+}
+
+/// model.onnx: x [batch, seq, 512] through two weights.
+void write_readers_model(const fs::path& directory) {
+  constexpr std::int64_t kFloat = 1;
+  const auto product = [](const std::string& name, std::int64_t k, std::int64_t rows,
+                          const std::string& input, const std::string& output) {
+    std::string values(static_cast<std::size_t>(4 * k * rows), '\0');
+    for (std::size_t i = 0; i < values.size() / 4; ++i) {
+      const auto value = static_cast<float>(1 + (i * 2654435761U >> 7) % 97);
+      std::memcpy(values.data() + 4 * i, &value, 4);
+    }
+    return onnx::bytes(5, onnx::tensor(name, kFloat, {k, rows}, onnx::bytes(9, values))) +
+           onnx::node("MatMul", {input, name}, output);
+  };
+  const std::string extents = onnx::bytes(1, onnx::bytes(2, "batch")) +
+                              onnx::bytes(1, onnx::bytes(2, "seq")) +
+                              onnx::bytes(1, onnx::number(1, 512));
+  const std::string type = onnx::bytes(1, onnx::number(1, kFloat) + onnx::bytes(2, extents));
+  std::ofstream(directory / "model.onnx", std::ios::binary)
+      << onnx::model(onnx::bytes(11, onnx::bytes(1, "x") + onnx::bytes(2, type)) +
+                     product("up", 512, 2048, "x", "y") + product("down", 2048, 512, "y", "z") +
+                     onnx::output("z"));
+}
+
 /// What is expected of a page, so that a test of nothing does not pass.
 struct Document {
   const char* path;
@@ -113,11 +166,18 @@ void PrintTo(const Document& document, std::ostream* out) {
 class Documents : public testing::TestWithParam<Document> {};
 
 TEST_P(Documents, CommandsRunAndCodeIsCompiled) {
-  const sptc::support::TemporaryDirectory directory;
+  const support::TemporaryDirectory directory;
   for (const char* const folder : {"traces", "configs", "tests"}) {
     fs::create_directory_symlink(kSource / folder, directory.path() / folder);
   }
   fs::create_symlink(fs::path(SPTC_PLUGINS) / "fixed_dram.so", directory.path() / "fixed_dram.so");
+  const std::string text = read(kSource / GetParam().path);
+  if (text.find(" mine.npy") != std::string::npos) {
+    write_readers_d(directory.path());
+  }
+  if (text.find(" model.onnx") != std::string::npos) {
+    write_readers_model(directory.path());
+  }
   const Page page = page_of(kSource / GetParam().path);
   EXPECT_GE(page.examples.size(), GetParam().examples);
   EXPECT_GE(page.code.size(), GetParam().code);
@@ -133,10 +193,8 @@ TEST_P(Documents, CommandsRunAndCodeIsCompiled) {
   }
   std::size_t printed = 0;
   for (const Example& example : page.examples) {
-    const std::string command = "cd " + directory.path().string() + " && " + SPTC_PROGRAM + " " +
-                                example.arguments + " >out 2>err";
-    ASSERT_EQ(std::system(command.c_str()), 0) << example.arguments << "\n"
-                                               << read(directory.path() / "err");
+    ASSERT_EQ(run_in(directory.path(), example.arguments), 0) << example.arguments << "\n"
+                                                              << read(directory.path() / "err");
     const std::string out = read(directory.path() / "out");
     for (const std::string& line : example.printed) {
       ++printed;
@@ -148,22 +206,28 @@ TEST_P(Documents, CommandsRunAndCodeIsCompiled) {
 
 INSTANTIATE_TEST_SUITE_P(
     Pages, Documents,
-    testing::Values(Document{"README.md", 2, 12, 0}, Document{"configs/energy/README.md", 4, 10, 0},
-                    Document{"configs/engines/README.md", 1, 0, 0},
-                    Document{"models/README.md", 1, 0, 0}, Document{"traces/README.md", 1, 0, 0},
-                    Document{"traces/TUTORIAL.md", 10, 4, 0},
-                    Document{"sim/tensor_core/WAVEFORM.md", 1, 0, 0},
-                    Document{"sim/tensor_core/ADD_A_STAGE.md", 0, 0, 2},
-                    Document{"models/numerics/ADD_A_FORMAT.md", 0, 0, 1},
-                    Document{"sim/memory/BIND_A_MEMORY.md", 1, 1, 5},
-                    Document{"configs/ADD_A_GPU.md", 4, 0, 1},
-                    Document{"configs/evidence/README.md", 1, 0, 0},
-                    Document{"configs/memories/README.md", 1, 1, 0},
-                    Document{"configs/sweeps/README.md", 3, 0, 0}),
+    testing::Values(
+        Document{"README.md", 2, 12, 0}, Document{"configs/README.md", 4, 0, 0},
+        Document{"configs/CALIBRATION.md", 1, 0, 0}, Document{"configs/energy/README.md", 4, 10, 0},
+        Document{"configs/engines/README.md", 1, 0, 0}, Document{"models/README.md", 1, 0, 0},
+        Document{"traces/README.md", 1, 0, 0}, Document{"traces/TUTORIAL.md", 10, 4, 0},
+        Document{"sim/tensor_core/WAVEFORM.md", 1, 0, 0},
+        Document{"sim/tensor_core/ADD_A_STAGE.md", 0, 0, 2},
+        Document{"models/numerics/ADD_A_FORMAT.md", 0, 0, 1},
+        Document{"sim/memory/BIND_A_MEMORY.md", 1, 1, 5}, Document{"configs/ADD_A_GPU.md", 4, 0, 1},
+        Document{"configs/evidence/README.md", 1, 0, 0},
+        Document{"configs/memories/README.md", 1, 1, 0},
+        Document{"configs/sweeps/README.md", 3, 0, 0},
+        Document{"configs/sweeps/accumulator-bits/README.md", 1, 0, 0},
+        Document{"sim/README.md", 2, 0, 0}, Document{"sim/compare/kernel/README.md", 2, 0, 0},
+        Document{"sim/plan/README.md", 4, 0, 0}, Document{"sim/prune/README.md", 1, 4, 0},
+        Document{"tests/bench/README.md", 2, 0, 0},
+        Document{"tests/hardware/DEVIATIONS.md", 1, 0, 0}),
     [](const testing::TestParamInfo<Document>& document) {
       std::string name = document.param.path;
-      std::erase_if(name, [](char c) { return c == '/' || c == '.' || c == '_'; });
+      std::erase_if(name, [](unsigned char c) { return std::isalnum(c) == 0; });
       return name;
     });
 
 }  // namespace
+}  // namespace sptc::cli

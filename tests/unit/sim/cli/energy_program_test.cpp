@@ -147,9 +147,9 @@ TEST_F(EnergyProgram, SaysThatABoardIsNotGivenWhatALaunchTakes) {
   const std::string note = "above the power limit of 400 W: --clock limited gives the clock";
   const std::string gemm = "gemm 8192 8192 8192 --check none --quiet --fidelity analytic";
   const std::string at_boost = gemm + " --clock boost";
-  expect_output(at_boost, note);
+  expect_output(at_boost + " --verbose", note);
   expect_output(at_boost + " --format json", note);
-  expect_output(at_boost + " --arch h100-pcie", "above the power limit of 350 W");
+  expect_output(at_boost + " --verbose --arch h100-pcie", "above the power limit of 350 W");
   EXPECT_EQ(run(gemm + " --clock limited").out.find("above the power limit"), std::string::npos);
   const Outcome small = run("gemm 64 64 64 --check none --quiet --fidelity analytic --clock boost");
   EXPECT_EQ(small.out.find("above the power limit"), std::string::npos) << small.out;
@@ -171,7 +171,7 @@ TEST_F(EnergyProgram, ADerivedDesignHasTheEnergiesOfItsBase) {
     return " --arch " + path("derived.json");
   };
   const std::string gemm = "gemm 512 512 512 --check none --quiet --fidelity analytic";
-  expect_output(gemm + derived("sms", 96),
+  expect_output(gemm + derived("sms", 96) + " --verbose",
                 "those of that GPU, which derived is derived from: --energy names others");
   const std::string own = run(gemm + " --format csv").out;
   const std::string inherited = run(gemm + " --format csv" + derived("sms", 96)).out;
@@ -186,7 +186,7 @@ TEST_F(EnergyProgram, ADerivedDesignHasTheEnergiesOfItsBase) {
   expect_output(gemm + " --arch " + path("slice.json"),
                 "note: energies of a100-sxm4-80gb-mig-1g.10gb: ");
   // No energies are no reason to refuse a design that nobody asked the energy of.
-  const Outcome slow = run(gemm + derived("boost_clock_mhz", 100));
+  const Outcome slow = run(gemm + derived("boost_clock_mhz", 100) + " --verbose");
   EXPECT_EQ(slow.exit_code, 0) << slow.err;
   EXPECT_NE(slow.out.find("note: no energies: those of a100-sxm4-80gb, which derived is derived "
                           "from, do not fit it ("),

@@ -121,6 +121,9 @@ TEST_F(Program, AnswersHelpAndVersion) {
 TEST_F(Program, RefusesUnknownWordsWithTheNearest) {
   expect_refused({}, "run, gemm, arch");
   expect_refused({"rnu"}, "'run'");
+  expect_refused({"run"}, "run: FILE is required");
+  expect_refused({"sweep", "plan"}, "sweep plan: SPEC is required");
+  expect_refused({"gemm", "1", "1", "1", "--html"}, "gemm: --html needs a value: FILE");
   expect_refused({"arch", "lst"}, "'list'");
   expect_refused({"gemm", "1", "1", "1", "--fidelty", "timing"}, "'--fidelity'");
   expect_refused({"gemm", "1", "1", "1", "--fidelity", "datapth"}, "'datapath'");
@@ -307,6 +310,7 @@ TEST_F(Program, HelpIsACommandToo) {
   EXPECT_EQ(run({"help", "run"}).out, run({"run", "--help"}).out);
   EXPECT_EQ(run({"help", "arch", "list"}).out, run({"arch", "list", "--help"}).out);
   expect_refused({"help", "rum"}, "nearest valid: 'run'");
+  expect_refused({"hepl"}, "nearest valid: 'help'");
 }
 
 TEST_F(Program, ReportsAreShortUnlessAskedAndHaveNoColourInFiles) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/io/tensor_file.h"
+#include "tests/support/browser.h"
 #include "tests/support/json_schema.h"
 #include "tests/support/onnx_file.h"
 #include "tests/support/program_fixture.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cstring>
@@ -130,6 +132,63 @@ TEST_F(PruneProgram, BadInputIsOneSentenceAndWritesNothing) {
   expect_nothing_written("prune " + good + out + " --permute auto", "graph of an ONNX model");
   expect_nothing_written("prune " + good + " --out " + path("o.onnx"), "of an ONNX model alone");
   expect_nothing_written("prune " + good + " --out " + path("none/o.safetensors"), "none");
+}
+
+TEST_F(PruneProgram, ThePageShowsErrorsAndPermutationsAndEscapesNames) {
+  const std::string hostile = "</script><script>document.title='x'</script><!-- [[DATA]] \"'&";
+  const std::vector<float> ones(32, 1.0F);  // half of its energy goes
+  const std::string file = model({tensor("a", {4, 8}, ramp(32)), tensor(hostile, {4, 8}, ones),
+                                  tensor("odd", {2, 6}, ramp(12))});
+  io::write_safetensors(path("x.safetensors"), std::vector{tensor("a", {2, 8}, ramp(16)),
+                                                           tensor(hostile, {2, 8}, ramp(16))});
+  const std::string page = path("p.html");
+  const support::ProgramOutcome outcome =
+      run("prune " + file + " --permute report --activations " + path("x.safetensors") +
+          " --format json --html " + page);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto layers = nlohmann::json::parse(outcome.out).at("layers");
+  std::string text = read(page);
+  EXPECT_EQ(text.find("src="), std::string::npos);
+  EXPECT_EQ(text.find(hostile), std::string::npos);
+  EXPECT_NE(text.find("sptcsim prune " + file + " --permute report"), std::string::npos);
+  if (!support::kHasBrowser) {
+    GTEST_SKIP() << "not run: there is no Chromium";
+  }
+  const std::string end = "</body>";
+  text.replace(text.rfind(end), end.size(),
+               "<script>[...document.querySelectorAll('th')].find(th => th.textContent === 'error')"
+               ".click();</script></body>");
+  std::ofstream(page) << text;
+  const support::BrowserOutcome seen = support::open_in_browser(page, temporary.path());
+  EXPECT_EQ(seen.messages, "");
+  EXPECT_NE(seen.dom.find("data-ready=\"yes\""), std::string::npos);
+  EXPECT_NE(seen.dom.find("<title>prune: "), std::string::npos);
+  EXPECT_NE(seen.dom.find("3 of 3 layers"), std::string::npos);
+  EXPECT_NE(seen.dom.find("left as it is: k = 6 is no multiple of 4"), std::string::npos);
+  EXPECT_NE(seen.dom.find(" → "), std::string::npos);
+  const std::string rows = seen.dom.substr(seen.dom.find("<tbody id=\"body\">"));
+  const auto shown = [](const nlohmann::json& layer) {
+    return fmt::format(">{:.4f}</td>", layer.at("output_error").get<double>());
+  };
+  EXPECT_LT(rows.find(shown(layers[1])), rows.find(shown(layers[0])));  // sorted, the largest first
+  EXPECT_LT(rows.find("&lt;/script&gt;&lt;script&gt;"), rows.find(shown(layers[1])));
+}
+
+TEST_F(PruneProgram, ThePageOfAModelWithoutInputsHasTheErrorOfWhiteNoise) {
+  const std::string page = path("p.html");
+  const std::string file = model({tensor("a", {4, 8}, std::vector<float>(32, 1.0F))});
+  expect_output("prune " + file + " --html " + page, "1 layers of 32 weights pruned");
+  expect_nothing_written(
+      "prune " + file + " --out " + path("o.safetensors") + " --html " + path("none/p.html"),
+      "none");
+  expect_nothing_written("prune " + file + " --html " + file, "model.safetensors");
+  if (!support::kHasBrowser) {
+    GTEST_SKIP() << "not run: there is no Chromium";
+  }
+  const support::BrowserOutcome seen = support::open_in_browser(page, temporary.path());
+  EXPECT_EQ(seen.messages, "");
+  EXPECT_NE(seen.dom.find("50.0 % of the energy of a layer stays."), std::string::npos);
+  EXPECT_NE(seen.dom.find("a: 0.7071"), std::string::npos);
 }
 
 TEST_F(PruneProgram, AModelThatHasThePatternIsRefused) {

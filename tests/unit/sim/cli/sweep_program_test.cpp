@@ -260,6 +260,24 @@ TEST_F(SweepProgram, APlanNamesDesignsWithoutEnergiesAndWhatHasNoClosedForm) {
   EXPECT_NE(plan.out.find("without energies: own;"), std::string::npos) << plan.out;
 }
 
+TEST_F(SweepProgram, ADerivedDesignHasTheEnergiesOfItsBase) {
+  write("derived.json", R"({"base": "a100-sxm4-80gb", "name": "derived",
+      "sms": {"value": 96, "evidence": "assumed", "source": "what if"}})");
+  write("d.json",
+        R"({"schema": "sptcsim-sweep/0.1", "name": "d", "arch": ["h100-pcie", "derived.json"],
+      "workloads": [{"m": 512, "n": 512, "k": 512}],
+      "options": {"fidelity": "analytic", "check": "none", "kernels": "library", "variants": "dense"},
+      "axes": []})");
+  const Outcome plan = sweep({"plan", path("d.json")});
+  EXPECT_NE(plan.out.find("d: 2 points of 2; axes: workload, arch\n"), std::string::npos)
+      << plan.out;
+  EXPECT_EQ(plan.out.find("without energies"), std::string::npos) << plan.out;
+  ASSERT_EQ(sweep({path("d.json"), "--db", path("d.sqlite")}).exit_code, 0);
+  const std::string report = sweep({"report", path("d.sqlite")}).out;
+  EXPECT_NE(report.find("least dense_energy_uj_total"), std::string::npos) << report;
+  EXPECT_EQ(report.find("Not among them"), std::string::npos) << report;
+}
+
 TEST_F(SweepProgram, ASearchSpendsItsBudgetAndGoesOnWithALargerOne) {
   write("wide.json", R"({"schema": "sptcsim-sweep/0.1", "name": "wide", "store": "totals",
       "workloads": [{"m": 256, "n": 256, "k": 256}],

@@ -359,7 +359,7 @@ TEST(GemmSimulator, StreamKOfFewKTilesTakesSampledSmsAsLongAsAll) {
   const auto all = cycles_of({GemmSimulator::Sms::kAll, false});
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     EXPECT_NEAR(static_cast<double>(sampled[i]), static_cast<double>(all[i]),
-                0.06 * static_cast<double>(all[i]))
+                0.12 * static_cast<double>(all[i]))
         << shapes[i].n;
   }
 }

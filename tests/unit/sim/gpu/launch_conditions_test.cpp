@@ -4,6 +4,7 @@
 #include "sim/kernels/launch_conditions.h"
 
 #include "sim/config/architecture.h"
+#include "sim/gpu/analytic_gemm.h"
 #include "sim/gpu/gemm_simulator.h"
 #include "tests/support/in_child.h"
 
@@ -64,6 +65,25 @@ TEST(LaunchConditions, ALaunchThatStoresMuchTakesAsLongWhetherItIsTheFirstOneOrN
     });
     EXPECT_EQ(cycles[0], cycles[1]);
   }
+}
+
+TEST(LaunchConditions, LaunchAfterLaunchDIsWhatDramWaitsForWhicheverSmsAreSimulated) {
+  // An L4 writes D for 3.3 us, and would multiply for 2.1.
+  const GpuSpec gpu = config::load_architecture("l4").gpu;
+  const kernels::GemmProblem problem = with_l2({}, {627, 1852, 64});
+  const auto cycles = [&](sampling::SimulatedSms sms) {
+    return support::in_child<std::int64_t>(1, [&] {
+      return std::vector{GemmSimulator(gpu, {sms, false, {}}).run(problem, {}, nullptr).cycles};
+    })[0];
+  };
+  const auto all = static_cast<double>(cycles(sampling::SimulatedSms::kAll));
+  const auto sampled = static_cast<double>(cycles(sampling::SimulatedSms::kSampled));
+  const auto form = static_cast<double>(analytic_gemm(problem, {}, gpu, {}).cycles);
+  EXPECT_NEAR(sampled / all, 1, 0.1);
+  EXPECT_NEAR(form / all, 1, 0.1);
+  // Between two launches DRAM goes on.
+  const double d_us = 2.0 * 627 * 1852 / (gpu.memory.dram_bytes_per_cycle(1));
+  EXPECT_GT(all / gpu.boost_clock_mhz, 0.9 * (d_us - gpu.launch.launch_us - gpu.launch.stream_us));
 }
 
 TEST(LaunchConditions, ALaunchOfAGraphTakesAsManyCyclesAsOneOfAStreamAndLessTimeBesideThem) {

@@ -39,11 +39,11 @@ TEST(SecondsAt, DramKeepsItsOwnTimeUntilTheSmsAreSlower) {
   memory.timing.clock_scaling.form.dram_us = 2;
   EXPECT_DOUBLE_EQ(seconds_at(memory, 1000), 2e-6);
   // Not exact where both take about as long: the overlap has a finite exponent.
-  EXPECT_NEAR(seconds_at(memory, 600), 2e-6, 1e-11);
-  EXPECT_NEAR(seconds_at(memory, 125), 4e-6, 1e-10);
+  EXPECT_NEAR(seconds_at(memory, 600), 2e-6, 1e-10);
+  EXPECT_NEAR(seconds_at(memory, 125), 4e-6, 1e-9);
   memory.timing.clock_scaling.form = {};
   memory.timing.clock_scaling.form.tensor_us = 1;
-  memory.timing.clock_scaling.form.store_us = 2;  // one after the other: 1 + 2 us in 2 us
+  memory.timing.clock_scaling.form.last_dram_us = 2;  // one after the other: 1 + 2 us in 2 us
   EXPECT_DOUBLE_EQ(seconds_at(memory, 500), 2e-6 * (2 + 2) / 3);
   memory.timing.launch_us = 0.5;
   EXPECT_DOUBLE_EQ(seconds_at(memory, 500), 1.5e-6 * (2 + 2) / 3 + 0.5e-6);

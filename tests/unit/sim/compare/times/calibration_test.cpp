@@ -126,15 +126,12 @@ TEST(Calibration, HasTheConstantsOfTheClosedForms) {
     ASSERT_NE(row, lines.end()) << name;
     EXPECT_TRUE(has_number(row->text, value)) << name << ' ' << value;
   };
-  expect_row("data_path_overlap", kernels::kForm.data_path_overlap);
-  expect_row("l2_overlap", kernels::kForm.l2_overlap);
-  expect_row("latency_overlap", kernels::kForm.latency_overlap);
-  expect_row("dram_overlap", kernels::kForm.dram_overlap);
+  expect_row("overlap", kernels::kForm.overlap);
   expect_row("lone_warps", kernels::kForm.lone_warps);
   expect_row("enough_warps", kernels::kForm.enough_warps);
   expect_row("first_fill", kernels::kForm.first_fill);
   expect_row("barrier_cycles", kernels::kForm.barrier_cycles);
-  expect_row("one_by_one_cycles", kernels::kForm.one_by_one_cycles);
+  expect_row("stores_in_step", kernels::kForm.stores_in_step);
   expect_row("readers_in_step", kernels::kForm.readers_in_step);
   expect_row("l2_share_of_operand", kernels::kForm.l2_share_of_operand);
 }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/prune_page.h"
+
+#include "sim/prune/prune_report.h"
+#include "sim/report/html_page.h"
+#include "sim/report/version.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string_view>
+
+namespace sptc::report {
+/// sim/report/prune.html.
+std::string_view prune_html();
+
+std::string prune_page(const prune::PruneReport& pruned, const std::string& command) {
+  auto json = nlohmann::ordered_json::parse(prune::prune_json(pruned));
+  json["version"] = program_version();
+  json["command"] = command;
+  return html_page(prune_html(),
+                   json.dump(-1, ' ', false, decltype(json)::error_handler_t::replace));
+}
+
+}  // namespace sptc::report
