@@ -228,13 +228,13 @@ fault_of test_vectors 'index behind the last row of B' sim/compare/vectors/mma_b
 fault_of test_validate 'percentile behind the last value' sim/compare/times/statistics.cpp \
   'share * static_cast<double>(values.size() - 1)' \
   'share * static_cast<double>(values.size() - 2)'
-fault_of test_sim_sweep 'axes of a sweep advance together' sim/sweep/plan.cpp \
+fault_of test_sim_sweep 'axes of a sweep advance together' sim/sweep/space/plan.cpp \
   'return position / stride_[dimension] %' \
   'return position %'
-fault_of test_sim_sweep 'merged rows out of order' sim/sweep/merge.cpp \
+fault_of test_sim_sweep 'merged rows out of order' sim/sweep/store/merge.cpp \
   'part.points->position() < chosen->points->position()' \
   'part.points->position() > chosen->points->position()'
-fault_of test_sim_sweep 'a condition reads whatever it likes' sim/sweep/condition.cpp \
+fault_of test_sim_sweep 'a condition reads whatever it likes' sim/sweep/space/condition.cpp \
   'sqlite3_set_authorizer(database, authorize, nullptr);' \
   ''
 fault_of test_sim_network 'wide operands as narrow ones' sim/network/attention.cpp \
@@ -300,10 +300,10 @@ fault_of test_kernel_comparison 'alpha becomes beta' sim/compare/kernel/epilogue
 fault_of test_kernel_comparison 'metadata moves as B does' sim/compare/kernel/k_map.cpp \
   'units_of(operands.nibbles, map.a, 1' \
   'units_of(operands.nibbles, map.b, 1'
-fault_of test_sim_sweep 'a design that failed is as good as the best' sim/sweep/pareto_search.cpp \
+fault_of test_sim_sweep 'a design that failed is as good as the best' sim/sweep/search/pareto_search.cpp \
   'costs[i].empty() ? most / range' \
   'costs[i].empty() ? least / range'
-fault_of test_sim_sweep 'a batch of a search crowds at one place' sim/sweep/pareto_search.cpp \
+fault_of test_sim_sweep 'a batch of a search crowds at one place' sim/sweep/search/pareto_search.cpp \
   'one.gain = std::min(one.gain, undercut(one.hoped, expected));' \
   'one.gain = std::min(one.gain, 1e9);'
 fault_of test_sim_report 'the slowest layer gains most' sim/report/verdict.cpp \

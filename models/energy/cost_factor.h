@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <map>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace sptc::energy {
@@ -34,9 +35,20 @@ Bounds sum_bounds(std::span<const CostFactor> factors, std::span<const double> a
 Bounds ratio_bounds(std::span<const CostFactor> factors, std::span<const double> a,
                     std::span<const double> b);
 
-/// Parts of an energy: events in the order of kEvents, then leakage, SMs without work, constant
-/// power, and board.
-inline constexpr std::size_t kEnergyParts = kEventCount + 4;
+/// Parts of an energy beside those of kEvents: what flows whatever happens.
+inline constexpr std::array<std::string_view, 4> kStaticParts{"leakage", "idle_sms", "constant",
+                                                              "board"};
+
+inline constexpr std::size_t kEnergyParts = kEventCount + kStaticParts.size();
+
+/// Names of the parts of an energy: kEvents, then kStaticParts.
+inline constexpr std::array<std::string_view, kEnergyParts> kEnergyPartNames = [] {
+  std::array<std::string_view, kEnergyParts> names;
+  for (std::size_t i = 0; i < kEnergyParts; ++i) {
+    names[i] = i < kEventCount ? kEvents[i].name : kStaticParts[i - kEventCount];
+  }
+  return names;
+}();
 
 /// The factor of each part.
 using PartFactors = std::array<int, kEnergyParts>;

@@ -80,6 +80,15 @@ VoltageCurve::VoltageCurve(std::vector<Point> points) : points_(std::move(points
   }
 }
 
+std::array<double, kEnergyParts> EnergyBreakdown::parts_pj() const {
+  const std::array<double, kStaticParts.size()> rest{leakage_pj, idle_sms_pj, constant_pj,
+                                                     board_pj};
+  std::array<double, kEnergyParts> parts;
+  std::copy(rest.begin(), rest.end(),
+            std::copy(dynamic.event_pj.begin(), dynamic.event_pj.end(), parts.begin()));
+  return parts;
+}
+
 double VoltageCurve::volts(double mhz) const {
   base::ensure(!points_.empty(), "energy: the voltage curve has no points");
   if (mhz <= points_.front().mhz) {

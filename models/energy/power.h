@@ -4,6 +4,7 @@
 #include "models/energy/cost_factor.h"
 #include "models/energy/energy_table.h"
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <span>
@@ -78,6 +79,8 @@ struct EnergyBreakdown {
 
   double static_pj() const { return leakage_pj + idle_sms_pj + constant_pj + board_pj; }
   double total_pj() const { return dynamic.total_pj() + static_pj(); }
+  /// In the order of kEnergyPartNames.
+  std::array<double, kEnergyParts> parts_pj() const;
 };
 
 struct PowerResult {

@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Pages of HTML that stand in the program as strings.
 
-# sptc_page(<sources> <page.html> <function> [<PLACE> <file>]...)
+# sptc_page(<sources> <page.html> <function>)
 # Appends to <sources> a file that defines sptc::<folder>::<function>(): the page, with what all pages share:
-# [[HEAD]] is sim/report/head.html, [[STYLE]] in it page.css, and [[SCRIPT]] page.js. [[PLACE]] is <file> beside the page.
+# [[HEAD]] is sim/report/head.html, [[STYLE]] in it page.css, and [[SCRIPT]] page.js.
 function(sptc_page sources page function)
   file(READ "${page}" SPTC_PAGE_TEXT)
   set(shared "${PROJECT_SOURCE_DIR}/sim/report")
   set(parts HEAD "${shared}/head.html" STYLE "${shared}/page.css" SCRIPT "${shared}/page.js")
   get_filename_component(folder "${page}" DIRECTORY)
-  set(own ${ARGN})
-  while(own)
-    list(POP_FRONT own place file)
-    list(APPEND parts "${place}" "${folder}/${file}")
-  endwhile()
   while(parts)
     list(POP_FRONT parts place file)
     file(READ "${file}" text)
@@ -23,7 +18,8 @@ function(sptc_page sources page function)
   endwhile()
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${page}")
   set(SPTC_PAGE_FUNCTION "${function}")
-  get_filename_component(SPTC_PAGE_NAMESPACE "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
+  file(RELATIVE_PATH SPTC_PAGE_NAMESPACE "${PROJECT_SOURCE_DIR}/sim" "${folder}")
+  string(REPLACE "/" "::" SPTC_PAGE_NAMESPACE "${SPTC_PAGE_NAMESPACE}")
   configure_file("${PROJECT_SOURCE_DIR}/sim/report/page.cpp.in" "${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp" @ONLY)
   set(${sources} ${${sources}} "${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp" PARENT_SCOPE)
 endfunction()

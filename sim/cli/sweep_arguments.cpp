@@ -6,7 +6,7 @@
 #include "sim/io/text_file.h"
 #include "sim/report/version.h"
 #include "sim/run/option_values.h"
-#include "sim/sweep/checked_plan.h"
+#include "sim/sweep/space/checked_plan.h"
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ constexpr std::int64_t kMaxJobs = 1024;
 
 }  // namespace
 
-sweep::SweepPlan plan_of(const SweepArguments& arguments) {
+sweep::space::SweepPlan plan_of(const SweepArguments& arguments) {
   const std::string& file = arguments.spec;
   if (!file.ends_with(".json")) {
     constexpr std::array<std::string_view, 5> kCommands{"plan", "status", "merge", "report",
@@ -32,20 +32,21 @@ sweep::SweepPlan plan_of(const SweepArguments& arguments) {
         fmt::format("'{}' is no sweep (a .json file) and no command of sweep: {}",
                     io::printable(file), base::unknown_name(io::printable(file), kCommands)));
   }
-  sweep::SweepSpec spec = sweep::read_sweep_spec(file);
+  sweep::space::SweepSpec spec = sweep::space::read_sweep_spec(file);
   if (arguments.search.empty() != arguments.budget.empty()) {
     throw base::InputError("--search pareto and --budget N go together");
   }
   if (!arguments.search.empty()) {
-    if (arguments.search != sweep::kSearches.front()) {
-      throw base::InputError("unknown --search " +
-                             base::unknown_name(io::printable(arguments.search), sweep::kSearches));
+    if (arguments.search != sweep::space::kSearches.front()) {
+      throw base::InputError(
+          "unknown --search " +
+          base::unknown_name(io::printable(arguments.search), sweep::space::kSearches));
     }
-    spec = sweep::as_search(std::move(spec),
-                            static_cast<std::uint64_t>(run::parse_positive(
-                                "--budget", arguments.budget, sweep::kMaxSamplePoints)));
+    spec = sweep::space::as_search(
+        std::move(spec), static_cast<std::uint64_t>(run::parse_positive(
+                             "--budget", arguments.budget, sweep::space::kMaxSamplePoints)));
   }
-  return sweep::checked_plan(std::move(spec), std::string(report::program_version()));
+  return sweep::space::checked_plan(std::move(spec), std::string(report::program_version()));
 }
 
 std::size_t parse_jobs(const std::string& text) {
@@ -55,7 +56,7 @@ std::size_t parse_jobs(const std::string& text) {
   return static_cast<std::size_t>(run::parse_positive("--jobs", text, kMaxJobs));
 }
 
-sweep::SweepShard parse_shard(const std::string& text) {
+sweep::execution::SweepShard parse_shard(const std::string& text) {
   if (text.empty()) {
     return {};
   }
@@ -85,7 +86,7 @@ void add_search_options(CLI::App& command, const std::shared_ptr<SweepArguments>
   command
       .add_option("--search", arguments->search,
                   "simulate only points that a search for the Pareto front chooses, with --budget")
-      ->type_name(std::string(sweep::kSearches.front()));
+      ->type_name(std::string(sweep::space::kSearches.front()));
   command.add_option("--budget", arguments->budget, "points that --search may simulate")
       ->type_name("N");
 }

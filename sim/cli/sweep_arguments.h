@@ -2,8 +2,8 @@
 #pragma once
 
 #include "sim/cli/commands.h"
-#include "sim/sweep/coordinator.h"
-#include "sim/sweep/plan.h"
+#include "sim/sweep/execution/coordinator.h"
+#include "sim/sweep/space/plan.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -32,6 +32,7 @@ struct SweepArguments {
   bool mixed_builds = false;
   bool quiet = false;
   bool mpi = false;
+  std::string mpi_silence;
   std::string first = "5";
   std::string shards;
   std::string out;
@@ -56,10 +57,10 @@ void add_spec(CLI::App& command, const std::shared_ptr<SweepArguments>& argument
 // Each throws InputError for what cannot be.
 
 /// The sweep of SPEC, or the search of its points.
-sweep::SweepPlan plan_of(const SweepArguments& arguments);
+sweep::space::SweepPlan plan_of(const SweepArguments& arguments);
 /// --jobs; all processors where it is not given.
 std::size_t parse_jobs(const std::string& text);
-sweep::SweepShard parse_shard(const std::string& text);
+sweep::execution::SweepShard parse_shard(const std::string& text);
 /// --db, or where it is not given the name of SPEC with .sqlite.
 std::filesystem::path results_of(const SweepArguments& arguments);
 

@@ -8,18 +8,19 @@
 #include "sim/report/message.h"
 #include "sim/report/progress.h"
 #include "sim/run/option_values.h"
-#include "sim/sweep/coordinator.h"
-#include "sim/sweep/local_executor.h"
-#include "sim/sweep/mpi_executor.h"
-#include "sim/sweep/resimulation.h"
-#include "sim/sweep/run_mark.h"
-#include "sim/sweep/simulation_point_runner.h"
-#include "sim/sweep/sweep_store.h"
+#include "sim/sweep/execution/coordinator.h"
+#include "sim/sweep/execution/resimulation.h"
+#include "sim/sweep/execution/run_mark.h"
+#include "sim/sweep/executors/local_executor.h"
+#include "sim/sweep/executors/mpi_executor.h"
+#include "sim/sweep/point/simulation_point_runner.h"
+#include "sim/sweep/store/sweep_store.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <memory>
 #include <string>
@@ -34,8 +35,9 @@ void request_stop(int /*signal*/) {
   stop_requested = true;
 }
 
-sweep::PointLimits limits_of(const SweepArguments& arguments, const sweep::SweepSpec& spec) {
-  sweep::PointLimits limits{spec.timeout_s, spec.memory_mb};
+sweep::executors::PointLimits limits_of(const SweepArguments& arguments,
+                                        const sweep::space::SweepSpec& spec) {
+  sweep::executors::PointLimits limits{spec.timeout_s, spec.memory_mb};
   if (!arguments.timeout.empty()) {
     limits.timeout_s =
         static_cast<double>(run::parse_positive("--timeout", arguments.timeout, 10000000));
@@ -53,8 +55,8 @@ void handle_stop_signals() {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-void print_summary(const sweep::SweepProgress& progress, const sweep::SweepStore& store,
-                   const std::filesystem::path& file) {
+void print_summary(const sweep::execution::SweepProgress& progress,
+                   const sweep::store::SweepStore& store, const std::filesystem::path& file) {
   const double rate =
       progress.seconds > 0 ? static_cast<double>(progress.done) / progress.seconds : 0;
   report::write_message(fmt::format(
@@ -70,10 +72,10 @@ void print_summary(const sweep::SweepProgress& progress, const sweep::SweepStore
 /// What `run` was asked for, checked.
 struct Job {
   const SweepArguments& arguments;
-  sweep::SimulationPointRunner runner;
-  sweep::SweepPlan plan;
-  sweep::PointLimits limits;
-  sweep::SweepShard shard;
+  sweep::point::SimulationPointRunner runner;
+  sweep::space::SweepPlan plan;
+  sweep::executors::PointLimits limits;
+  sweep::execution::SweepShard shard;
   std::filesystem::path file;
 
   explicit Job(const SweepArguments& given)
@@ -82,7 +84,7 @@ struct Job {
         limits(limits_of(given, plan.spec())),
         shard(parse_shard(given.shard)),
         file(results_of(given)) {
-    sweep::require_whole(plan, shard);
+    sweep::execution::require_whole(plan, shard);
   }
 };
 
@@ -96,21 +98,31 @@ std::size_t points_to_resimulate(const Job& job) {
     throw base::InputError(
         "--resimulate needs the whole front: not with --mpi or --shard, but on the merged results");
   }
-  sweep::as_timing(job.plan.spec());  // or says why not
+  sweep::execution::as_timing(job.plan.spec());  // or says why not
   return static_cast<std::size_t>(
       run::parse_positive("--resimulate", arguments.resimulate, 1 << 20));
 }
 
-int drive(Job& job, sweep::SweepStore& store, sweep::Executor& executor) {
-  sweep::SweepProgress progress;
+/// --mpi-silence.
+std::chrono::seconds silence_of(const SweepArguments& arguments) {
+  constexpr std::int64_t kDefault = 20, kMost = 86400;
+  return std::chrono::seconds(
+      arguments.mpi_silence.empty()
+          ? kDefault
+          : run::parse_positive("--mpi-silence", arguments.mpi_silence, kMost));
+}
+
+int drive(Job& job, sweep::store::SweepStore& store, sweep::executors::Executor& executor) {
+  sweep::execution::SweepProgress progress;
   {
-    sweep::RunMarker mark(job.file, job.shard);
+    sweep::execution::RunMarker mark(job.file, job.shard);
     report::ProgressBar bar(job.arguments.quiet, report::ProgressBar::Elsewhere::kLines);
-    progress = sweep::run_sweep(job.plan, job.runner, job.limits, job.shard, store, executor,
-                                stop_requested, [&](const sweep::SweepProgress& now) {
-                                  bar.update(now.shown());
-                                  mark.update(now);
-                                });
+    progress = sweep::execution::run_sweep(job.plan, job.runner, job.limits, job.shard, store,
+                                           executor, stop_requested,
+                                           [&](const sweep::execution::SweepProgress& now) {
+                                             bar.update(now.shown());
+                                             mark.update(now);
+                                           });
   }
   if (!progress.interrupted && !store.finish()) {
     report::write_message(fmt::format(
@@ -125,13 +137,13 @@ int drive(Job& job, sweep::SweepStore& store, sweep::Executor& executor) {
 }
 
 int resimulate(Job& job, std::size_t most, std::size_t jobs,
-               const sweep::SweepStore::Options& options) {
-  sweep::SweepProgress progress;
+               const sweep::store::SweepStore::Options& options) {
+  sweep::execution::SweepProgress progress;
   {
     report::ProgressBar bar(job.arguments.quiet, report::ProgressBar::Elsewhere::kLines);
-    progress =
-        sweep::simulate_again(job.plan, job.runner, job.limits, job.file, most, jobs, options,
-                              stop_requested, [&](const auto& now) { bar.update(now.shown()); });
+    progress = sweep::execution::simulate_again(job.plan, job.runner, job.limits, job.file, most,
+                                                jobs, options, stop_requested,
+                                                [&](const auto& now) { bar.update(now.shown()); });
   }
   if (!job.arguments.quiet) {
     report::write_message(progress.interrupted
@@ -149,25 +161,30 @@ int run(const SweepArguments& arguments) {
   if (arguments.mpi && !arguments.jobs.empty()) {
     throw base::InputError("--jobs has no effect with --mpi: every rank but the first is a worker");
   }
+  if (!arguments.mpi && !arguments.mpi_silence.empty()) {
+    throw base::InputError("--mpi-silence has no effect without --mpi");
+  }
   if (arguments.no_resume && std::filesystem::exists(job.file)) {
     throw base::InputError(
         fmt::format("{}: exists, and --no-resume was given", io::printable(job.file.string())));
   }
   io::require_no_input(job.file);
   const std::size_t again = points_to_resimulate(job);
-  const sweep::SweepStore::Options options{arguments.retry_failed, arguments.mixed_builds};
+  const sweep::store::SweepStore::Options options{arguments.retry_failed, arguments.mixed_builds};
   if (arguments.mpi) {
-    return sweep::run_with_mpi(job.plan, job.runner, job.limits, [&](sweep::Executor& ranks) {
-      handle_stop_signals();
-      sweep::SweepStore store(job.file, job.plan, options);
-      return drive(job, store, ranks);
-    });
+    return sweep::executors::run_with_mpi(job.plan, job.runner, job.limits, silence_of(arguments),
+                                          [&](sweep::executors::Executor& ranks) {
+                                            handle_stop_signals();
+                                            sweep::store::SweepStore store(job.file, job.plan,
+                                                                           options);
+                                            return drive(job, store, ranks);
+                                          });
   }
   handle_stop_signals();
   int code = 0;
   {
-    sweep::SweepStore store(job.file, job.plan, options);
-    sweep::LocalExecutor executor(job.plan, job.runner, job.limits, jobs);
+    sweep::store::SweepStore store(job.file, job.plan, options);
+    sweep::executors::LocalExecutor executor(job.plan, job.runner, job.limits, jobs);
     code = drive(job, store, executor);
   }
   return again == 0 || code == report::kInterrupted
@@ -209,6 +226,10 @@ void add_run_options(CLI::App& command, const std::shared_ptr<SweepArguments>& a
                    "go on with results of another build of this version");
   command.add_flag("--quiet", arguments->quiet, "no progress and no summary");
   command.add_flag("--mpi", arguments->mpi, "the ranks of mpirun are the workers, rank 0 stores");
+  command
+      .add_option("--mpi-silence", arguments->mpi_silence,
+                  "with --mpi: seconds of silence after which a rank is given up (default: 20)")
+      ->type_name("S");
 }
 
 }  // namespace

@@ -5,10 +5,10 @@
 #include "sim/io/file_use.h"
 #include "sim/io/text_file.h"
 #include "sim/report/message.h"
-#include "sim/sweep/results_file.h"
-#include "sim/sweep/sweep_report.h"
-#include "sim/sweep/sweep_status.h"
-#include "sim/sweep/sweep_store.h"
+#include "sim/sweep/execution/sweep_status.h"
+#include "sim/sweep/reports/sweep_report.h"
+#include "sim/sweep/store/results_file.h"
+#include "sim/sweep/store/sweep_store.h"
 
 #include <fmt/format.h>
 
@@ -21,9 +21,9 @@ int show_status(const SweepArguments& arguments) {
     require_writable_text("--out", arguments.out);
   }
   const std::vector<std::filesystem::path> parts(arguments.parts.begin(), arguments.parts.end());
-  const sweep::SweepStatus status = sweep::sweep_status(parts);
-  write_result(arguments.out, arguments.format == "json" ? sweep::status_json(status)
-                                                         : sweep::status_text(status));
+  const sweep::execution::SweepStatus status = sweep::execution::sweep_status(parts);
+  write_result(arguments.out, arguments.format == "json" ? sweep::execution::status_json(status)
+                                                         : sweep::execution::status_text(status));
   return status.state() == "done" ? 0 : 1;
 }
 
@@ -37,9 +37,9 @@ int merge(const SweepArguments& arguments) {
         fmt::format("--out {}: exists; remove it or give another", io::printable(arguments.out)));
   }
   const std::vector<std::filesystem::path> parts(arguments.parts.begin(), arguments.parts.end());
-  const std::size_t rows = sweep::merge_sweeps(parts, arguments.out, arguments.mixed_builds);
-  sweep::Database merged = sweep::open_sweep(arguments.out);
-  const std::size_t missing = sweep::read_entries(merged).missing(rows);
+  const std::size_t rows = sweep::store::merge_sweeps(parts, arguments.out, arguments.mixed_builds);
+  sweep::files::Database merged = sweep::store::open_sweep(arguments.out);
+  const std::size_t missing = sweep::store::read_entries(merged).missing(rows);
   report::write_message(
       fmt::format("{}: {} rows from {} files{}\n", io::printable(arguments.out), rows, parts.size(),
                   missing > 0 ? fmt::format("; {} points of the sweep are missing", missing) : ""));
@@ -47,19 +47,21 @@ int merge(const SweepArguments& arguments) {
 }
 
 int report_sweep(const SweepArguments& arguments) {
-  const sweep::SweepReportFormat format = sweep::parse_sweep_report_format(arguments.format);
+  const sweep::reports::SweepReportFormat format =
+      sweep::reports::parse_sweep_report_format(arguments.format);
   if (!arguments.out.empty()) {
-    if (sweep::is_spec_of(arguments.db, arguments.out)) {
+    if (sweep::reports::is_spec_of(arguments.db, arguments.out)) {
       io::announce_input(arguments.out);
     }
     require_writable("--out", arguments.out);
   }
   if (!arguments.html.empty()) {
     require_writable_text("--html", arguments.html);
-    write_result(arguments.html, sweep::sweep_report(arguments.db, sweep::SweepReportFormat::kHtml,
-                                                     command_line()));
+    write_result(arguments.html,
+                 sweep::reports::sweep_report(
+                     arguments.db, sweep::reports::SweepReportFormat::kHtml, command_line()));
   }
-  write_result(arguments.out, sweep::sweep_report(arguments.db, format, command_line()));
+  write_result(arguments.out, sweep::reports::sweep_report(arguments.db, format, command_line()));
   return 0;
 }
 

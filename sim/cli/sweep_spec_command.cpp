@@ -4,9 +4,9 @@
 #include "sim/cli/sweep_arguments.h"
 #include "sim/report/message.h"
 #include "sim/run/option_values.h"
-#include "sim/sweep/emit.h"
-#include "sim/sweep/plan_summary.h"
-#include "sim/sweep/simulation_point_runner.h"
+#include "sim/sweep/execution/emit.h"
+#include "sim/sweep/execution/plan_summary.h"
+#include "sim/sweep/point/simulation_point_runner.h"
 
 #include <fmt/format.h>
 
@@ -20,19 +20,20 @@ int show_plan(const SweepArguments& arguments) {
   if (!arguments.out.empty()) {
     require_writable_text("--out", arguments.out);
   }
-  const sweep::SweepPlan plan = plan_of(arguments);
+  const sweep::space::SweepPlan plan = plan_of(arguments);
   const std::size_t jobs = parse_jobs(arguments.jobs);
   const std::int64_t first = run::parse_positive("--first", arguments.first, 1000000000);
-  sweep::SimulationPointRunner runner;
-  const sweep::PlanSummary summary = sweep::summarize_plan(
+  sweep::point::SimulationPointRunner runner;
+  const sweep::execution::PlanSummary summary = sweep::execution::summarize_plan(
       plan, runner, parse_shard(arguments.shard), static_cast<std::size_t>(first));
-  write_result(arguments.out, arguments.format == "json" ? sweep::plan_json(plan, summary, jobs)
-                                                         : sweep::plan_text(plan, summary, jobs));
+  write_result(arguments.out, arguments.format == "json"
+                                  ? sweep::execution::plan_json(plan, summary, jobs)
+                                  : sweep::execution::plan_text(plan, summary, jobs));
   return 0;
 }
 
-sweep::SlurmOptions slurm_options(const SweepArguments& arguments) {
-  sweep::SlurmOptions slurm;
+sweep::execution::SlurmOptions slurm_options(const SweepArguments& arguments) {
+  sweep::execution::SlurmOptions slurm;
   slurm.time = arguments.time;
   slurm.memory = arguments.mem;
   slurm.partition = arguments.partition;
@@ -47,27 +48,27 @@ sweep::SlurmOptions slurm_options(const SweepArguments& arguments) {
 }
 
 int emit(const SweepArguments& arguments, const std::string& kind) {
-  const sweep::SweepPlan plan = plan_of(arguments);
+  const sweep::space::SweepPlan plan = plan_of(arguments);
   if (!arguments.out.empty()) {
     require_writable("--out", arguments.out);
   }
-  sweep::EmitOptions options;
+  sweep::execution::EmitOptions options;
   options.program = std::filesystem::read_symlink("/proc/self/exe");
   options.spec = arguments.spec;
   options.results = results_of(arguments);
   options.name = plan.spec().name;
   options.shards =
       static_cast<std::uint64_t>(run::parse_positive("--shards", arguments.shards, kMaxShards));
-  sweep::require_whole(plan, {1, options.shards});
+  sweep::execution::require_whole(plan, {1, options.shards});
   if (arguments.whole_node && !arguments.jobs.empty()) {
     throw base::InputError(
         "--jobs has no effect with --whole-node: a shard takes all processors of its node");
   }
   options.jobs = arguments.jobs.empty() ? 1 : parse_jobs(arguments.jobs);
   options.setup = arguments.setup;
-  write_result(arguments.out, kind == "slurm"
-                                  ? sweep::slurm_script(options, slurm_options(arguments))
-                                  : sweep::gnu_parallel_script(options));
+  write_result(arguments.out,
+               kind == "slurm" ? sweep::execution::slurm_script(options, slurm_options(arguments))
+                               : sweep::execution::gnu_parallel_script(options));
   if (kind == "slurm" && options.shards > kUsualArray) {
     report::write_message(fmt::format(
         "{} shards: clusters take arrays of {} tasks unless their MaxArraySize is larger\n",

@@ -2,18 +2,18 @@
 #include "models/base/error.h"
 #include "sim/python/bindings.h"
 #include "sim/report/version.h"
-#include "sim/sweep/checked_plan.h"
-#include "sim/sweep/coordinator.h"
-#include "sim/sweep/emit.h"
-#include "sim/sweep/local_executor.h"
-#include "sim/sweep/plan_summary.h"
-#include "sim/sweep/resimulation.h"
-#include "sim/sweep/run_mark.h"
-#include "sim/sweep/simulation_point_runner.h"
-#include "sim/sweep/sweep_report.h"
-#include "sim/sweep/sweep_spec.h"
-#include "sim/sweep/sweep_status.h"
-#include "sim/sweep/sweep_store.h"
+#include "sim/sweep/execution/coordinator.h"
+#include "sim/sweep/execution/emit.h"
+#include "sim/sweep/execution/plan_summary.h"
+#include "sim/sweep/execution/resimulation.h"
+#include "sim/sweep/execution/run_mark.h"
+#include "sim/sweep/execution/sweep_status.h"
+#include "sim/sweep/executors/local_executor.h"
+#include "sim/sweep/point/simulation_point_runner.h"
+#include "sim/sweep/reports/sweep_report.h"
+#include "sim/sweep/space/checked_plan.h"
+#include "sim/sweep/space/sweep_spec.h"
+#include "sim/sweep/store/sweep_store.h"
 
 #include <algorithm>
 #include <atomic>
@@ -42,7 +42,7 @@ class Watch {
   explicit Watch(const nb::object& callback) : callback_(callback) {}
 
   /// What Python raises, Ctrl-C included, ends the sweep when the points at work are stored.
-  void report(const sweep::SweepProgress& now) {
+  void report(const sweep::execution::SweepProgress& now) {
     const nb::gil_scoped_acquire locked;
     if (failure_) {
       return;
@@ -75,14 +75,14 @@ class Watch {
 
 /// `text`: of a spec, its paths relative to that of `file`; nothing: `file` is read. `budget`: of a
 /// search for the Pareto front; 0: none.
-sweep::SweepPlan plan_of(const std::optional<std::string>& text, const std::string& file,
-                         std::uint64_t budget) {
-  sweep::SweepSpec spec =
-      text ? sweep::parse_sweep_spec(*text, file) : sweep::read_sweep_spec(file);
+sweep::space::SweepPlan plan_of(const std::optional<std::string>& text, const std::string& file,
+                                std::uint64_t budget) {
+  sweep::space::SweepSpec spec =
+      text ? sweep::space::parse_sweep_spec(*text, file) : sweep::space::read_sweep_spec(file);
   if (budget > 0) {
-    spec = sweep::as_search(std::move(spec), budget);
+    spec = sweep::space::as_search(std::move(spec), budget);
   }
-  return sweep::checked_plan(std::move(spec), std::string(report::program_version()));
+  return sweep::space::checked_plan(std::move(spec), std::string(report::program_version()));
 }
 
 std::size_t processes(int jobs) {
@@ -97,31 +97,31 @@ void sweep(const std::optional<std::string>& spec, const std::string& file, std:
   Watch watch(progress);
   {
     const nb::gil_scoped_release unlocked;
-    const sweep::SweepPlan plan = plan_of(spec, file, budget);
-    sweep::SimulationPointRunner runner;
-    const sweep::PointLimits limits{plan.spec().timeout_s, plan.spec().memory_mb};
+    const sweep::space::SweepPlan plan = plan_of(spec, file, budget);
+    sweep::point::SimulationPointRunner runner;
+    const sweep::executors::PointLimits limits{plan.spec().timeout_s, plan.spec().memory_mb};
     if (again > 0) {
-      sweep::as_timing(plan.spec());  // or says why not
+      sweep::execution::as_timing(plan.spec());  // or says why not
     }
-    const auto report = [&](const sweep::SweepProgress& now) { watch.report(now); };
-    sweep::SweepProgress last;
+    const auto report = [&](const sweep::execution::SweepProgress& now) { watch.report(now); };
+    sweep::execution::SweepProgress last;
     {
-      sweep::SweepStore store(results, plan, {});
-      sweep::LocalExecutor executor(plan, runner, limits, processes(jobs));
-      sweep::RunMarker mark(results, {});
-      last = sweep::run_sweep(plan, runner, limits, {}, store, executor, watch.stop(),
-                              [&](const sweep::SweepProgress& now) {
-                                mark.update(now);
-                                watch.report(now);
-                              });
+      sweep::store::SweepStore store(results, plan, {});
+      sweep::executors::LocalExecutor executor(plan, runner, limits, processes(jobs));
+      sweep::execution::RunMarker mark(results, {});
+      last = sweep::execution::run_sweep(plan, runner, limits, {}, store, executor, watch.stop(),
+                                         [&](const sweep::execution::SweepProgress& now) {
+                                           mark.update(now);
+                                           watch.report(now);
+                                         });
       watch.report(last);
       if (!last.interrupted) {
         store.finish();
       }
     }
     if (again > 0 && !last.interrupted) {
-      sweep::simulate_again(plan, runner, limits, results, again, processes(jobs), {}, watch.stop(),
-                            report);
+      sweep::execution::simulate_again(plan, runner, limits, results, again, processes(jobs), {},
+                                       watch.stop(), report);
     }
   }
   watch.raise();
@@ -131,10 +131,10 @@ std::string sweep_plan(const std::optional<std::string>& spec, const std::string
                        std::uint64_t budget, std::uint64_t index, std::uint64_t count, int jobs,
                        std::size_t first) {
   const nb::gil_scoped_release unlocked;
-  const sweep::SweepPlan plan = plan_of(spec, file, budget);
-  sweep::SimulationPointRunner runner;
-  return sweep::plan_json(plan, sweep::summarize_plan(plan, runner, {index, count}, first),
-                          processes(jobs));
+  const sweep::space::SweepPlan plan = plan_of(spec, file, budget);
+  sweep::point::SimulationPointRunner runner;
+  return sweep::execution::plan_json(
+      plan, sweep::execution::summarize_plan(plan, runner, {index, count}, first), processes(jobs));
 }
 
 std::vector<std::filesystem::path> paths(const std::vector<std::string>& files) {
@@ -143,18 +143,18 @@ std::vector<std::filesystem::path> paths(const std::vector<std::string>& files) 
 
 std::string sweep_status(const std::vector<std::string>& files) {
   const nb::gil_scoped_release unlocked;
-  return sweep::status_json(sweep::sweep_status(paths(files)));
+  return sweep::execution::status_json(sweep::execution::sweep_status(paths(files)));
 }
 
 std::size_t sweep_merge(const std::vector<std::string>& parts, const std::string& out,
                         bool mixed_builds) {
   const nb::gil_scoped_release unlocked;
-  return sweep::merge_sweeps(paths(parts), out, mixed_builds);
+  return sweep::store::merge_sweeps(paths(parts), out, mixed_builds);
 }
 
 std::string sweep_report(const std::string& results, const std::string& format) {
   const nb::gil_scoped_release unlocked;
-  return sweep::sweep_report(results, sweep::parse_sweep_report_format(format));
+  return sweep::reports::sweep_report(results, sweep::reports::parse_sweep_report_format(format));
 }
 
 std::string sweep_emit(const std::string& spec, bool slurm, const std::string& program,
@@ -164,13 +164,14 @@ std::string sweep_emit(const std::string& spec, bool slurm, const std::string& p
                        bool whole_node, std::uint64_t at_once,
                        const std::vector<std::string>& directives) {
   const nb::gil_scoped_release unlocked;
-  const sweep::SweepPlan plan = plan_of(std::nullopt, spec, 0);
-  sweep::require_whole(plan, {1, shards});
-  const sweep::EmitOptions options{program, spec, results, plan.spec().name, shards, jobs, setup};
+  const sweep::space::SweepPlan plan = plan_of(std::nullopt, spec, 0);
+  sweep::execution::require_whole(plan, {1, shards});
+  const sweep::execution::EmitOptions options{program, spec, results, plan.spec().name,
+                                              shards,  jobs, setup};
   const auto& [time, memory, partition, account] = words;
-  return slurm ? sweep::slurm_script(
+  return slurm ? sweep::execution::slurm_script(
                      options, {time, memory, partition, account, whole_node, at_once, directives})
-               : sweep::gnu_parallel_script(options);
+               : sweep::execution::gnu_parallel_script(options);
 }
 
 }  // namespace
@@ -185,7 +186,7 @@ void bind_sweep(nb::module_& module) {
   module.def("sweep_report", sweep_report);
   module.def("sweep_emit", sweep_emit);
   module.def("sweep_searches", [] {
-    return std::vector<std::string>(sweep::kSearches.begin(), sweep::kSearches.end());
+    return std::vector<std::string>(sweep::space::kSearches.begin(), sweep::space::kSearches.end());
   });
 }
 

@@ -293,20 +293,16 @@ void set_energy(const workload::Operation& op, const energy::Work& work,
     carry_over(result.clock_mhz, result.seconds * 1e6, figures);
   }
   EnergyResult energy;
-  const energy::EnergyBreakdown& parts = result.energy;
-  for (const energy::EventInfo& row : energy::kEvents) {
-    energy.parts_uj.emplace_back(row.name, parts.dynamic[row.event] * kMicrojoulesPerPicojoule);
+  const std::array<double, energy::kEnergyParts> parts = result.energy.parts_pj();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    energy.parts_uj.emplace_back(energy::kEnergyPartNames[i], parts[i] * kMicrojoulesPerPicojoule);
   }
-  energy.parts_uj.emplace_back("leakage", parts.leakage_pj * kMicrojoulesPerPicojoule);
-  energy.parts_uj.emplace_back("idle_sms", parts.idle_sms_pj * kMicrojoulesPerPicojoule);
-  energy.parts_uj.emplace_back("constant", parts.constant_pj * kMicrojoulesPerPicojoule);
-  energy.parts_uj.emplace_back("board", parts.board_pj * kMicrojoulesPerPicojoule);
-  energy.total_uj = parts.total_pj() * kMicrojoulesPerPicojoule;
+  energy.total_uj = result.energy.total_pj() * kMicrojoulesPerPicojoule;
   set_bounds(work.counts.type(), power, energy);
   energy.power_w = result.average_w;
   energy.peak_power_w = result.peak_w;
-  energy.pj_per_flop =
-      parts.total_pj() / (2 * static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch));
+  energy.pj_per_flop = result.energy.total_pj() /
+                       (2 * static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch));
   energy.limited = result.limited;
   energy.limit_exceeded = result.limit_exceeded;
   energy.core_volts = power.curve.volts(result.clock_mhz);

@@ -22,7 +22,6 @@ namespace {
 /// A kernel in one of its variants: how long, and what happens.
 struct Variant {
   std::function<double(double)> us_at;  ///< at a clock in MHz
-  double simulated_us = 0;              ///< of a GEMM, at the clock of its simulation
   double left_out_us = 0;  ///< of a GEMM that cuts K: its epilogue, which is not simulated
   std::string tile;        ///< of a GEMM
   std::optional<energy::Work> work;
@@ -34,10 +33,10 @@ struct Kernel {
   std::optional<Variant> dense;       ///< none: it runs behind a 2:4 kernel alone
   std::optional<Variant> sparse;      ///< of a GEMM with 2:4 weights, or behind one
   std::optional<std::size_t> behind;  ///< the kernel of that GEMM
-  /// Of a GEMM: how much longer with 2:4 weights those behind it take.
-  double behind_us = 0;
-
-  double sparse_us() const { return sparse->simulated_us + behind_us; }
+  // Of a GEMM, at the clock that is asked for:
+  double dense_us = 0;
+  double sparse_us = 0;            ///< and how much longer with 2:4 weights those behind it take
+  bool leaves_transposed = false;  ///< its 2:4 kernel leaves its result so
 };
 
 enum class Weights { kDense, kSparse, kMix };
@@ -47,7 +46,12 @@ class Inference {
  public:
   Inference(const network::Network& network, const gpu::GpuSpec& gpu, const RunOptions& options,
             KernelRunner& runner, SwitchingSource& switching)
-      : network_(network), gpu_(gpu), options_(options), runner_(runner), switching_(switching) {
+      : network_(network),
+        gpu_(gpu),
+        options_(options),
+        runner_(runner),
+        switching_(switching),
+        asked_mhz_(options.clock_policy.mhz_of({}, gpu.boost_clock_mhz)) {
     std::vector<network::PlannedKernel> plan = network::plan_kernels(network);
     pass_bytes_ = network::bytes_of_pass(plan, network);
     for (network::PlannedKernel& kernel : plan) {
@@ -168,7 +172,6 @@ class Inference {
     add_residual(kernel, figures);
     const double cycles = network_.engine.kernel_cycles;
     Variant variant;
-    variant.simulated_us = figures.timing.time_us + cycles / figures.timing.clock_mhz;
     variant.us_at = [figures, cycles](double mhz) {
       return 1e6 * seconds_at(figures, mhz) + cycles / mhz;
     };
@@ -186,8 +189,10 @@ class Inference {
   void add_gemm(Kernel& kernel) {
     const workload::Operation& op = network_.gemms[kernel.plan.gemms.front()];
     kernel.dense = gemm(kernel, false);
+    kernel.dense_us = kernel.dense->us_at(asked_mhz_);
     if (op.prunable && options_.variants != Variants::kDense) {
       kernel.sparse = gemm(kernel, true);
+      kernel.sparse_us = kernel.sparse->us_at(asked_mhz_);
     }
   }
 
@@ -215,8 +220,9 @@ class Inference {
     }
     kernel.behind = static_cast<std::size_t>(writer - kernels_.begin());
     kernel.sparse = other(kernel, true);
-    const double mhz = gpu_.boost_clock_mhz;
-    writer->behind_us += kernel.sparse->us_at(mhz) - (kernel.dense ? kernel.dense->us_at(mhz) : 0);
+    writer->leaves_transposed = true;
+    writer->sparse_us +=
+        kernel.sparse->us_at(asked_mhz_) - (kernel.dense ? kernel.dense->us_at(asked_mhz_) : 0);
   }
 
   /// A launch that is no GEMM; `transposed`: behind a 2:4 kernel that left its result so.
@@ -255,7 +261,7 @@ class Inference {
   /// Whether the weights of `kernel`, or of that which it stands behind, are faster as 2:4.
   bool faster_sparse(const Kernel& kernel) const {
     const Kernel& gemm = kernel.behind ? kernels_[*kernel.behind] : kernel;
-    return gemm.sparse && gemm.sparse_us() < gemm.dense->simulated_us;
+    return gemm.sparse && gemm.sparse_us < gemm.dense_us;
   }
 
   InferenceKernel described(const Kernel& kernel) const {
@@ -297,9 +303,9 @@ class Inference {
     if (!kernel.sparse) {
       return "2:4 was not simulated";
     }
-    const double gain = kernel.dense->simulated_us / kernel.sparse_us();
+    const double gain = kernel.dense_us / kernel.sparse_us;
     const std::string with = fmt::format("(kernel {}{})", kernel.sparse->tile,
-                                         kernel.behind_us > 0 ? ", transposed result" : "");
+                                         kernel.leaves_transposed ? ", transposed result" : "");
     return gain > 1 ? fmt::format("2:4 is {:.2f} times as fast {}", gain, with)
                     : fmt::format("2:4 takes {:.2f} times as long {}", 1 / gain, with);
   }
@@ -314,9 +320,8 @@ class Inference {
 
   /// The clock of a pass: the highest at which its mean power is within the limit.
   double clock_of(Weights weights, std::vector<energy::PowerResult>& powers) const {
-    const double most_mhz = options_.clock_policy.mhz_of({}, gpu_.boost_clock_mhz);
     if (!options_.power) {
-      return most_mhz;
+      return asked_mhz_;
     }
     std::vector<energy::RepeatedWork> works;
     for (const Kernel& kernel : kernels_) {
@@ -325,13 +330,13 @@ class Inference {
       }
     }
     if (options_.clock_limited) {
-      powers = energy::power_limited(*options_.power, works, most_mhz);
+      powers = energy::power_limited(*options_.power, works, asked_mhz_);
       return powers.front().clock_mhz;
     }
     for (const energy::RepeatedWork& work : works) {
-      powers.push_back(energy::power_at(*options_.power, work.work, most_mhz));
+      powers.push_back(energy::power_at(*options_.power, work.work, asked_mhz_));
     }
-    return most_mhz;
+    return asked_mhz_;
   }
 
   InferenceTotals pass(Weights weights, std::vector<InferenceKernel>& rows) const {
@@ -379,6 +384,7 @@ class Inference {
   const RunOptions& options_;
   KernelRunner& runner_;
   SwitchingSource& switching_;
+  const double asked_mhz_;  ///< clock [MHz]; the limit of a pass may hold it below
   double pass_bytes_ = 0;
   std::vector<Kernel> kernels_;
 };

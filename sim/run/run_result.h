@@ -50,7 +50,7 @@ struct CheckResult {
 /// Where the energy of one launch goes, and at what power.
 struct EnergyResult {
   std::vector<std::pair<std::string_view, double>>
-      parts_uj;  ///< by event (energy::kEvents), then leakage, idle_sms, constant, board
+      parts_uj;  ///< in the order of energy::kEnergyPartNames
   double total_uj = 0;
   double power_w = 0;           ///< average over the launch
   double peak_power_w = 0;      ///< while the tensor cores are fed

@@ -5,11 +5,11 @@
 // found where one of the search is as good in every objective. A loss within kTie, which the report
 // calls a tie, counts as found, too. Points with equal objectives count once.
 #include "models/base/error.h"
-#include "sim/sweep/checked_plan.h"
-#include "sim/sweep/pareto_search.h"
-#include "sim/sweep/simulation_point_runner.h"
-#include "sim/sweep/sweep_spec.h"
-#include "sim/sweep/tie.h"
+#include "sim/sweep/analysis/tie.h"
+#include "sim/sweep/point/simulation_point_runner.h"
+#include "sim/sweep/search/pareto_search.h"
+#include "sim/sweep/space/checked_plan.h"
+#include "sim/sweep/space/sweep_spec.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -67,31 +67,31 @@ class Space {
  public:
   explicit Space(json spec) : spec_(std::move(spec)), plan_(seeded(0)) {}
 
-  const SweepPlan& plan() const { return plan_; }
+  const space::SweepPlan& plan() const { return plan_; }
   /// The plan of a search with `seed`.
-  SweepPlan seeded(std::uint64_t seed) const {
+  space::SweepPlan seeded(std::uint64_t seed) const {
     json spec = spec_;
     spec["schema"] = "sptcsim-sweep/0.1";
     spec["name"] = "space";
     spec["store"] = "totals";
     spec["options"] = {{"check", "none"}, {"fidelity", "analytic"}, {"kernels", "library"}};
     spec["sample"] = {{"kind", "pareto"}, {"points", 1}, {"seed", seed}};
-    return checked_plan(parse_sweep_spec(spec.dump(), "space.json"), "1");
+    return space::checked_plan(space::parse_sweep_spec(spec.dump(), "space.json"), "1");
   }
 
-  Costs costs(std::uint64_t position) {
+  search::Costs costs(std::uint64_t position) {
     const auto known = known_.find(position);
     if (known != known_.end()) {
       return known->second;
     }
-    Costs result;
+    search::Costs result;
     try {
-      const PointOutcome outcome = runner_.run(plan_, plan_.point(position));
+      const point::PointOutcome outcome = runner_.run(plan_, plan_.point(position));
       std::map<std::string, double> totals;
       std::string_view bytes = outcome.totals.bytes();
       std::string_view names = outcome.totals.names();
       while (!names.empty()) {
-        const auto value = PointFigures::take(bytes);
+        const auto value = point::PointFigures::take(bytes);
         const auto* const real = std::get_if<double>(&value);
         totals[std::string(names.substr(0, names.find('\n')))] = real != nullptr ? *real : 0;
         names.remove_prefix(names.find('\n') + 1);
@@ -106,12 +106,12 @@ class Space {
 
  private:
   json spec_;
-  SweepPlan plan_;
-  SimulationPointRunner runner_;
-  std::map<std::uint64_t, Costs> known_;
+  space::SweepPlan plan_;
+  point::SimulationPointRunner runner_;
+  std::map<std::uint64_t, search::Costs> known_;
 };
 
-bool no_worse(const Costs& a, const Costs& b, double within) {
+bool no_worse(const search::Costs& a, const search::Costs& b, double within) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i] > b[i] * within) {
       return false;
@@ -120,11 +120,12 @@ bool no_worse(const Costs& a, const Costs& b, double within) {
   return true;
 }
 
-std::vector<Costs> front_of(const std::set<Costs>& all) {
-  std::vector<Costs> front;
-  for (const Costs& costs : all) {  // in ascending order: nothing beats what came before
-    const bool beaten = std::any_of(front.begin(), front.end(),
-                                    [&](const Costs& other) { return no_worse(other, costs, 1); });
+std::vector<search::Costs> front_of(const std::set<search::Costs>& all) {
+  std::vector<search::Costs> front;
+  for (const search::Costs& costs : all) {  // in ascending order: nothing beats what came before
+    const bool beaten = std::any_of(front.begin(), front.end(), [&](const search::Costs& other) {
+      return no_worse(other, costs, 1);
+    });
     if (!beaten) {
       front.push_back(costs);
     }
@@ -132,23 +133,23 @@ std::vector<Costs> front_of(const std::set<Costs>& all) {
   return front;
 }
 
-std::vector<Costs> whole_front(Space& space) {
-  std::set<Costs> all;
+std::vector<search::Costs> whole_front(Space& space) {
+  std::set<search::Costs> all;
   for (std::uint64_t position = 0; position < space.plan().product(); ++position) {
     all.insert(space.costs(position));
   }
-  all.erase(Costs{});
+  all.erase(search::Costs{});
   return front_of(all);
 }
 
 /// Costs of the points that a search asks for.
-std::vector<Costs> searched(Space& space, std::uint64_t budget, std::uint64_t seed) {
-  const SweepPlan plan = space.seeded(seed);
-  ParetoSearch search(plan);
+std::vector<search::Costs> searched(Space& space, std::uint64_t budget, std::uint64_t seed) {
+  const space::SweepPlan plan = space.seeded(seed);
+  search::ParetoSearch search(plan);
   std::set<std::uint64_t> asked;
-  std::vector<Costs> found;
+  std::vector<search::Costs> found;
   while (asked.size() < budget) {
-    std::vector<Costs> told;
+    std::vector<search::Costs> told;
     for (const std::uint64_t position : search.next(budget - asked.size())) {
       EXPECT_TRUE(asked.insert(position).second) << position << " was asked for twice";
       told.push_back(space.costs(position));
@@ -171,13 +172,14 @@ void expect_recall(json spec, std::size_t least) {
   Space space(std::move(spec));
   const std::uint64_t product = space.plan().product();
   EXPECT_GE(product, 4000u);
-  const std::vector<Costs> front = whole_front(space);
+  const std::vector<search::Costs> front = whole_front(space);
   EXPECT_GE(front.size(), least) << "a front that says nothing";
   for (const std::uint64_t seed : {0, 1, 2}) {
-    const std::vector<Costs> found = searched(space, product / 20, seed);
-    const auto hits = std::count_if(front.begin(), front.end(), [&](const Costs& costs) {
-      return std::any_of(found.begin(), found.end(),
-                         [&](const Costs& other) { return no_worse(other, costs, kTie); });
+    const std::vector<search::Costs> found = searched(space, product / 20, seed);
+    const auto hits = std::count_if(front.begin(), front.end(), [&](const search::Costs& costs) {
+      return std::any_of(found.begin(), found.end(), [&](const search::Costs& other) {
+        return no_worse(other, costs, analysis::kTie);
+      });
     });
     const double enough =
         std::min(0.95 * static_cast<double>(front.size()), static_cast<double>(front.size() - 1));

@@ -3,14 +3,21 @@
 // Every number of an architecture file, changed in a derived file, moves the answer the right way.
 #include "sim/config/architecture_fields.h"
 #include "tests/support/program_fixture.h"
+#include "tests/support/program_process.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <future>
+#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -28,10 +35,10 @@ struct Change {
   const char* arch = "a100-sxm4-80gb";
 };
 
-constexpr const char* kSquare = "2048 2048 1024";
-constexpr const char* kSmall = "512 512 1024";
-constexpr const char* kSparse = "2048 2048 1024 --variants sparse";
-constexpr const char* kSparseOperands = "2048 2048 1024 --variants dense --density 0.25,0.25";
+constexpr const char* kSquare = "2048 2048 512 --variants sparse";
+constexpr const char* kSmall = "512 512 1024 --variants sparse";
+constexpr const char* kTiled = "1024 1024 1024 --tile 64x64x64 --variants sparse";
+constexpr const char* kSparseOperands = "2048 2048 512 --variants dense --density 0.25,0.25";
 // Half of the instruction's rows and columns a pass, and so few multipliers that they are the
 // limit.
 constexpr const char* kSkips =
@@ -47,16 +54,15 @@ const std::vector<Change>& changes() {
       {"sms", 54, '>', kSquare},
       {"boost_clock_mhz", 1000, '>', kSquare},
       {"sub_partitions", 2, '>', kSquare},
-      {"max_warps", 4, '>', "1024 1024 1024 --tile 64x64x64"},
-      {"max_ctas", 1, '>', "1024 1024 1024 --tile 64x64x64"},
+      {"max_warps", 4, '>', kTiled},
+      {"max_ctas", 1, '>', kTiled},
       {"registers", 24576, '>', kSquare},
-      {"shared_memory_bytes", 66560, '>', "1024 1024 1024 --tile 64x64x64",
-       "max_shared_memory_per_cta_bytes=65536"},
+      {"shared_memory_bytes", 66560, '>', kTiled, "max_shared_memory_per_cta_bytes=65536"},
       {"max_shared_memory_per_cta_bytes", 32768, '>', kSquare},
       {"max_registers_per_thread", 168, '>', kSquare},
-      {"reserved_shared_memory_per_cta_bytes", 65536, '>', "1024 1024 1024 --tile 64x64x64"},
-      {"shared_memory_allocation_bytes", 131072, '>', "1024 1024 1024 --tile 64x64x64"},
-      {"issue_per_cycle", 2, '<', "2048 2048 1024 --variants dense"},
+      {"reserved_shared_memory_per_cta_bytes", 65536, '>', kTiled},
+      {"shared_memory_allocation_bytes", 131072, '>', kTiled},
+      {"issue_per_cycle", 2, '<', "2048 2048 512 --variants dense"},
       {"barrier_latency_cycles", 400, '>', kSquare},
       {"shared_memory_banks", 16, '>', kSquare},
       {"shared_memory_bank_bytes_per_cycle", 2, '>', kSquare},
@@ -72,7 +78,7 @@ const std::vector<Change>& changes() {
       {"operand_a_port_bytes_per_cycle", 32, '>', kSquare},
       {"operand_b_port_bytes_per_cycle", 16, '>', kSquare},
       {"accumulator_port_bytes_per_cycle", 32, '>', kSquare},
-      {"metadata_port_bytes_per_cycle", 5, '>', kSparse},
+      {"metadata_port_bytes_per_cycle", 5, '>', kSquare},
       {"register_banks", 1, '>', kSquare, "register_bank_bytes_per_cycle=64"},
       {"register_bank_bytes_per_cycle", 32, '>', kSquare},
       {"reuse_registers", 0, '>', kSquare, "register_bank_bytes_per_cycle=64"},
@@ -94,11 +100,11 @@ const std::vector<Change>& changes() {
       {"round_latency_cycles", 200, '>', kSmall},
       {"write_back_latency_cycles", 200, '>', kSmall},
       {"same_warp_gap_cycles", 40, '>', kSmall},
-      {"selector_change_cycles", 40, '>', kSparse},
+      {"selector_change_cycles", 40, '>', kSquare},
       {"instruction_window", 1, '>', kSquare},
       {"sm_port_bytes_per_cycle", 8, '>', kSquare},
       {"l2_partitions", 1, '<', kSquare},  // everything is near
-      {"l2_capacity_bytes", 1048576, '>', "4096 4096 1024"},
+      {"l2_capacity_bytes", 262144, '>', kSquare},
       {"l2_bytes_per_cycle", 500, '>', kSquare},
       {"l2_near_latency_cycles", 400, '>', kExposed},
       {"l2_far_latency_cycles", 550, '>', kSmall},
@@ -109,8 +115,8 @@ const std::vector<Change>& changes() {
       {"dram_access_latency_cycles", 3000, '>', kSmall},
       {"launch_us", 50, '>', kSmall},
       {"stream_us", 50, '>', "512 512 1024 --variants dense"},
-      {"sparse_stream_us", 50, '>', "512 512 1024 --variants sparse"},
-      {"reduction_launch_us", 50, '>', "512 512 4096 --split-k 4"},
+      {"sparse_stream_us", 50, '>', kSmall},
+      {"reduction_launch_us", 50, '>', "512 512 4096 --split-k 4 --variants sparse"},
       {"cluster_ctas", 1, '>', "2048 2048 1024 --tile 128x256x64 --variants dense", "",
        "h100-sxm5-80gb"},
       {"tcgen05_interval_cycles", 400, '>', "2048 2048 1024 --variants dense", "", "b200"}};
@@ -136,32 +142,91 @@ class DesignSpace : public support::ProgramFixture {
     document[json::json_pointer(pointer)] = std::move(number);
   }
 
-  /// Cycles of the last variant of the command on `arch` with the changes of `document`, or its
-  /// time [us] where the change is one of clock, launch or DRAM, which keeps its own time.
-  double measure(json document, const std::string& command, std::string arch, bool in_time) {
+  /// The variant that `command` simulates on `arch` with the changes of `document`: a run number
+  /// tells its files from those of others.
+  json measure(json document, const std::string& command, std::string arch, std::size_t run) const {
+    const std::string file = path("run" + std::to_string(run));
     if (!document.empty()) {
       document["base"] = arch;
       document["name"] = "changed";
-      arch = path("changed.json");
+      arch = file + ".json";
       std::ofstream(arch) << document;
     }
-    const std::string all = command + " --arch " + arch +
-                            " --clock boost --kernels library --check none --quiet --format json";
-    const auto known = figures_.find({all, in_time});
-    if (known != figures_.end() && document.empty()) {
-      return known->second;
+    std::istringstream words("gemm " + command + " --arch " + arch +
+                             " --clock boost --kernels library --check none --quiet --format json");
+    const std::vector<std::string> arguments(std::istream_iterator<std::string>(words), {});
+    const int code =
+        support::wait_for_program(support::start_program(arguments, file + ".out", file + ".err"));
+    EXPECT_EQ(code, 0) << command << ": " << read(file + ".err");
+    if (code != 0) {
+      return {{"time_us", 0}, {"cycles", 0}};
     }
-    const support::ProgramOutcome outcome = run("gemm " + all);
-    EXPECT_EQ(outcome.exit_code, 0) << all << ": " << outcome.err;
-    if (outcome.exit_code != 0) {
-      return 0;
-    }
-    const json op = json::parse(outcome.out)["operations"][0];
-    const json& variant = op["sparse"].is_null() ? op["dense"] : op["sparse"];
-    return figures_[{all, in_time}] = variant[in_time ? "time_us" : "cycles"];
+    const json op = json::parse(read(file + ".out"))["operations"][0];
+    return op["sparse"].is_null() ? op["dense"] : op["sparse"];
   }
 
-  std::map<std::pair<std::string, bool>, double> figures_;
+  /// What all changes are made to, and what they make of it: a figure of each, before and after.
+  std::vector<std::pair<double, double>> measure_all() const {
+    using Key = std::array<std::string, 3>;  // document, command, architecture
+    std::map<Key, std::size_t> run_of;
+    std::vector<Key> runs;
+    const auto ask = [&](const json& document, const Change& change) {
+      const Key key{document.dump(), change.command, change.arch};
+      const auto [at, added] = run_of.try_emplace(key, runs.size());
+      if (added) {
+        runs.push_back(key);
+      }
+      return at->second;
+    };
+    std::vector<std::pair<std::size_t, std::size_t>> asked;
+    for (const Change& change : changes()) {
+      const auto [before, after] = documents_of(change);
+      const std::size_t first = ask(before, change);
+      asked.emplace_back(first, ask(after, change));
+    }
+    std::vector<json> measured(runs.size());
+    std::atomic<std::size_t> next{0};
+    std::vector<std::future<void>> workers;
+    for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i) {
+      workers.push_back(std::async(std::launch::async, [&] {
+        for (std::size_t run = next++; run < runs.size(); run = next++) {
+          const auto& [document, command, arch] = runs[run];
+          measured[run] = measure(json::parse(document), command, arch, run);
+        }
+      }));
+    }
+    for (std::future<void>& worker : workers) {
+      worker.get();
+    }
+    std::vector<std::pair<double, double>> figures;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      const char* const figure = in_time(changes()[i].key) ? "time_us" : "cycles";
+      figures.emplace_back(measured[asked[i].first][figure], measured[asked[i].second][figure]);
+    }
+    return figures;
+  }
+
+ private:
+  /// Clock, launch and DRAM, which keeps its own time, change times [us], and not cycles.
+  static bool in_time(const std::string& key) {
+    return key == "boost_clock_mhz" || key.ends_with("launch_us") || key.ends_with("stream_us") ||
+           key.starts_with("dram");
+  }
+
+  std::pair<json, json> documents_of(const Change& change) const {
+    json before = json::object();
+    std::istringstream beside(change.beside);
+    for (std::string number; std::getline(beside, number, ',');) {
+      const std::size_t equals = number.find('=');
+      set(before, number.substr(0, equals), std::stod(number.substr(equals + 1)));
+    }
+    json after = before;
+    set(after, change.key, change.value);
+    if (std::string(change.key) == "dot_units") {
+      before = json::object();  // half as many of both
+    }
+    return {before, after};
+  }
 };
 
 TEST_F(DesignSpace, ADotProductTakesAtLeastOneF16OfA) {
@@ -181,32 +246,19 @@ TEST_F(DesignSpace, ADotProductTakesAtLeastOneF16OfA) {
 }
 
 TEST_F(DesignSpace, EveryNumberThatChangesMovesTheTimeTheRightWay) {
-  for (const Change& change : changes()) {
-    json before = json::object();
-    std::istringstream beside(change.beside);
-    for (std::string number; std::getline(beside, number, ',');) {
-      const std::size_t equals = number.find('=');
-      set(before, number.substr(0, equals), std::stod(number.substr(equals + 1)));
-    }
-    json after = before;
-    set(after, change.key, change.value);
-    if (std::string(change.key) == "dot_units") {
-      before = json::object();  // half as many of both
-    }
-    const std::string key = change.key;
-    const bool in_time = key == "boost_clock_mhz" || key.ends_with("launch_us") ||
-                         key.ends_with("stream_us") || key.starts_with("dram");
-    const double old_time = measure(before, change.command, change.arch, in_time);
-    const double new_time = measure(after, change.command, change.arch, in_time);
+  const std::vector<std::pair<double, double>> figures = measure_all();
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    const Change& change = changes()[i];
+    const auto [before, after] = figures[i];
     switch (change.time) {
       case '>':
-        EXPECT_GT(new_time, 1.0005 * old_time) << change.key;
+        EXPECT_GT(after, 1.0005 * before) << change.key;
         break;
       case '<':
-        EXPECT_LT(new_time, 0.9995 * old_time) << change.key;
+        EXPECT_LT(after, 0.9995 * before) << change.key;
         break;
       default:
-        EXPECT_EQ(new_time, old_time) << change.key;
+        EXPECT_EQ(after, before) << change.key;
     }
   }
 }

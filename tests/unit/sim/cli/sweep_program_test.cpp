@@ -429,6 +429,7 @@ TEST_F(SweepProgram, RefusesWhatItCannotDo) {
   expect_refused({path("s.json"), "--shard", "4/3"}, "I of --shard");
   expect_refused({path("s.json"), "--shard", "2"}, "for example 2/8");
   expect_refused({path("s.json"), "--jobs", "0"}, "--jobs");
+  expect_refused({path("s.json"), "--mpi-silence", "5"}, "--mpi-silence has no effect");
   expect_refused({path("s.json"), "--db", "/no/such/a.sqlite"}, "no directory");
   expect_refused({"report", path("s.json")}, "no results of a sweep");
   expect_refused({"merge", path("s.json"), "--out", path("m")}, "no results of a sweep");

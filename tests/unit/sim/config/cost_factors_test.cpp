@@ -26,13 +26,7 @@ energy::Work one_of_each(DataType type) {
 }
 
 std::array<double, energy::kEnergyParts> parts_of(const energy::PowerSpec& power, DataType type) {
-  const energy::EnergyBreakdown energy = power_at(power, one_of_each(type), kBoostMhz).energy;
-  std::array<double, energy::kEnergyParts> parts{};
-  std::copy(energy.dynamic.event_pj.begin(), energy.dynamic.event_pj.end(), parts.begin());
-  const std::array<double, 4> rest = {energy.leakage_pj, energy.idle_sms_pj, energy.constant_pj,
-                                      energy.board_pj};
-  std::copy(rest.begin(), rest.end(), parts.begin() + energy::kEventCount);
-  return parts;
+  return power_at(power, one_of_each(type), kBoostMhz).energy.parts_pj();
 }
 
 class CostFactors : public testing::Test {

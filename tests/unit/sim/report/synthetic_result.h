@@ -83,14 +83,10 @@ inline run::RunResult synthetic_result() {
 /// `uj` of multiplying and of HBM, 10 uJ of metadata where `sparse`; 2 W of it constant.
 inline run::EnergyResult energy_of(double uj, bool sparse) {
   run::EnergyResult energy;
-  for (const energy::EventInfo& row : energy::kEvents) {
-    const bool large =
-        row.event == energy::Event::kMultiply || row.event == energy::Event::kHbmAccess;
-    const bool metadata = sparse && row.event == energy::Event::kMetadataRead;
-    energy.parts_uj.emplace_back(row.name, large ? uj : metadata ? 10 : 0);
-  }
-  for (const char* part : {"leakage", "idle_sms", "constant", "board"}) {
-    energy.parts_uj.emplace_back(part, 0);
+  for (const std::string_view part : energy::kEnergyPartNames) {
+    const bool large = part == "multiply" || part == "hbm";
+    const bool metadata = sparse && part == "metadata_read";
+    energy.parts_uj.emplace_back(part, large ? uj : metadata ? 10 : 0);
   }
   energy.total_uj = 2 * uj + (sparse ? 10 : 0);
   energy.power_w = energy.total_uj / 50;

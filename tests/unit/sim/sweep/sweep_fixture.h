@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/io/text_file.h"
-#include "sim/sweep/plan.h"
+#include "sim/sweep/space/plan.h"
 #include "tests/support/temporary_directory.h"
 
 #include <nlohmann/json.hpp>
@@ -22,12 +22,12 @@ inline nlohmann::json spec_json(const nlohmann::json& changes = nlohmann::json::
   return spec;
 }
 
-inline SweepPlan make_plan(const nlohmann::json& changes = nlohmann::json::object(),
-                           const std::string& version = "1") {
-  return {parse_sweep_spec(spec_json(changes).dump(), "spec.json"), version};
+inline space::SweepPlan make_plan(const nlohmann::json& changes = nlohmann::json::object(),
+                                  const std::string& version = "1") {
+  return {space::parse_sweep_spec(spec_json(changes).dump(), "spec.json"), version};
 }
 
-inline std::vector<std::uint64_t> positions(const SweepPlan& plan) {
+inline std::vector<std::uint64_t> positions(const space::SweepPlan& plan) {
   std::vector<std::uint64_t> result;
   plan.for_each([&](std::uint64_t position) {
     result.push_back(position);

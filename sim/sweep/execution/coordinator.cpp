@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/execution/coordinator.h"
+
+#include "models/base/error.h"
+#include "sim/sweep/analysis/objectives.h"
+#include "sim/sweep/search/pareto_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sptc::sweep::execution {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// Points in closed form take microseconds: they travel in batches, and the next
+// batch waits at the worker.
+constexpr std::size_t kBatch = 128;
+// Such points are stored in their order, each at most so far behind the first that is not done.
+constexpr std::size_t kWindow = 3 * kBatch;  // times the workers
+constexpr std::chrono::milliseconds kReportInterval{200};
+
+struct PendingPoint {
+  std::uint64_t position;
+  float seconds;
+  bool alone;     ///< not in a batch: SystemC simulates it, or it may have ended its worker
+  bool in_order;  ///< SystemC does not simulate it: stored when all before it are
+};
+
+/// Calls what it gets with one position after the other.
+using Positions = std::function<void(const std::function<bool(std::uint64_t)>&)>;
+
+class Coordinator {
+ public:
+  Coordinator(const space::SweepPlan& plan, point::PointRunner& runner,
+              const executors::PointLimits& limits, const Positions& positions,
+              store::SweepStore& store, executors::Executor& executor)
+      : store_(store), executor_(executor), in_flight_(executor.workers()) {
+    positions([&](std::uint64_t position) {
+      ++progress_.total;
+      if (store.has(position)) {
+        ++progress_.reused;
+        return true;
+      }
+      const space::SweepPoint point = plan.point(position);
+      const auto seconds = static_cast<float>(runner.estimated_seconds(plan, point));
+      const bool alone = limits.any() || runner.needs_process(plan, point);
+      pending_.push_back({position, seconds, alone, !alone});
+      return true;
+    });
+    // The longest first; what takes microseconds in order, so that it can be stored as it comes.
+    const auto light = std::stable_partition(pending_.begin(), pending_.end(),
+                                             [](const auto& point) { return point.alone; });
+    std::stable_sort(pending_.begin(), light,
+                     [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+    std::sort(light, pending_.end(),
+              [](const auto& a, const auto& b) { return a.position < b.position; });
+    first_waiting_ = static_cast<std::size_t>(light - pending_.begin());
+    for (const PendingPoint& point : pending_) {
+      estimate_left_ += point.seconds;
+    }
+  }
+
+  SweepProgress run(const std::atomic<bool>& stop,
+                    const std::function<void(const SweepProgress&)>& report) {
+    auto reported = start_ = SteadyClock::now();
+    while (!stop && progress_.reused + progress_.done < progress_.total) {
+      hand_out();
+      take_in(executor_.wait(kReportInterval));
+      const auto now = SteadyClock::now();
+      if (report && now - reported >= kReportInterval) {
+        reported = now;
+        measure();
+        report(progress_);
+      }
+    }
+    store_waiting();
+    progress_.interrupted = progress_.reused + progress_.done < progress_.total;
+    measure();
+    return progress_;
+  }
+
+ private:
+  void hand_out() {
+    bool any = false;
+    for (std::size_t worker = 0; worker < executor_.workers(); ++worker) {
+      if (!executor_.usable(worker)) {
+        continue;
+      }
+      any = true;
+      std::vector<std::uint64_t> batch;
+      auto& flight = in_flight_[worker];
+      if (flight.size() > batch_limit() / 2) {
+        continue;
+      }
+      while (const PendingPoint* next = peek()) {
+        const bool fits =
+            next->alone ? flight.empty()
+                        : flight.size() < batch_limit() && (flight.empty() || !flight.back().alone);
+        if (!fits) {
+          break;
+        }
+        flight.push_back(*next);
+        batch.push_back(next->position);
+        pop();
+      }
+      if (!batch.empty()) {
+        executor_.submit(worker, batch);
+      }
+    }
+    if (!any) {
+      store_waiting();
+      throw base::InputError(
+          "no worker is left; what is done is stored, and the rest follows when the "
+          "command is repeated");
+    }
+  }
+
+  /// Small enough that the last points are shared by all workers.
+  std::size_t batch_limit() const {
+    const std::size_t left = pending_.size() - next_;
+    return std::clamp<std::size_t>(left / (4 * executor_.workers()), 1, 2 * kBatch);
+  }
+
+  const PendingPoint* peek() const {
+    if (!again_.empty()) {
+      return &again_.front();
+    }
+    const bool far = next_ >= first_waiting_ + kWindow * executor_.workers();
+    return next_ < pending_.size() && !(far && pending_[next_].in_order) ? &pending_[next_]
+                                                                         : nullptr;
+  }
+  void pop() {
+    if (!again_.empty()) {
+      again_.pop_front();
+    } else {
+      ++next_;
+    }
+  }
+
+  void take_in(std::vector<executors::WorkerEvent> events) {
+    for (executors::WorkerEvent& event : events) {
+      auto& flight = in_flight_[event.worker];
+      if (event.lost && flight.empty()) {
+        continue;
+      }
+      base::ensure(!flight.empty(), "a worker reports a point that it did not get");
+      if (event.lost && flight.size() > 1) {
+        // Which of them it was shows when each is simulated without the others.
+        for (PendingPoint& point : flight) {
+          point.alone = true;
+          again_.push_back(point);
+        }
+        flight.clear();
+        continue;
+      }
+      const PendingPoint point = flight.front();
+      flight.pop_front();
+      if (event.lost) {
+        event.outcome.position = point.position;
+      }
+      base::ensure(event.outcome.position == point.position, "a worker reports out of order");
+      ++progress_.done;
+      progress_.failures += event.outcome.failed;
+      estimate_left_ -= point.seconds;
+      estimate_done_ += point.seconds;
+      if (point.in_order) {
+        waiting_.emplace(point.position, std::move(event.outcome));
+      } else {
+        store({&event.outcome, 1});
+      }
+    }
+    for (auto first = waiting_.begin();
+         first != waiting_.end() && first->first == pending_[first_waiting_].position;
+         first = waiting_.erase(first), ++first_waiting_) {
+      ready_.push_back(std::move(first->second));
+    }
+    if (ready_.size() >= kBatch || SteadyClock::now() - stored_ >= kReportInterval) {
+      store_ready();
+    }
+  }
+
+  void store_ready() {
+    store(ready_);
+    ready_.clear();
+    stored_ = SteadyClock::now();
+  }
+
+  /// All that is done, though something before it may not be.
+  void store_waiting() {
+    for (auto& [position, outcome] : waiting_) {
+      ready_.push_back(std::move(outcome));
+    }
+    waiting_.clear();
+    store_ready();
+  }
+
+  void store(std::span<const point::PointOutcome> batch) {
+    if (batch.empty()) {
+      return;
+    }
+    try {
+      store_.add(batch);
+    } catch (const base::InputError& error) {
+      throw base::InputError(
+          fmt::format("{}; {} points are stored, and the rest follows when the command is repeated",
+                      error.what(), store_.size()));
+    }
+  }
+
+  void measure() {
+    const std::chrono::duration<double> spent = SteadyClock::now() - start_;
+    progress_.seconds = spent.count();
+    progress_.seconds_left =
+        estimate_done_ > 0 ? spent.count() * std::max(0.0, estimate_left_) / estimate_done_ : 0;
+  }
+
+  store::SweepStore& store_;
+  executors::Executor& executor_;
+  std::vector<PendingPoint> pending_;
+  std::size_t next_ = 0;
+  std::deque<PendingPoint> again_;
+  std::map<std::uint64_t, point::PointOutcome>
+      waiting_;                             ///< done, by position; not so all before them
+  std::size_t first_waiting_ = 0;           ///< of pending_: the first in order that is not done
+  std::vector<point::PointOutcome> ready_;  ///< done as all before them, and soon stored
+  SteadyClock::time_point stored_ = SteadyClock::now();
+  std::vector<std::deque<PendingPoint>> in_flight_;
+  SweepProgress progress_;
+  double estimate_left_ = 0, estimate_done_ = 0;
+  SteadyClock::time_point start_;
+};
+
+/// What the points cost: their objectives, less being better.
+std::vector<search::Costs> costs_of(store::SweepStore& store,
+                                    std::span<const std::uint64_t> positions,
+                                    std::span<const std::string> objectives) {
+  std::vector<search::Costs> costs(positions.size());
+  if (objectives.empty()) {
+    return costs;
+  }
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const std::vector<std::optional<double>> totals = store.totals(positions[i], objectives);
+    const bool whole = std::all_of(totals.begin(), totals.end(),
+                                   [](const auto& total) { return total.has_value(); });
+    for (std::size_t j = 0; whole && j < totals.size(); ++j) {
+      costs[i].push_back(analysis::more_is_better(objectives[j]) ? -*totals[j] : *totals[j]);
+    }
+  }
+  return costs;
+}
+
+/// The objectives among the totals that the points have.
+std::vector<std::string> objectives_of(store::SweepStore& store,
+                                       std::span<const std::uint64_t> positions) {
+  std::vector<std::string> names = store.total_names();
+  std::vector<bool> has(names.size());
+  for (const std::uint64_t position : positions) {
+    const std::vector<std::optional<double>> totals = store.totals(position, names);
+    for (std::size_t i = 0; i < totals.size(); ++i) {
+      has[i] = has[i] || totals[i].has_value();
+    }
+  }
+  std::vector<std::string> present;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (has[i]) {
+      present.push_back(std::move(names[i]));
+    }
+  }
+  return analysis::objectives_among(present);
+}
+
+/// Simulates what a search asks for until its budget is spent. It hears of points that the store
+/// has already as if they were new. So a repeated search goes on where the last one ended.
+SweepProgress run_search(const space::SweepPlan& plan, point::PointRunner& runner,
+                         const executors::PointLimits& limits, store::SweepStore& store,
+                         executors::Executor& executor, const std::atomic<bool>& stop,
+                         const std::function<void(const SweepProgress&)>& report) {
+  search::ParetoSearch search(plan);
+  const std::uint64_t budget = *plan.spec().sample_points;
+  SweepProgress all;
+  all.total = budget;
+  std::vector<std::string> objectives;
+  while (true) {
+    const std::vector<std::uint64_t> batch = search.next(budget - all.reused - all.done);
+    if (batch.empty()) {
+      all.total = all.reused + all.done;  // no more points than that
+      return all;
+    }
+    const auto positions = [&](const std::function<bool(std::uint64_t)>& visit) {
+      std::all_of(batch.begin(), batch.end(), visit);
+    };
+    const auto with = [&](const SweepProgress& now) {
+      SweepProgress sum = all;
+      sum.reused += now.reused;
+      sum.done += now.done;
+      sum.failures += now.failures;
+      sum.seconds += now.seconds;
+      sum.seconds_left = sum.seconds / static_cast<double>(std::max<std::size_t>(1, sum.done)) *
+                         static_cast<double>(sum.total - sum.reused - sum.done);
+      sum.interrupted = now.interrupted;
+      return sum;
+    };
+    Coordinator coordinator(plan, runner, limits, positions, store, executor);
+    all = with(coordinator.run(stop, [&](const SweepProgress& now) {
+      if (report) {
+        report(with(now));
+      }
+    }));
+    if (all.interrupted) {
+      return all;
+    }
+    if (objectives.empty()) {
+      objectives = objectives_of(store, batch);
+    }
+    search.tell(costs_of(store, batch, objectives));
+  }
+}
+
+}  // namespace
+
+report::Progress SweepProgress::shown() const {
+  const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
+  return {reused + done,
+          total,
+          done > 0 ? std::optional(seconds_left) : std::nullopt,
+          fmt::format("{} failed, {:.{}f} points/s", failures, rate, rate < 100 ? 1 : 0),
+          {}};
+}
+
+void require_whole(const space::SweepPlan& plan, const SweepShard& shard) {
+  if (plan.spec().is_search() && shard.count > 1) {
+    throw base::InputError(
+        "--shard: a search chooses its points by the results of others, so it is not divided; "
+        "--jobs and --mpi give it more processors");
+  }
+}
+
+SweepProgress run_points(const space::SweepPlan& plan, point::PointRunner& runner,
+                         const executors::PointLimits& limits,
+                         std::span<const std::uint64_t> positions, store::SweepStore& store,
+                         executors::Executor& executor, const std::atomic<bool>& stop,
+                         const std::function<void(const SweepProgress&)>& report) {
+  const auto visit_all = [&](const std::function<bool(std::uint64_t)>& visit) {
+    std::all_of(positions.begin(), positions.end(), visit);
+  };
+  return Coordinator(plan, runner, limits, visit_all, store, executor).run(stop, report);
+}
+
+SweepProgress run_sweep(const space::SweepPlan& plan, point::PointRunner& runner,
+                        const executors::PointLimits& limits, const SweepShard& shard,
+                        store::SweepStore& store, executors::Executor& executor,
+                        const std::atomic<bool>& stop,
+                        const std::function<void(const SweepProgress&)>& report) {
+  if (plan.spec().is_search()) {
+    require_whole(plan, shard);
+    return run_search(plan, runner, limits, store, executor, stop, report);
+  }
+  const auto positions = [&](const std::function<bool(std::uint64_t)>& visit) {
+    std::uint64_t number = 0;
+    plan.for_each([&](std::uint64_t position) {
+      return number++ % shard.count != shard.index - 1 || visit(position);
+    });
+  };
+  return Coordinator(plan, runner, limits, positions, store, executor).run(stop, report);
+}
+
+}  // namespace sptc::sweep::execution

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/executors/local_executor.h"
+
+#include "models/base/error.h"
+#include "sim/sweep/executors/worker.h"
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace sptc::sweep::executors {
+namespace {
+
+using Kind = run::WorkerPool::Event::Kind;
+
+/// In a worker: simulates the positions of a request and sends outcomes as they come.
+run::WorkerPool::Handler handler_of(const space::SweepPlan& plan, point::PointRunner& runner,
+                                    const PointLimits& limits) {
+  const auto worker =
+      std::make_shared<PointWorker>(plan, runner, limits, PointWorker::Isolation::kOfLimits);
+  return [worker](std::string_view request, const run::WorkerPool::Send& send) {
+    worker->run(run::rows_of<std::uint64_t>(request), send);
+    return std::string();
+  };
+}
+
+void append_outcomes(std::size_t worker, std::string_view bytes, std::vector<WorkerEvent>& events) {
+  while (!bytes.empty()) {
+    std::size_t used = 0;
+    std::optional<point::PointOutcome> outcome = from_bytes(bytes, used);
+    base::ensure(outcome.has_value(), "a worker sent half an outcome");
+    bytes.remove_prefix(used);
+    events.push_back({worker, false, std::move(*outcome)});
+  }
+}
+
+}  // namespace
+
+LocalExecutor::LocalExecutor(const space::SweepPlan& plan, point::PointRunner& runner,
+                             const PointLimits& limits, std::size_t workers)
+    : pool_(workers, handler_of(plan, runner, limits)) {}
+
+void LocalExecutor::submit(std::size_t worker, std::span<const std::uint64_t> positions) {
+  pool_.submit(worker, {reinterpret_cast<const char*>(positions.data()), positions.size_bytes()});
+}
+
+std::vector<WorkerEvent> LocalExecutor::wait(std::chrono::milliseconds timeout) {
+  std::vector<WorkerEvent> events;
+  for (run::WorkerPool::Event& event : pool_.wait(timeout)) {
+    if (event.kind == Kind::kPart) {
+      append_outcomes(event.worker, event.bytes, events);
+    } else if (event.kind != Kind::kAnswer) {
+      pool_.stop(event.worker);
+      WorkerEvent lost{event.worker, true, {}};
+      lost.outcome.failed = true;
+      lost.outcome.reason = std::move(event.bytes);
+      events.push_back(std::move(lost));
+    }
+  }
+  return events;
+}
+
+}  // namespace sptc::sweep::executors

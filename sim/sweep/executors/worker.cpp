@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/executors/worker.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <new>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace sptc::sweep::executors {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// A worker sends what it has at this size or age.
+constexpr std::size_t kSentBytes = 1 << 16;
+constexpr std::chrono::milliseconds kSentAfter{5};
+
+void append(std::string& bytes, std::uint64_t value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+bool take(std::string_view& bytes, std::uint64_t& value) {
+  if (bytes.size() < sizeof(value)) {
+    return false;
+  }
+  std::memcpy(&value, bytes.data(), sizeof(value));
+  bytes.remove_prefix(sizeof(value));
+  return true;
+}
+
+void append(std::string& bytes, const std::string& text) {
+  append(bytes, text.size());
+  bytes += text;
+}
+
+bool take(std::string_view& bytes, std::string& text) {
+  std::uint64_t size = 0;
+  if (!take(bytes, size) || bytes.size() < size) {
+    return false;
+  }
+  text = bytes.substr(0, size);
+  bytes.remove_prefix(size);
+  return true;
+}
+
+void append(std::string& bytes, const point::PointFigures& figures) {
+  append(bytes, figures.names());
+  append(bytes, figures.bytes());
+}
+
+bool take(std::string_view& bytes, point::PointFigures& figures) {
+  std::string names;
+  std::string values;
+  if (!take(bytes, names) || !take(bytes, values)) {
+    return false;
+  }
+  figures = {std::move(names), std::move(values)};
+  return true;
+}
+
+point::PointOutcome failure(std::uint64_t position, const std::string& reason) {
+  point::PointOutcome outcome;
+  outcome.position = position;
+  outcome.failed = true;
+  outcome.reason = base::bounded_message(reason);
+  return outcome;
+}
+
+point::PointOutcome run_here(const space::SweepPlan& plan, point::PointRunner& runner,
+                             const space::SweepPoint& point) {
+  try {
+    point::PointOutcome outcome = runner.run(plan, point);
+    outcome.position = point.position;
+    outcome.hash = plan.hash(point);
+    return outcome;
+  } catch (const base::InputError& error) {
+    return failure(point.position, error.what());
+  } catch (const std::bad_alloc&) {
+    return failure(point.position, "not enough memory");
+  } catch (const std::exception& error) {
+    return failure(point.position, fmt::format("internal error: {}", error.what()));
+  }
+}
+
+void limit_memory(std::uint64_t megabytes) {
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const std::uint64_t used = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const rlim_t bytes = used + (megabytes << 20);
+  const rlimit limit{bytes, bytes};
+  ::setrlimit(RLIMIT_AS, &limit);
+}
+
+}  // namespace
+
+void append_bytes(const point::PointOutcome& outcome, std::string& bytes) {
+  append(bytes, outcome.position);
+  append(bytes, outcome.failed ? 1 : 0);
+  append(bytes, outcome.operations.size());
+  for (const std::string* text : {&outcome.reason, &outcome.notes, &outcome.hash}) {
+    append(bytes, *text);
+  }
+  append(bytes, outcome.totals);
+  for (const point::PointFigures& operation : outcome.operations) {
+    append(bytes, operation);
+  }
+}
+
+std::optional<point::PointOutcome> from_bytes(std::string_view bytes, std::size_t& used) {
+  const std::size_t before = bytes.size();
+  point::PointOutcome outcome;
+  std::uint64_t failed = 0;
+  std::uint64_t operations = 0;
+  if (!take(bytes, outcome.position) || !take(bytes, failed) || !take(bytes, operations)) {
+    return std::nullopt;
+  }
+  outcome.failed = failed != 0;
+  for (std::string* text : {&outcome.reason, &outcome.notes, &outcome.hash}) {
+    if (!take(bytes, *text)) {
+      return std::nullopt;
+    }
+  }
+  if (!take(bytes, outcome.totals)) {
+    return std::nullopt;
+  }
+  for (std::uint64_t i = 0; i < operations; ++i) {
+    if (!take(bytes, outcome.operations.emplace_back())) {
+      return std::nullopt;
+    }
+  }
+  used = before - bytes.size();
+  return outcome;
+}
+
+PointWorker::PointWorker(const space::SweepPlan& plan, point::PointRunner& runner,
+                         const PointLimits& limits, Isolation isolation)
+    : plan_(plan), runner_(runner), limits_(limits), isolation_(isolation) {}
+
+bool PointWorker::isolates(const space::SweepPoint& point) const {
+  return limits_.any() ||
+         (isolation_ == Isolation::kOfSystemC && runner_.needs_process(plan_, point));
+}
+
+std::string PointWorker::answer(std::string_view position) {
+  if (limits_.memory_mb) {
+    limit_memory(*limits_.memory_mb);
+  }
+  std::uint64_t number = 0;
+  take(position, number);
+  std::string outcome;
+  append_bytes(run_here(plan_, runner_, plan_.point(number)), outcome);
+  return outcome;
+}
+
+point::PointOutcome PointWorker::run_isolated(const space::SweepPoint& point,
+                                              const std::function<void()>& while_waiting) {
+  std::string position;
+  append(position, point.position);
+  try {
+    if (!child_) {
+      child_.emplace(1, [this](std::string_view request, const run::WorkerPool::Send&) {
+        return answer(request);
+      });
+    }
+    std::optional<run::WorkerPool::Event> event =
+        run::request_of_one(*child_, position, {{}, while_waiting, limits_.timeout_s});
+    if (limits_.memory_mb) {
+      child_->stop(0);  // what one point took is no less for the next
+    }
+    if (!event) {
+      return failure(point.position,
+                     fmt::format("not done after the timeout of {} s", *limits_.timeout_s));
+    }
+    std::size_t used = 0;
+    auto outcome = from_bytes(run::answer_of(std::move(*event)), used);
+    base::ensure(outcome.has_value(), "a worker sent half an outcome");
+    return *std::move(outcome);
+  } catch (const std::bad_alloc&) {
+    return failure(point.position, "not enough memory");
+  } catch (const base::InputError& error) {
+    return failure(point.position, error.what());
+  } catch (const base::InternalError& error) {
+    return failure(point.position, error.what());
+  }
+}
+
+point::PointOutcome PointWorker::run(std::uint64_t position,
+                                     const std::function<void()>& while_waiting) {
+  const space::SweepPoint point = plan_.point(position);
+  return isolates(point) ? run_isolated(point, while_waiting) : run_here(plan_, runner_, point);
+}
+
+void PointWorker::run(std::span<const std::uint64_t> positions,
+                      const std::function<void(std::string_view outcomes)>& send,
+                      const std::function<void()>& while_waiting) {
+  std::string outcomes;
+  auto sent = SteadyClock::now();
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    append_bytes(run(positions[i], while_waiting), outcomes);
+    const auto now = SteadyClock::now();
+    if (i + 1 == positions.size() || outcomes.size() >= kSentBytes || now - sent >= kSentAfter) {
+      send(outcomes);
+      outcomes.clear();
+      sent = now;
+    }
+  }
+}
+
+}  // namespace sptc::sweep::executors

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/space/plan.h"
+
+#include "models/base/error.h"
+#include "models/base/random.h"
+#include "sim/config/architecture.h"
+#include "sim/config/derivation.h"
+#include "sim/run/option_table.h"
+#include "sim/run/simulation_options.h"
+#include "sim/sweep/files/digest.h"
+#include "sim/sweep/space/option_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <unordered_set>
+
+namespace sptc::sweep::space {
+namespace {
+
+constexpr std::uint64_t kMaxEnumerated = 100'000'000;
+constexpr std::uint64_t kMaxProduct = std::uint64_t{1} << 62;
+constexpr std::uint64_t kMaxDraws = 20'000'000;  // beyond the points asked for
+
+/// A seeded permutation of [0, size): a Feistel network over the next even power of two, walked
+/// until it lands inside. Element i costs the same for every i and nothing is stored.
+class Permutation {
+ public:
+  Permutation(std::uint64_t size, std::uint64_t seed) : size_(size), random_(seed) {
+    half_bits_ = std::max(1, (static_cast<int>(std::bit_width(size - 1)) + 1) / 2);
+  }
+
+  std::uint64_t operator()(std::uint64_t i) const {
+    do {
+      i = shuffle(i);
+    } while (i >= size_);
+    return i;
+  }
+
+ private:
+  std::uint64_t shuffle(std::uint64_t i) const {
+    const std::uint64_t mask = (std::uint64_t{1} << half_bits_) - 1;
+    std::uint64_t left = i >> half_bits_;
+    std::uint64_t right = i & mask;
+    for (std::uint64_t round = 0; round < 6; ++round) {
+      const std::uint64_t mixed = left ^ (random_.bits(round << 32 ^ right) & mask);
+      left = right;
+      right = mixed;
+    }
+    return left << half_bits_ | right;
+  }
+
+  std::uint64_t size_;
+  int half_bits_ = 1;
+  base::RandomStream random_;
+};
+
+/// A value as parameter_values() writes it.
+std::string parameter_text(const nlohmann::json& value) {
+  return value.is_number() ? fmt::format("{}", value.get<double>()) : value.dump();
+}
+
+bool has_option(const SweepSpec& spec, const std::string& option) {
+  return spec.options.contains(option) ||
+         std::any_of(spec.axes.begin(), spec.axes.end(), [&](const SweepAxis& axis) {
+           return axis.kind == SweepAxis::Kind::kOption && axis.target == option;
+         });
+}
+
+/// Whether a point is no shipped GPU: then all points take their kernels as that one does.
+bool has_own_design(const SweepSpec& spec) {
+  return std::any_of(
+             spec.axes.begin(), spec.axes.end(),
+             [](const SweepAxis& axis) { return axis.kind == SweepAxis::Kind::kParameter; }) ||
+         std::any_of(spec.architectures.begin(), spec.architectures.end(),
+                     [](const SweepArchitecture& given) {
+                       return !config::is_shipped(architecture_of(given));
+                     });
+}
+
+}  // namespace
+
+SweepPlan::SweepPlan(SweepSpec spec, std::string version)
+    : spec_(std::move(spec)), version_(std::move(version)), dimension_of_(spec_.axes.size()) {
+  stride_.resize(spec_.dimensions.size());
+  for (std::size_t d = spec_.dimensions.size(); d-- > 0;) {
+    stride_[d] = product_;
+    for (const std::size_t axis : spec_.dimensions[d].axes) {
+      dimension_of_[axis] = d;
+    }
+    if (product_ > kMaxProduct / spec_.dimensions[d].size) {
+      throw base::InputError(fmt::format("{}: the product of the axes has more than 2^62 points",
+                                         spec_.file.string()));
+    }
+    product_ *= spec_.dimensions[d].size;
+  }
+  if (!spec_.sample_points && product_ > kMaxEnumerated) {
+    throw base::InputError(fmt::format(
+        "{}: the product of the axes has {} points, more than the {} that are enumerated; draw "
+        "some with \"sample\": {{\"points\": ...}}",
+        spec_.file.string(), product_, kMaxEnumerated));
+  }
+  std::vector<std::string> names;
+  for (const SweepAxis& axis : spec_.axes) {
+    names.push_back(axis.name);
+  }
+  for (std::size_t i = 0; i < spec_.conditions.size(); ++i) {
+    conditions_.emplace_back(spec_.conditions[i], names, spec_.condition_places[i]);
+  }
+  for (const SweepArchitecture& architecture : spec_.architectures) {
+    parameters_.push_back(config::parameter_values(architecture.document));
+    default_files_.push_back(
+        default_files_digests(architecture_of(architecture), architecture.document));
+  }
+  for (const auto& parameters : parameters_) {
+    hashed_.push_back(hashed_text(parameters));
+  }
+  // The seed that a run has without one: the same point with and without naming it.
+  if (!has_option(spec_, "seed")) {
+    spec_.options["seed"] = "0";
+  }
+  if (has_own_design(spec_) && !has_option(spec_, "kernels") && !has_option(spec_, "library") &&
+      !has_option(spec_, "tile")) {
+    spec_.options["kernels"] = name(run::KernelsFrom::kSearch);
+  }
+  read_option_files();
+}
+
+void SweepPlan::read_option_files() {
+  const auto add = [&](const std::string& option, const std::string& value) {
+    if (std::string digest = option_files_digest(option, value); !digest.empty()) {
+      option_files_[{option, value}] = std::move(digest);
+    }
+  };
+  for (const auto& [option, value] : spec_.options) {
+    add(option, value);
+  }
+  for (const SweepAxis& axis : spec_.axes) {
+    if (axis.kind == SweepAxis::Kind::kOption) {
+      for (const nlohmann::json& value : axis.values) {
+        add(axis.target, run::option_text(value));
+      }
+    }
+  }
+}
+
+std::size_t SweepPlan::index(std::size_t dimension, std::uint64_t position) const {
+  return position / stride_[dimension] % spec_.dimensions[dimension].size;
+}
+
+const nlohmann::json& SweepPlan::value(std::size_t axis, std::uint64_t position) const {
+  return spec_.axes[axis].values[index(dimension_of_[axis], position)];
+}
+
+bool SweepPlan::holds(std::uint64_t position) const {
+  return std::all_of(conditions_.begin(), conditions_.end(), [&](const Condition& condition) {
+    return condition.holds(
+        [&](std::size_t axis) -> const nlohmann::json& { return value(axis, position); });
+  });
+}
+
+void SweepPlan::for_each(const std::function<bool(std::uint64_t position)>& visit) const {
+  if (!spec_.sample_points) {
+    for (std::uint64_t position = 0; position < product_; ++position) {
+      if (holds(position) && !visit(position)) {
+        return;
+      }
+    }
+    return;
+  }
+  if (spec_.sample_kind == SampleKind::kLatinHypercube) {
+    return for_each_in_latin_hypercubes(*spec_.sample_points, visit);
+  }
+  const std::uint64_t draws = std::min(product_, kMaxDraws + *spec_.sample_points);
+  std::uint64_t found = 0;
+  for (std::uint64_t i = 0; i < draws && found < *spec_.sample_points; ++i) {
+    const std::uint64_t position = drawn(i);
+    if (holds(position)) {
+      ++found;
+      if (!visit(position)) {
+        return;
+      }
+    }
+  }
+}
+
+std::uint64_t SweepPlan::drawn(std::uint64_t i) const {
+  return Permutation(product_, spec_.sample_seed)(i);
+}
+
+/// One hypercube after the other, of which the points count that are allowed and new: without
+/// conditions, and with axes of many values, the first one is enough.
+void SweepPlan::for_each_in_latin_hypercubes(
+    std::uint64_t points, const std::function<bool(std::uint64_t position)>& visit) const {
+  if (points == 0) {
+    return;
+  }
+  const base::RandomStream random(spec_.sample_seed);
+  const std::uint64_t cubes = 1 + kMaxDraws / points;
+  std::unordered_set<std::uint64_t> found;
+  for (std::uint64_t cube = 0; cube < cubes; ++cube) {
+    std::vector<Permutation> strata;
+    for (std::size_t d = 0; d < spec_.dimensions.size(); ++d) {
+      strata.emplace_back(points, random.bits(cube << 16 | d));
+    }
+    const base::RandomStream within(random.bits(cube << 16 | 0xFFFF));
+    for (std::uint64_t i = 0; i < points; ++i) {
+      std::uint64_t position = 0;
+      for (std::size_t d = 0; d < strata.size(); ++d) {
+        const auto size = static_cast<double>(spec_.dimensions[d].size);
+        const double unit = static_cast<double>(within.bits(i << 16 | d) >> 11) * 0x1p-53;
+        const double at = (static_cast<double>(strata[d](i)) + unit) / static_cast<double>(points);
+        const auto chosen = static_cast<std::uint64_t>(at * size);
+        position += std::min<std::uint64_t>(chosen, spec_.dimensions[d].size - 1) * stride_[d];
+      }
+      if (holds(position) && found.insert(position).second) {
+        if (!visit(position) || found.size() == std::min(points, product_)) {
+          return;
+        }
+      }
+    }
+  }
+}
+
+bool SweepPlan::empty() const {
+  bool any = false;
+  for_each([&](std::uint64_t) {
+    any = true;
+    return false;
+  });
+  return !any;
+}
+
+SweepPoint SweepPlan::point(std::uint64_t position) const {
+  SweepPoint point;
+  point.position = position;
+  point.options = spec_.options;
+  for (std::size_t i = 0; i < spec_.axes.size(); ++i) {
+    const SweepAxis& axis = spec_.axes[i];
+    const std::size_t chosen = index(dimension_of_[i], position);
+    switch (axis.kind) {
+      case SweepAxis::Kind::kWorkload:
+      case SweepAxis::Kind::kDim:
+        point.workload += chosen * axis.stride;
+        break;
+      case SweepAxis::Kind::kArch:
+        point.architecture = chosen;
+        break;
+      case SweepAxis::Kind::kParameter:
+        point.parameters.emplace_back(i, chosen);
+        break;
+      case SweepAxis::Kind::kOption:
+        point.options[axis.target] = run::option_text(axis.values[chosen]);
+        break;
+    }
+  }
+  return point;
+}
+
+std::vector<SweepPlan::HashedText> SweepPlan::hashed_text(
+    const std::vector<std::pair<std::string, std::string>>& parameters) const {
+  std::vector<HashedText> pieces{{std::nullopt, {}}};
+  std::string fitted;  // as long as all the rest, and never varied: its digest is enough
+  for (const auto& [pointer, value] : parameters) {
+    if (std::string_view(pointer).substr(1).starts_with(config::kFittedDesign)) {
+      fitted += fmt::format("{}={}\n", pointer, value);
+      continue;
+    }
+    pieces.back().text += pointer + "=";
+    const auto varied = std::find_if(
+        spec_.axes.begin(), spec_.axes.end(), [&, &at = pointer](const SweepAxis& axis) {
+          return axis.kind == SweepAxis::Kind::kParameter && axis.target == at;
+        });
+    if (varied == spec_.axes.end()) {
+      pieces.back().text += value;
+    } else {
+      pieces.push_back({static_cast<std::size_t>(varied - spec_.axes.begin()), {}});
+    }
+    pieces.back().text += '\n';
+  }
+  pieces.back().text += files::fingerprint(fitted);
+  return pieces;
+}
+
+std::string SweepPlan::hash(const SweepPoint& point) const {
+  std::string text = fmt::format("sptcsim-point/1\nversion={}\nworkload={}\n", version_,
+                                 spec_.workloads[point.workload].digest);
+  for (const auto& [key, value] : point.options) {
+    for (const std::string_view part :
+         {std::string_view("--"), std::string_view(key), std::string_view("="),
+          std::string_view(value), std::string_view("\n")}) {
+      text += part;
+    }
+    if (!option_files_.empty()) {
+      const auto file = option_files_.find({key, value});
+      text += file == option_files_.end() ? "" : "files=" + file->second + "\n";
+    }
+  }
+  for (const auto& [option, digest] : default_files_[point.architecture]) {
+    if (!point.options.contains(option)) {
+      text += "file of ";
+      text += option;
+      text += '=';
+      text += digest;
+      text += '\n';
+    }
+  }
+  for (const HashedText& piece : hashed_[point.architecture]) {
+    if (piece.axis) {
+      text += parameter_text(value(*piece.axis, point.position));
+    }
+    text += piece.text;
+  }
+  return files::fingerprint(text);
+}
+
+std::string SweepPlan::digest() const {
+  nlohmann::json document = spec_.document;
+  for (const char* key : {"name", "description", "limits", "workloads", "arch"}) {
+    document.erase(key);  // no part of what is simulated, or known below by content
+  }
+  if (spec_.is_search()) {
+    document["sample"].erase("points");
+  }
+  std::string text =
+      fmt::format("sptcsim-sweep/1\n{}\n{}\n", version_,
+                  document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  for (const auto& [option, digest] : option_files_) {
+    text += fmt::format("files --{}={} {}\n", option.first, option.second, digest);
+  }
+  for (const SweepWorkload& workload : spec_.workloads) {
+    text += fmt::format("workload {} {}\n", workload.name, workload.digest);
+  }
+  for (std::size_t i = 0; i < spec_.architectures.size(); ++i) {
+    text += fmt::format("arch {}\n", spec_.architectures[i].name);
+    for (const auto& [pointer, value] : parameters_[i]) {
+      text += fmt::format("{}={}\n", pointer, value);
+    }
+    for (const auto& [option, digest] : default_files_[i]) {
+      if (!spec_.options.contains(option)) {
+        text += fmt::format("file of {}={}\n", option, digest);
+      }
+    }
+  }
+  return files::fingerprint(text);
+}
+
+}  // namespace sptc::sweep::space

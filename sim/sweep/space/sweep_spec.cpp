@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/space/sweep_spec.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "sim/config/architecture.h"
+#include "sim/config/derivation.h"
+#include "sim/config/documented_architecture.h"
+#include "sim/config/named_file.h"
+#include "sim/io/text_file.h"
+#include "sim/run/option_table.h"
+#include "sim/sweep/files/database.h"
+#include "sim/sweep/space/axis_values.h"
+#include "sim/sweep/space/sweep_workloads.h"
+#include "sim/workload/dim_lists.h"
+#include "sim/workload/workload_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+
+namespace sptc::sweep::space {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kMaxFileBytes = 16 << 20;
+constexpr std::string_view kSchema = "sptcsim-sweep/0.1";
+
+// Columns that the results have anyway, and words of the language of conditions.
+constexpr std::array<std::string_view, 16> kReservedNames = {
+    "position", "hash", "status", "reason", "result", "notes", "speedup",  "rowid",
+    "oid",      "and",  "or",     "not",    "true",   "false", "workload", "arch"};
+constexpr std::array<std::string_view, 3> kReservedPrefixes = {"dense_", "sparse_", "total_"};
+
+std::optional<SampleKind> kind_called(std::string_view name) {
+  const auto* const found = std::find(kSampleKinds.begin(), kSampleKinds.end(), name);
+  return found == kSampleKinds.end()
+             ? std::nullopt
+             : std::optional(static_cast<SampleKind>(found - kSampleKinds.begin()));
+}
+
+class SpecReader {
+ public:
+  SpecReader(const json& document, const std::filesystem::path& file)
+      : root_(document, {io::printable(file.string()), ""}) {
+    spec_.file = file;
+    spec_.document = document;
+  }
+
+  SweepSpec read() {
+    constexpr std::array<std::string_view, 11> kKeys = {
+        "schema", "name",  "description", "arch",  "workloads", "options",
+        "axes",   "where", "sample",      "store", "limits"};
+    root_.allow_only(kKeys);
+    if (root_.text("schema") != kSchema) {
+      (root_.place() / "schema").fail(fmt::format("must be \"{}\"", kSchema));
+    }
+    spec_.name = root_.text("name");
+    root_.text_or("description", "");
+    read_workloads();
+    read_architectures();
+    read_options();
+    read_axes();
+    expand_workloads();
+    read_conditions();
+    read_rest();
+    return std::move(spec_);
+  }
+
+ private:
+  /// A path of the spec is relative to the spec.
+  std::string resolved(const std::string& path) const {
+    const std::filesystem::path given(path);
+    return given.is_absolute() ? path
+                               : (spec_.file.parent_path() / given).lexically_normal().string();
+  }
+
+  // --- workloads ---
+
+  /// Dimensions of axes are not known yet: expand_workloads() reads the workloads with them.
+  void read_workloads() {
+    sources_ = read_workload_sources(root_, spec_.file.parent_path(), varied_dims(root_));
+    add_dimension(
+        {{SweepAxis::Kind::kWorkload, "workload", "", {}, root_.place() / "workloads", 1}});
+    spec_.dimensions.back().size = sources_.size();
+  }
+
+  /// Reads every workload for every combination of the axes that vary dimensions, and names the
+  /// values of the axis.
+  void expand_workloads() {
+    workload::DimLists lists;
+    std::size_t stride = 1;
+    for (SweepAxis& axis : spec_.axes) {
+      if (axis.kind == SweepAxis::Kind::kDim) {
+        lists.emplace_back(axis.target, std::vector<std::int64_t>{});
+        for (const json& value : axis.values) {
+          lists.back().second.push_back(io::to_integer(value, axis.place, 1, workload::kMaxExtent));
+        }
+      }
+    }
+    for (auto axis = spec_.axes.rbegin(); axis != spec_.axes.rend(); ++axis) {
+      if (axis->kind == SweepAxis::Kind::kDim) {
+        axis->stride = stride;
+        stride *= axis->values.size();
+      }
+    }
+    SweepAxis& axis = spec_.axes.front();
+    axis.stride = stride;
+    const std::vector<workload::NamedDims> all = workload::combinations(lists);
+    for (const WorkloadSource& source : sources_) {
+      for (const workload::NamedDims& dims : all) {
+        spec_.workloads.push_back(read_source(source, dims));
+      }
+      const std::string& name = spec_.workloads.back().name;
+      if (std::find(axis.values.begin(), axis.values.end(), name) != axis.values.end()) {
+        source.place.fail(fmt::format("a second workload is called '{}'", io::printable(name)));
+      }
+      axis.values.emplace_back(name);
+    }
+  }
+
+  // --- architectures ---
+
+  void read_architectures() {
+    SweepAxis axis{SweepAxis::Kind::kArch, "arch", "", {}, root_.place() / "arch"};
+    const json single = root_.has("arch") ? root_.require("arch") : json("a100-sxm4-80gb");
+    const bool several = single.is_array();
+    const json& array = several ? root_.array("arch") : json::array({single});
+    for (std::size_t i = 0; i < array.size(); ++i) {
+      const io::JsonPlace place = several ? axis.place / i : axis.place;
+      if (!array[i].is_string()) {
+        place.fail("must be the name or path of an architecture, not " + io::describe(array[i]));
+      }
+      const std::string word = array[i].get<std::string>();
+      const std::string file = config::is_path(word) ? resolved(word) : word;
+      SweepArchitecture architecture;
+      config::DocumentedArchitecture loaded = config::load_documented_architecture(file);
+      architecture.document = std::move(loaded.document);
+      architecture.name = loaded.value.gpu.name;
+      architecture.bases = std::move(loaded.value.bases);
+      for (const SweepArchitecture& other : spec_.architectures) {
+        if (other.name == architecture.name) {
+          place.fail(fmt::format("a second architecture is called '{}'",
+                                 io::printable(architecture.name)));
+        }
+      }
+      axis.values.emplace_back(architecture.name);
+      spec_.architectures.push_back(std::move(architecture));
+    }
+    add_dimension({std::move(axis)});
+  }
+
+  // --- options and axes ---
+
+  void read_options() {
+    if (!root_.has("options")) {
+      return;
+    }
+    const io::JsonObject options = root_.object("options");
+    for (const auto& [key, value] : options.value().items()) {
+      if (!value.is_number() && !value.is_string() && !value.is_boolean()) {
+        (options.place() / key)
+            .fail("must be a number, a word or true or false, not " + io::describe(value));
+      }
+      spec_.options[key] = run::option_text(value);
+    }
+  }
+
+  void read_axes() {
+    if (!root_.has("axes") || root_.require("axes") == json::array()) {
+      return;  // one point for each workload
+    }
+    const json& array = root_.array("axes");
+    for (std::size_t i = 0; i < array.size(); ++i) {
+      const io::JsonPlace place = root_.place() / "axes" / i;
+      const io::JsonObject object(array[i], place);
+      if (!object.has("zip")) {
+        add_dimension({read_axis(object, false)});
+        continue;
+      }
+      constexpr std::array<std::string_view, 1> kKeys = {"zip"};
+      object.allow_only(kKeys);
+      std::vector<SweepAxis> zipped;
+      const json& inner = object.array("zip");
+      for (std::size_t j = 0; j < inner.size(); ++j) {
+        zipped.push_back(read_axis(io::JsonObject(inner[j], place / "zip" / j), true));
+        if (zipped[j].values.size() != zipped[0].values.size()) {
+          zipped[j].place.fail(fmt::format("has {} values, but the first axis of the zip has {}",
+                                           zipped[j].values.size(), zipped[0].values.size()));
+        }
+      }
+      require_different(zipped, place / "zip");
+      add_dimension(std::move(zipped));
+    }
+  }
+
+  /// A value may stand twice in a zip, but no combination.
+  static void require_different(const std::vector<SweepAxis>& zipped, const io::JsonPlace& place) {
+    std::set<std::vector<json>> seen;
+    for (std::size_t i = 0; i < zipped.front().values.size(); ++i) {
+      std::vector<json> combination;
+      for (const SweepAxis& axis : zipped) {
+        combination.push_back(axis.values[i]);
+      }
+      if (!seen.insert(combination).second) {
+        place.fail(
+            fmt::format("combination {} stands twice: {}", i,
+                        json(combination).dump(-1, ' ', false, json::error_handler_t::replace)));
+      }
+    }
+  }
+
+  SweepAxis read_axis(const io::JsonObject& object, bool zipped) {
+    constexpr std::array<std::string_view, 7> kKeys = {"parameter", "option", "dim",   "name",
+                                                       "values",    "range",  "random"};
+    object.allow_only(kKeys);
+    constexpr std::array<std::pair<std::string_view, SweepAxis::Kind>, 3> kTargets{
+        {{"parameter", SweepAxis::Kind::kParameter},
+         {"option", SweepAxis::Kind::kOption},
+         {"dim", SweepAxis::Kind::kDim}}};
+    SweepAxis axis;
+    axis.place = object.place();
+    for (const auto& [key, kind] : kTargets) {
+      if (object.has(key)) {
+        if (!axis.target.empty()) {
+          object.place().fail("needs one of 'parameter', 'option' and 'dim', not two");
+        }
+        axis.kind = kind;
+        axis.target = object.text(key);
+      }
+    }
+    if (axis.target.empty()) {
+      object.place().fail("needs 'parameter', 'option' or 'dim'");
+    }
+    if (axis.kind == SweepAxis::Kind::kParameter) {
+      // The same pointer in each architecture, or the axis would mean different things.
+      for (const SweepArchitecture& architecture : spec_.architectures) {
+        axis.target =
+            config::parameter_pointer(architecture.document, axis.target, axis.place / "parameter");
+      }
+    }
+    axis.name = object.text_or("name", default_name(axis.target));
+    check_name(axis);
+    axis.values = read_axis_values(object, zipped);
+    check_target(axis);
+    return axis;
+  }
+
+  static std::string default_name(const std::string& target) {
+    std::string name = target.substr(target.rfind('/') + 1);
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+  }
+
+  void check_name(const SweepAxis& axis) const {
+    const auto fail = [&](const std::string& problem) {
+      axis.place.fail(fmt::format("the name '{}' {}", io::printable(axis.name), problem));
+    };
+    const auto letter = [](char c) {
+      return std::isalpha(static_cast<unsigned char>(c)) || c == '_';
+    };
+    const auto word = [&](char c) {
+      return letter(c) || std::isdigit(static_cast<unsigned char>(c));
+    };
+    if (axis.name.size() > 60 || !letter(axis.name.front()) ||
+        !std::all_of(axis.name.begin(), axis.name.end(), word)) {
+      fail("must be a letter and letters, digits and underscores: give another with 'name'");
+    }
+    const std::string column = files::as_column(axis.name);
+    const auto is_prefix = [&](std::string_view prefix) { return column.starts_with(prefix); };
+    if (std::count(kReservedNames.begin(), kReservedNames.end(), column) > 0 ||
+        std::any_of(kReservedPrefixes.begin(), kReservedPrefixes.end(), is_prefix)) {
+      fail("has a meaning of its own in the results: give another with 'name'");
+    }
+    for (const SweepAxis& other : spec_.axes) {
+      if (files::as_column(other.name) == column) {
+        fail("is taken by another axis: give another with 'name'");
+      }
+    }
+  }
+
+  /// What an axis sets is set by nothing else, and it sets something.
+  void check_target(const SweepAxis& axis) const {
+    for (const SweepAxis& other : spec_.axes) {
+      if (other.kind == axis.kind && other.target == axis.target) {
+        axis.place.fail(fmt::format("'{}' is varied by another axis already", axis.target));
+      }
+    }
+    if (axis.kind == SweepAxis::Kind::kOption) {
+      if (spec_.options.contains(axis.target)) {
+        axis.place.fail(fmt::format("'{}' is set under /options too", io::printable(axis.target)));
+      }
+      return;
+    }
+    if (axis.kind == SweepAxis::Kind::kDim) {
+      return;  // expand_workloads() reads the workloads with it
+    }
+    if (axis.values.size() == 1) {
+      for (const SweepArchitecture& architecture : spec_.architectures) {
+        if (config::parameter_value(architecture.document, axis.target) == axis.values.front()) {
+          axis.place.fail(fmt::format("changes nothing: {} is {} in '{}' already", axis.target,
+                                      io::describe(axis.values.front()), architecture.name));
+        }
+      }
+    }
+    for (const SweepArchitecture& architecture : spec_.architectures) {
+      config::VariedArchitecture varied(
+          config::to_architecture(architecture.document, axis.place.file));
+      for (const json& value : axis.values) {
+        const std::pair number(axis.target, value.is_number() ? value.get<double>() : 0);
+        if (!value.is_number() || varied.with({&number, 1}, "a sweep") == nullptr) {
+          check_parameter(axis, architecture, value);
+        }
+      }
+    }
+  }
+
+  /// Refuses what no combination with other values can make valid.
+  static void check_parameter(const SweepAxis& axis, const SweepArchitecture& architecture,
+                              const json& value) {
+    json document = architecture.document;
+    config::set_parameter(document, axis.target, value, "a sweep");
+    try {
+      config::to_architecture(document, axis.place.file);
+    } catch (const base::InputError& error) {
+      const std::string_view message = error.what();
+      if (message.find(axis.target + "/value: ") != std::string_view::npos ||
+          message.find(axis.target + ": ") != std::string_view::npos) {
+        axis.place.fail(fmt::format("the value {} is refused: {}", io::describe(value),
+                                    message.substr(0, message.find('\n'))));
+      }
+    }
+  }
+
+  void add_dimension(std::vector<SweepAxis> axes) {
+    SweepDimension dimension;
+    dimension.size = axes.front().values.size();
+    for (SweepAxis& axis : axes) {
+      for (const std::size_t i : dimension.axes) {  // zipped axes do not know each other yet
+        if (files::as_column(spec_.axes[i].name) == files::as_column(axis.name) ||
+            spec_.axes[i].target == axis.target) {
+          axis.place.fail(fmt::format("'{}' stands twice in the zip", axis.name));
+        }
+      }
+      dimension.axes.push_back(spec_.axes.size());
+      spec_.axes.push_back(std::move(axis));
+    }
+    spec_.dimensions.push_back(std::move(dimension));
+  }
+
+  // --- the rest ---
+
+  void read_conditions() {
+    if (!root_.has("where")) {
+      return;
+    }
+    const io::JsonPlace place = root_.place() / "where";
+    const json& where = root_.require("where");
+    const json array = where.is_array() ? where : json::array({where});
+    for (std::size_t i = 0; i < array.size(); ++i) {
+      const io::JsonPlace here = where.is_array() ? place / i : place;
+      if (!array[i].is_string()) {
+        here.fail("must be a condition, such as \"sms <= 108\", not " + io::describe(array[i]));
+      }
+      spec_.conditions.push_back(array[i].get<std::string>());
+      spec_.condition_places.push_back(here);
+    }
+  }
+
+  static SampleKind kind_of(const io::JsonObject& sample) {
+    const std::string name = sample.text_or("kind", std::string(kSampleKinds.front()));
+    const std::optional<SampleKind> kind = kind_called(name);
+    if (!kind) {
+      (sample.place() / "kind").fail("unknown kind " + base::unknown_name(name, kSampleKinds));
+    }
+    return *kind;
+  }
+
+  void read_rest() {
+    if (root_.has("sample")) {
+      constexpr std::array<std::string_view, 3> kKeys = {"kind", "points", "seed"};
+      const io::JsonObject sample = root_.object("sample");
+      sample.allow_only(kKeys);
+      spec_.sample_kind = kind_of(sample);
+      spec_.sample_points =
+          static_cast<std::uint64_t>(sample.integer("points", 1, kMaxSamplePoints));
+      spec_.sample_seed = static_cast<std::uint64_t>(sample.integer_or("seed", 0, 0, INT64_MAX));
+    }
+    const std::string store = root_.text_or("store", "operations");
+    if (store != "operations" && store != "totals") {
+      (root_.place() / "store")
+          .fail("must be \"operations\" or \"totals\", not " + io::describe(store));
+    }
+    spec_.store_operations = store == "operations";
+    if (root_.has("limits")) {
+      constexpr std::array<std::string_view, 2> kKeys = {"timeout_s", "memory_mb"};
+      const io::JsonObject limits = root_.object("limits");
+      limits.allow_only(kKeys);
+      if (limits.has("timeout_s")) {
+        const json& value = limits.require("timeout_s");
+        if (!value.is_number() || !(value.get<double>() > 0) || value.get<double>() > 1e7) {
+          (limits.place() / "timeout_s")
+              .fail("must be a number of seconds above 0, not " + io::describe(value));
+        }
+        spec_.timeout_s = value.get<double>();
+      }
+      if (limits.has("memory_mb")) {
+        spec_.memory_mb =
+            static_cast<std::uint64_t>(limits.integer("memory_mb", 64, std::int64_t{1} << 30));
+      }
+    }
+  }
+
+  io::JsonObject root_;
+  SweepSpec spec_;
+  std::vector<WorkloadSource> sources_;
+};
+
+}  // namespace
+
+config::Architecture architecture_of(const SweepArchitecture& given, const json& document) {
+  config::Architecture architecture = config::to_architecture(document, given.name);
+  architecture.bases = given.bases;
+  return architecture;
+}
+
+config::Architecture architecture_of(const SweepArchitecture& given) {
+  return architecture_of(given, given.document);
+}
+
+SweepSpec parse_sweep_spec(std::string_view text, const std::filesystem::path& file) {
+  const json document = io::parse_json(text, io::printable(file.string()));
+  return SpecReader(document, file).read();
+}
+
+SweepSpec read_sweep_spec(const std::filesystem::path& file) {
+  return parse_sweep_spec(io::read_text_file(file, kMaxFileBytes), file);
+}
+
+std::optional<SampleKind> sample_kind(const json& document) {
+  const auto sample = document.find("sample");
+  if (sample == document.end() || !sample->is_object()) {
+    return std::nullopt;
+  }
+  const json kind = sample->value("kind", json(kSampleKinds.front()));
+  return kind.is_string() ? kind_called(kind.get<std::string>()) : std::nullopt;
+}
+
+SweepSpec as_search(SweepSpec spec, std::uint64_t budget) {
+  spec.sample_kind = SampleKind::kPareto;
+  spec.sample_points = budget;
+  spec.document["sample"] = {{"kind", kSampleKinds[static_cast<std::size_t>(SampleKind::kPareto)]},
+                             {"points", budget},
+                             {"seed", spec.sample_seed}};
+  return spec;
+}
+
+}  // namespace sptc::sweep::space

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/config/architecture.h"
+#include "sim/io/json_reader.h"
+#include "sim/workload/workload.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sptc::sweep::space {
+
+/// One thing that a sweep varies.
+struct SweepAxis {
+  enum class Kind {
+    kWorkload,   ///< values are names of workloads
+    kArch,       ///< values are indices of SweepSpec::architectures
+    kParameter,  ///< `target` is the JSON pointer of a number or word of the architecture
+    kOption,     ///< `target` is an option of `sptcsim run` without "--"
+    kDim,        ///< `target` is a dimension of the workloads
+  };
+  Kind kind = Kind::kParameter;
+  std::string name;  ///< in conditions, and the column of the results
+  std::string target;
+  std::vector<nlohmann::json> values;  ///< numbers, words or booleans, no two equal
+  io::JsonPlace place;
+  /// Of a workload or a dimension: by how much its next value advances in SweepSpec::workloads.
+  std::size_t stride = 0;
+};
+
+/// Axes that advance together; one axis where the spec has no zip.
+struct SweepDimension {
+  std::vector<std::size_t> axes;  ///< indices of SweepSpec::axes
+  std::size_t size = 0;           ///< values of each
+};
+
+// nlohmann::json moves without throwing, though clang-tidy cannot see it.
+struct SweepArchitecture {         // NOLINT(bugprone-exception-escape)
+  std::string name;                ///< of the architecture
+  nlohmann::json document;         ///< complete
+  std::vector<std::string> bases;  ///< what it is derived from, the nearest first
+};
+
+/// As simulations take it, with `document` instead of its own where numbers are varied.
+config::Architecture architecture_of(const SweepArchitecture& given,
+                                     const nlohmann::json& document);
+config::Architecture architecture_of(const SweepArchitecture& given);
+
+struct SweepWorkload {
+  std::string name;
+  std::string digest;  ///< fingerprint() of the content
+  workload::Workload workload;
+};
+
+/// Which points of the product are simulated where a spec has a sample.
+enum class SampleKind {
+  kRandom,
+  kLatinHypercube,  ///< each dimension in as many strata as there are points, each met once
+  kPareto,          ///< chosen one batch after the other: a search for the Pareto front
+};
+
+/// In the order of SampleKind.
+inline constexpr std::array<std::string_view, 3> kSampleKinds{"random", "latin-hypercube",
+                                                              "pareto"};
+/// Those of them that are searches.
+inline constexpr std::array<std::string_view, 1> kSearches{kSampleKinds.back()};
+
+/// Whether the points depend on the results of others.
+constexpr bool is_search(SampleKind kind) {
+  return kind == SampleKind::kPareto;
+}
+
+/// Of the document of a spec, wherever it comes from; none where it has no sample of a known kind.
+std::optional<SampleKind> sample_kind(const nlohmann::json& document);
+
+/// Of the points of a sample.
+inline constexpr std::int64_t kMaxSamplePoints = 100'000'000;
+
+/// A sweep as configs/sweeps/README.md describes it, checked as far as it can be without running.
+struct SweepSpec {  // NOLINT(bugprone-exception-escape): as above
+  std::string name;
+  std::filesystem::path file;
+  nlohmann::json document;  ///< as read
+  std::vector<SweepArchitecture> architectures;
+  /// Every workload with every combination of the dimensions that axes vary.
+  std::vector<SweepWorkload> workloads;
+  std::map<std::string, std::string> options;  ///< of every point, without "--"
+  std::vector<SweepAxis> axes;                 ///< workload first, arch second
+  std::vector<SweepDimension> dimensions;      ///< outermost first
+  std::vector<std::string> conditions;
+  std::vector<io::JsonPlace> condition_places;
+  std::optional<std::uint64_t> sample_points;
+  SampleKind sample_kind = SampleKind::kRandom;
+  std::uint64_t sample_seed = 0;
+  /// Whether the points depend on the results of others.
+  bool is_search() const { return sample_points && space::is_search(sample_kind); }
+  bool store_operations = true;  ///< keep the result of every operation, not only the totals
+  std::optional<double> timeout_s;
+  std::optional<std::uint64_t> memory_mb;
+};
+
+/// Reads a spec and the architectures and workloads that it names. Throws InputError.
+SweepSpec read_sweep_spec(const std::filesystem::path& file);
+
+/// The same from text; `file` is for messages and relative paths.
+SweepSpec parse_sweep_spec(std::string_view text, const std::filesystem::path& file);
+
+/// The same sweep as a search for the Pareto front that simulates `budget` points, with the seed of
+/// the spec's sample.
+SweepSpec as_search(SweepSpec spec, std::uint64_t budget);
+
+}  // namespace sptc::sweep::space

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/store/results_file.h"
+
+#include "models/base/error.h"
+#include "sim/io/file_use.h"
+#include "sim/io/text_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace sptc::sweep::store {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void refuse_file(const std::string& file, const std::string& problem) {
+  throw base::InputError(fmt::format("{}: damaged results of a sweep: {}", file, problem));
+}
+
+/// Whether the file has a table `name`. A view or a virtual table of that name is refused: reading
+/// it would run what somebody wrote into the file.
+bool has_table(files::Database& results, const std::string& name) {
+  const std::string root = results.value(
+      "SELECT rootpage FROM sqlite_master WHERE type IN ('table', 'view') AND lower(name) = '" +
+      name + "'");
+  if (root == "0") {
+    refuse_file(results.file(), "'" + name + "' is no plain table");
+  }
+  return !root.empty();
+}
+
+void check_columns(files::Database& results, const TableLayout& layout) {
+  const std::set<std::string> present = columns_of(results, layout.table);
+  for (const auto* const columns : {&layout.front, &layout.end}) {
+    for (const TableLayout::Column& column : *columns) {
+      if (!present.contains(column.name)) {
+        refuse_file(results.file(), fmt::format("table '{}' has no column '{}'", layout.table,
+                                                io::printable(column.name)));
+      }
+    }
+  }
+}
+
+json parsed(const files::Database& results, const SweepEntries& entries, const std::string& key) {
+  json value = json::parse(entries.text(key), nullptr, false);
+  if (value.is_discarded()) {
+    refuse_file(results.file(), fmt::format("its entry '{}' is no JSON", key));
+  }
+  return value;
+}
+
+std::string description_of(const files::Database& results, const SweepEntries& entries) {
+  const json spec = parsed(results, entries, "spec");
+  if (!spec.is_object()) {
+    refuse_file(results.file(), "its entry 'spec' is no JSON object");
+  }
+  const auto description = spec.find("description");
+  if (description == spec.end()) {
+    return {};
+  }
+  if (!description->is_string()) {
+    refuse_file(results.file(), "the 'description' in its entry 'spec' is no text");
+  }
+  return description->get<std::string>();
+}
+
+/// Names that can be columns beside the others of `points`.
+std::vector<std::string> axes_of(const files::Database& results, const SweepEntries& entries) {
+  const json list = parsed(results, entries, "axes");
+  const TableLayout without_axes = points_layout({});
+  std::vector<std::string> names;
+  std::set<std::string> columns;
+  bool good = list.is_array();
+  for (std::size_t i = 0; good && i < list.size(); ++i) {
+    good = list[i].is_string();
+    if (good) {
+      names.push_back(list[i].get<std::string>());
+      good = !without_axes.is_fixed(names.back()) &&
+             columns.insert(files::as_column(names.back())).second;
+    }
+  }
+  if (!good) {
+    refuse_file(results.file(), "its entry 'axes' is no list of the names of columns");
+  }
+  return names;
+}
+
+std::optional<std::uint64_t> points_of(const files::Database& results,
+                                       const SweepEntries& entries) {
+  const auto found = entries.texts.find("points");
+  if (found == entries.texts.end()) {
+    return std::nullopt;
+  }
+  const std::string& text = found->second;
+  std::uint64_t points = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), points);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    refuse_file(results.file(), "its entry 'points' is no number of points");
+  }
+  return points;
+}
+
+const char* expected(Cell cell) {
+  switch (cell) {
+    case Cell::kIndex:
+      return "a whole number from 0";
+    case Cell::kStatus:
+      return "'done' or 'failed'";
+    case Cell::kText:
+    case Cell::kTextOrNull:
+      return "text";
+    case Cell::kValue:
+      return "a value of an axis";
+    case Cell::kNumber:
+      return "a finite number";
+    case Cell::kFigure:
+      break;
+  }
+  return "a figure like those before";
+}
+
+}  // namespace
+
+files::Database open_sweep(const std::filesystem::path& file) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) {
+    throw base::InputError(io::printable(file.string()) + ": no such file");
+  }
+  io::announce_input(file);
+  // What a sweep that was killed while it changed the head of the file has left half done is undone
+  // first, which is writing.
+  const bool half_done = std::filesystem::exists(file.string() + "-journal", error);
+  files::Database results(file,
+                          half_done ? files::Database::Mode::kWrite : files::Database::Mode::kRead);
+  results.execute("BEGIN");  // never written: it ends with the connection
+  if (!has_table(results, "sweep")) {
+    throw base::InputError(results.file() + ": holds no results of a sweep");
+  }
+  const std::string schema = results.value("SELECT value FROM sweep WHERE key = 'schema'");
+  if (schema != kResultsSchema) {
+    throw base::InputError(
+        fmt::format("{}: holds results in the format '{}', and this program knows '{}'",
+                    results.file(), io::printable(schema), kResultsSchema));
+  }
+  const SweepEntries entries = read_entries(results);
+  const bool has_points = has_table(results, "points");
+  if (has_points != has_table(results, "operations")) {
+    refuse_file(results.file(), fmt::format("table '{}' is missing, and there is '{}'",
+                                            has_points ? "operations" : "points",
+                                            has_points ? "points" : "operations"));
+  }
+  if (has_points) {
+    check_columns(results, points_layout(entries.axes));
+    check_columns(results, operations_layout());
+  }
+  return results;
+}
+
+std::size_t SweepEntries::missing(std::size_t rows) const {
+  return points && *points > rows ? *points - rows : 0;
+}
+
+SweepEntries read_entries(files::Database& results) {
+  SweepEntries entries;
+  files::Statement rows = results.prepare("SELECT key, value FROM sweep");
+  while (rows.step()) {
+    const bool good = rows.type(0) == files::Statement::Type::kText &&
+                      rows.type(1) == files::Statement::Type::kText &&
+                      entries.texts.emplace(rows.text(0), rows.text(1)).second;
+    if (!good) {
+      refuse_file(results.file(), "an entry of its table 'sweep' is no text, or there twice");
+    }
+  }
+  for (const char* const key : {"schema", "name", "version", "build", "digest", "spec", "axes"}) {
+    if (!entries.texts.contains(key)) {
+      refuse_file(results.file(), fmt::format("its table 'sweep' has no entry '{}'", key));
+    }
+  }
+  entries.description = description_of(results, entries);
+  entries.axes = axes_of(results, entries);
+  entries.points = points_of(results, entries);
+  return entries;
+}
+
+void write_entries(files::Database& results, const std::map<std::string, std::string>& texts) {
+  results.execute("CREATE TABLE sweep(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID");
+  files::Statement insert = results.prepare("INSERT INTO sweep VALUES(?, ?)");
+  for (const auto& [key, value] : texts) {
+    insert.bind(1, std::string_view(key));
+    insert.bind(2, std::string_view(value));
+    insert.step();
+    insert.reset();
+  }
+}
+
+ResultRows::ResultRows(files::Database& results, const TableLayout& layout,
+                       const std::set<std::string>& figures)
+    : file_(results.file()),
+      table_(layout.table),
+      one_per_position_(layout.front.front().declaration.ends_with("KEY")),
+      columns_(layout.columns(figures)),
+      has_text_(columns_.size()),
+      has_number_(columns_.size()) {
+  const std::set<std::string> present = columns_of(results, table_);
+  if (present.empty()) {
+    return;
+  }
+  std::vector<std::string> list;
+  for (const std::string& column : columns_) {
+    const bool there = present.contains(column);
+    list.push_back(there ? files::sql_name(column) : "NULL");
+    cells_.push_back(layout.cell(column));
+  }
+  // Rows of a table without key lie in the order of their insertion.
+  const char* const order = one_per_position_                      ? "position"
+                            : row_order(results) != RowOrder::kAny ? "rowid"
+                                                                   : "position, rowid";
+  statement_ = results.prepare(
+      fmt::format("SELECT {} FROM {} ORDER BY {}", fmt::join(list, ", "), table_, order));
+}
+
+ResultRows::ResultRows(files::Database& results, const TableLayout& layout)
+    : ResultRows(results, layout, columns_of(results, layout.table)) {}
+
+bool ResultRows::step() {
+  if (!statement_ || !statement_->step()) {
+    return false;
+  }
+  for (int column = 0; column < statement_->columns(); ++column) {
+    check_cell(column);
+  }
+  check_order();
+  return true;
+}
+
+void ResultRows::refuse(const std::string& problem) const {
+  refuse_file(file_, fmt::format("table '{}', position {}: {}", table_,
+                                 io::printable(statement_->text(0)), problem));
+}
+
+void ResultRows::check_order() {
+  if (last_ && (position() < *last_ || (one_per_position_ && position() == *last_))) {
+    refuse(fmt::format("comes after position {}", *last_));
+  }
+  last_ = position();
+}
+
+void ResultRows::check_cell(int column) {
+  using Type = files::Statement::Type;
+  const auto at = static_cast<std::size_t>(column);
+  const Type type = statement_->type(column);
+  const bool text = type == Type::kText;
+  const bool number =
+      type == Type::kInteger || (type == Type::kReal && std::isfinite(statement_->real(column)));
+  bool good = false;
+  switch (cells_[at]) {
+    case Cell::kIndex:
+      good = type == Type::kInteger && statement_->integer(column) >= 0;
+      break;
+    case Cell::kStatus:
+      good = text && (statement_->text(column) == "done" || statement_->text(column) == "failed");
+      break;
+    case Cell::kText:
+      good = text;
+      break;
+    case Cell::kTextOrNull:
+      good = text || type == Type::kNull;
+      break;
+    case Cell::kValue:
+      good = text || number;
+      break;
+    case Cell::kNumber:
+      good = number || type == Type::kNull;
+      break;
+    case Cell::kFigure:
+      has_text_[at] = has_text_[at] || text;
+      has_number_[at] = has_number_[at] || number;
+      good = (text || number || type == Type::kNull) && !(has_text_[at] && has_number_[at]);
+      break;
+  }
+  if (!good) {
+    refuse(fmt::format("'{}' is not {}", io::printable(columns_[at]), expected(cells_[at])));
+  }
+}
+
+RowOrder row_order(files::Database& database) {
+  const std::string order = database.value("PRAGMA user_version");
+  return order == "1" ? RowOrder::kFinished : order == "2" ? RowOrder::kSoFar : RowOrder::kAny;
+}
+
+void set_row_order(files::Database& database, RowOrder order) {
+  database.execute(fmt::format("PRAGMA user_version = {}", static_cast<int>(order)));
+}
+
+}  // namespace sptc::sweep::store

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/store/sweep_store.h"
+
+#include "models/base/error.h"
+#include "sim/config/architecture.h"
+#include "sim/io/file_use.h"
+#include "sim/io/text_file.h"
+#include "sim/report/version.h"
+#include "sim/sweep/files/digest.h"
+#include "sim/sweep/store/cost_sets.h"
+#include "sim/sweep/store/results_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fcntl.h>
+#include <set>
+#include <span>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+namespace sptc::sweep::store {
+namespace {
+
+using nlohmann::json;
+
+std::string json_text(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// Names of the axes, the columns before the totals.
+std::vector<std::string> axis_names(const space::SweepSpec& spec) {
+  std::vector<std::string> names;
+  for (const space::SweepAxis& axis : spec.axes) {
+    names.push_back(axis.name);
+  }
+  return names;
+}
+
+/// Pointers of the parameters that nobody has measured or cited, in any architecture of the sweep.
+std::string assumed_parameters(const space::SweepSpec& spec) {
+  std::set<std::string> pointers;
+  for (const space::SweepArchitecture& architecture : spec.architectures) {
+    for (const config::Parameter& parameter : space::architecture_of(architecture).parameters) {
+      if (parameter.evidence == "assumed") {
+        pointers.insert(parameter.pointer);
+      }
+    }
+  }
+  for (const space::SweepAxis& axis : spec.axes) {
+    if (axis.kind == space::SweepAxis::Kind::kParameter) {
+      pointers.erase(axis.target);  // what is varied is a question, not an assumption
+    }
+  }
+  return fmt::format("{}", fmt::join(pointers, ", "));
+}
+
+void bind_json(files::Statement& statement, int parameter, const json& value) {
+  if (value.is_string()) {
+    statement.bind(parameter, std::string_view(value.get_ref<const std::string&>()));
+  } else if (value.is_boolean()) {
+    statement.bind(parameter, std::string_view(value.get<bool>() ? "true" : "false"));
+  } else if (value.is_number_integer()) {
+    statement.bind(parameter, value.get<std::int64_t>());
+  } else if (value.is_number()) {
+    statement.bind(parameter, value.get<double>());
+  } else {
+    statement.bind_null(parameter);
+  }
+}
+
+std::uint64_t points_of(const space::SweepPlan& plan) {
+  std::uint64_t points = 0;
+  plan.for_each([&](std::uint64_t) {
+    ++points;
+    return true;
+  });
+  return points;
+}
+
+/// Of a file that is not kept open, so that it can be written to.
+SweepEntries entries_of(const std::filesystem::path& file) {
+  files::Database results = open_sweep(file);
+  return read_entries(results);
+}
+
+/// Whether `descriptor` is open on the file that `file` names now.
+bool is_named(int descriptor, const std::filesystem::path& file) {
+  struct stat opened {};
+  struct stat named {};
+  return ::fstat(descriptor, &opened) == 0 && ::stat(file.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+/// False where the bytes cannot be written. A signal, and a write of a part, are no reason.
+bool write_all(int descriptor, std::span<const unsigned char> bytes, off_t at) {
+  while (!bytes.empty()) {
+    const ssize_t done = ::pwrite(descriptor, bytes.data(), bytes.size(), at);
+    if (done < 0 && errno != EINTR) {
+      return false;
+    }
+    const auto written = static_cast<std::size_t>(std::max<ssize_t>(done, 0));
+    bytes = bytes.subspan(written);
+    at += static_cast<off_t>(written);
+  }
+  return true;
+}
+
+}  // namespace
+
+void forget_history(const std::filesystem::path& file, std::size_t rows) {
+  // The counters of changes, big-endian; readers that saw fewer rows have seen another number.
+  constexpr off_t kChanges = 24;
+  constexpr off_t kChangesWhenValid = 92;
+  const auto count = static_cast<std::uint32_t>(rows + 1);
+  const unsigned char bytes[] = {
+      static_cast<unsigned char>(count >> 24), static_cast<unsigned char>(count >> 16),
+      static_cast<unsigned char>(count >> 8), static_cast<unsigned char>(count)};
+  const int descriptor = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
+  bool written = descriptor >= 0;
+  // A file that has them already keeps the time of its last change.
+  for (const off_t at : {kChanges, kChangesWhenValid}) {
+    unsigned char there[sizeof(bytes)];
+    const bool forgotten = written &&
+                           ::pread(descriptor, there, sizeof(there), at) == sizeof(there) &&
+                           std::ranges::equal(there, bytes);
+    written = written && (forgotten || write_all(descriptor, bytes, at));
+  }
+  written = written && ::fsync(descriptor) == 0;
+  if (descriptor >= 0) {
+    ::close(descriptor);
+  }
+  if (!written) {
+    throw base::InputError(io::printable(file.string()) + ": cannot be written");
+  }
+}
+
+FileLock::FileLock(const std::filesystem::path& file) {
+  const std::string shown = io::printable(file.string());
+  std::error_code error;
+  const std::filesystem::path parent = file.has_parent_path() ? file.parent_path() : ".";
+  if (!std::filesystem::is_directory(parent, error)) {
+    throw base::InputError(
+        fmt::format("{}: there is no directory '{}'", shown, io::printable(parent.string())));
+  }
+  // The workers of a sweep that was killed end a moment after it, and may hold its lock so long.
+  constexpr std::chrono::milliseconds kPatience{2000};
+  constexpr std::chrono::milliseconds kBetweenTries{20};
+  const auto begin = std::chrono::steady_clock::now();
+  while (!try_to_lock(file)) {
+    if (std::chrono::steady_clock::now() - begin > kPatience) {
+      throw base::InputError(fmt::format("{}: another sweep is writing to this file", shown));
+    }
+    std::this_thread::sleep_for(kBetweenTries);
+  }
+}
+
+bool FileLock::try_to_lock(const std::filesystem::path& file) {
+  descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) {
+    throw base::InputError(fmt::format("{}: cannot be written: {}", io::printable(file.string()),
+                                       std::strerror(errno)));
+  }
+  // Who had the lock before may have put another file in the place of this one.
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 && is_named(descriptor_, file)) {
+    return true;
+  }
+  ::close(descriptor_);
+  return false;
+}
+
+FileLock::~FileLock() {
+  ::close(descriptor_);
+}
+
+SweepStore::SweepStore(std::filesystem::path file, const space::SweepPlan& plan,
+                       const Options& options)
+    : file_(std::move(file)), plan_(plan), lock_(file_) {
+  database_ = std::make_unique<files::Database>(file_, files::Database::Mode::kWrite);
+  if (database_->value("SELECT count(*) FROM sqlite_master") == "0") {
+    create();
+  } else {
+    verify(options);
+  }
+}
+
+void SweepStore::create() {
+  begin_writing();
+  database_->execute("BEGIN IMMEDIATE");
+  write_entries(*database_, {{"schema", std::string(kResultsSchema)},
+                             {"name", plan_.spec().name},
+                             {"version", std::string(report::program_version())},
+                             {"build", files::program_digest()},
+                             {"digest", plan_.digest()},
+                             {"points", std::to_string(points_of(plan_))},
+                             {"spec", json_text(plan_.spec().document)},
+                             {"axes", json_text(json(axis_names(plan_.spec())))},
+                             {"assumed", assumed_parameters(plan_.spec())},
+                             {"costs", json_text(to_json(cost_sets(plan_.spec())))}});
+  database_->execute("COMMIT");
+}
+
+bool SweepStore::has_rows() {
+  return !columns_of(*database_, "points").empty() &&
+         database_->value("SELECT EXISTS (SELECT * FROM points)") == "1";
+}
+
+void SweepStore::create_anew() {
+  database_.reset();
+  std::error_code ignored;
+  for (const char* const end : {"-wal", "-shm", "-journal"}) {
+    std::filesystem::remove(file_.string() + end, ignored);
+  }
+  std::filesystem::resize_file(file_, 0, ignored);  // the lock is on this very file
+  database_ = std::make_unique<files::Database>(file_, files::Database::Mode::kWrite);
+  create();
+}
+
+void SweepStore::verify(const Options& options) {
+  const SweepEntries recorded = entries_of(file_);
+  const std::string shown = io::printable(file_.string());
+  const bool is_this_sweep = recorded.text("version") == report::program_version() &&
+                             recorded.text("digest") == plan_.digest() &&
+                             recorded.text("build") == files::program_digest();
+  if (!is_this_sweep && !has_rows()) {
+    return create_anew();
+  }
+  if (recorded.text("version") != report::program_version()) {
+    throw base::InputError(
+        fmt::format("{}: holds results of version {}, and this is {}; give another file with --db",
+                    shown, io::printable(recorded.text("version")), report::program_version()));
+  }
+  if (recorded.text("digest") != plan_.digest()) {
+    throw base::InputError(fmt::format(
+        "{}: holds results of another sweep ('{}'), or the spec, a workload, an "
+        "architecture or a file that it or an option names has changed since; give another "
+        "file with --db",
+        shown, io::printable(recorded.text("name"))));
+  }
+  if (recorded.text("build") != files::program_digest() && !options.mixed_builds) {
+    throw base::InputError(fmt::format(
+        "{}: was begun by another build of the program, whose results may differ; give another "
+        "file with --db, or --mixed-builds to go on with this one",
+        shown));
+  }
+  in_order_ = row_order(*database_) != RowOrder::kAny;
+  if (plan_.spec().is_search()) {
+    extend(recorded);
+  }
+  if (columns_of(*database_, "points").empty()) {
+    return;  // ended before its first row
+  }
+  if (options.retry_failed) {
+    begin_writing();
+    database_->execute("BEGIN IMMEDIATE");
+    database_->execute(
+        "DELETE FROM operations WHERE position IN "
+        "(SELECT position FROM points WHERE status = 'failed')");
+    database_->execute("DELETE FROM points WHERE status = 'failed'");
+    out_of_order();
+    database_->execute("COMMIT");
+  }
+  constexpr int kStatus = 2;
+  ResultRows rows(*database_, points_layout(recorded.axes));
+  while (rows.step()) {
+    last_ = static_cast<std::uint64_t>(rows.position());
+    finished_.insert(last_);
+    failures_ += rows.row().text(kStatus) == "failed";
+  }
+  open_tables();
+}
+
+void SweepStore::extend(const SweepEntries& recorded) {
+  const std::uint64_t points = points_of(plan_);
+  if (recorded.points.value_or(0) >= points) {
+    return;
+  }
+  begin_writing();
+  database_->execute("BEGIN IMMEDIATE");
+  files::Statement update = database_->prepare("UPDATE sweep SET value = ? WHERE key = ?");
+  const std::string spec = json_text(plan_.spec().document);
+  const std::string count = std::to_string(points);
+  for (const auto& [key, value] : {std::pair("spec", &spec), std::pair("points", &count)}) {
+    update.bind(1, std::string_view(*value));
+    update.bind(2, std::string_view(key));
+    update.step();
+    update.reset();
+  }
+  out_of_order();
+  database_->execute("COMMIT");
+}
+
+std::vector<std::string> SweepStore::total_names() {
+  const TableLayout layout = points_layout(axis_names(plan_.spec()));
+  std::vector<std::string> names;
+  for (const std::string& name : columns_of(*database_, layout.table)) {
+    if (!layout.is_fixed(name)) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+std::vector<std::optional<double>> SweepStore::totals(std::uint64_t position,
+                                                      std::span<const std::string> names) {
+  std::vector<std::optional<double>> result(names.size());
+  if (names.empty()) {
+    return result;
+  }
+  std::vector<std::string> quoted;
+  for (const std::string& name : names) {
+    quoted.push_back(files::sql_name(name));
+  }
+  files::Statement row = database_->prepare(fmt::format(
+      "SELECT {} FROM points WHERE position = ? AND status = 'done'", fmt::join(quoted, ", ")));
+  row.bind(1, static_cast<std::int64_t>(position));
+  if (row.step()) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto type = row.type(static_cast<int>(i));
+      if (type == files::Statement::Type::kInteger || type == files::Statement::Type::kReal) {
+        result[i] = row.real(static_cast<int>(i));
+      }
+    }
+  }
+  return result;
+}
+
+void SweepStore::begin_writing() {
+  if (wrote_) {
+    return;
+  }
+  wrote_ = true;
+  database_->execute("PRAGMA journal_mode = WAL");
+  // A commit survives the end of the process in any case; that of the machine costs the last ones.
+  database_->execute("PRAGMA synchronous = NORMAL");
+  constexpr int kWalPages = 4096;  // then they go to the file, and the disk is waited for
+  database_->execute(fmt::format("PRAGMA wal_autocheckpoint = {}", kWalPages));
+  set_row_order(*database_, in_order_ ? RowOrder::kSoFar : RowOrder::kAny);
+}
+
+void SweepStore::out_of_order() {
+  in_order_ = false;
+  set_row_order(*database_, RowOrder::kAny);
+}
+
+void SweepStore::open_tables() {
+  points_ = std::make_unique<ResultTable>(*database_, points_layout(axis_names(plan_.spec())));
+  operations_ = std::make_unique<ResultTable>(*database_, operations_layout());
+}
+
+void SweepStore::create_tables(std::span<const point::PointOutcome> outcomes) {
+  open_tables();
+  std::set<std::string> totals;
+  std::set<std::string> figures;
+  for (const point::PointOutcome& outcome : outcomes) {
+    for (std::string& name : points_->columns_of(outcome.totals)) {
+      totals.insert(std::move(name));
+    }
+    for (const point::PointFigures& operation : outcome.operations) {
+      for (std::string& name : operations_->columns_of(operation)) {
+        figures.insert(std::move(name));
+      }
+    }
+  }
+  database_->execute(points_->layout().create(totals));
+  database_->execute(operations_->layout().create(figures));
+}
+
+void SweepStore::add_columns(const point::PointOutcome& outcome) {
+  const auto add_to = [&](ResultTable& table, const point::PointFigures& figures) {
+    if (const std::vector<std::string> names = table.missing(figures); !names.empty()) {
+      table.add_columns(names);
+      out_of_order();
+    }
+  };
+  add_to(*points_, outcome.totals);
+  for (const point::PointFigures& operation : outcome.operations) {
+    add_to(*operations_, operation);
+  }
+}
+
+void SweepStore::insert(const point::PointOutcome& outcome) {
+  if (in_order_ && outcome.position < last_) {
+    out_of_order();
+  }
+  last_ = std::max(last_, outcome.position);
+  add_columns(outcome);
+  const space::SweepSpec& spec = plan_.spec();
+  const auto position = static_cast<std::int64_t>(outcome.position);
+  const std::string hash =
+      outcome.hash.empty() ? plan_.hash(plan_.point(outcome.position)) : outcome.hash;
+  files::Statement& point = points_->row(outcome.totals);
+  int parameter = 0;
+  point.bind(++parameter, position);
+  point.bind(++parameter, std::string_view(hash));
+  point.bind(++parameter, std::string_view(outcome.failed ? "failed" : "done"));
+  const auto bind_unless_empty = [&](const std::string& text) {
+    ++parameter;
+    if (!text.empty()) {
+      point.bind(parameter, std::string_view(text));
+    }
+  };
+  bind_unless_empty(outcome.reason);
+  for (std::size_t axis = 0; axis < spec.axes.size(); ++axis) {
+    bind_json(point, ++parameter, plan_.value(axis, outcome.position));
+  }
+  bind_unless_empty(outcome.notes);
+  point.step();
+  point.reset();
+  for (const point::PointFigures& figures : outcome.operations) {
+    files::Statement& operation = operations_->row(figures);
+    operation.bind(1, position);
+    operation.step();
+    operation.reset();
+  }
+}
+
+void SweepStore::add(std::span<const point::PointOutcome> outcomes) {
+  begin_writing();
+  try {
+    database_->execute("BEGIN IMMEDIATE");
+    if (points_ == nullptr) {
+      create_tables(outcomes);
+    }
+    for (const point::PointOutcome& outcome : outcomes) {
+      insert(outcome);
+    }
+    database_->execute("COMMIT");
+  } catch (const base::InputError&) {
+    points_.reset();
+    operations_.reset();
+    try {
+      database_->execute("ROLLBACK");
+    } catch (const base::InputError&) {  // SQLite has rolled back already
+    }
+    throw;
+  }
+  for (const point::PointOutcome& outcome : outcomes) {
+    finished_.insert(outcome.position);
+    failures_ += outcome.failed;
+  }
+}
+
+bool SweepStore::leave_wal_mode() {
+  // That needs the file for ourselves: a reader would go on with the log of the old file.
+  return database_->value("PRAGMA journal_mode = DELETE") == "delete";
+}
+
+bool SweepStore::settle() {
+  if (!leave_wal_mode()) {
+    return false;
+  }
+  database_.reset();
+  // What it held, if anything, was undone when the file was opened.
+  std::error_code ignored;
+  std::filesystem::remove(file_.string() + "-journal", ignored);
+  forget_history(file_, finished_.size());
+  return true;
+}
+
+bool SweepStore::finish() {
+  if (row_order(*database_) == RowOrder::kFinished) {
+    return settle();  // a sweep that was killed as it ended, or as it began to write, had not
+  }
+  begin_writing();
+  if (points_ == nullptr) {
+    create_tables({});
+  }
+  points_.reset();
+  operations_.reset();
+  database_->execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  if (!leave_wal_mode()) {
+    return false;
+  }
+  if (in_order_) {
+    set_row_order(*database_, RowOrder::kFinished);
+    return settle();
+  }
+  database_.reset();
+  const std::filesystem::path parts[] = {file_};
+  merge_sweeps(parts, file_, true);
+  return true;
+}
+
+}  // namespace sptc::sweep::store

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/sweep/files/database.h"
+#include "sim/sweep/point/point_runner.h"
+#include "sim/sweep/space/plan.h"
+#include "sim/sweep/store/result_table.h"
+#include "sim/sweep/store/results_file.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+namespace sptc::sweep::store {
+
+/// The sole right to write a file, until the object or the process ends. Creates the file.
+class FileLock {
+ public:
+  /// Throws InputError where another process has it.
+  explicit FileLock(const std::filesystem::path& file);
+  ~FileLock();
+
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  /// False where another process has it, or the name stands for another file by now.
+  bool try_to_lock(const std::filesystem::path& file);
+
+  int descriptor_;
+};
+
+/// The results of a sweep in one SQLite file:
+///
+///     sweep(key, value)    schema, name, version, build, digest, spec (JSON), axes (JSON)
+///     points(position, hash, status, reason, <axes>, <totals>, notes)
+///     operations(position, operation, variant, name, m, n, k, ..., <figures>)
+///
+/// The tables of rows come with the first row. While a sweep runs the file is in WAL mode and every
+/// add() is a transaction. When all points are there it is rewritten in order, unless its rows came
+/// in order, so that equal results are equal bytes. One process at a time writes: the file is
+/// locked. Everything throws InputError.
+class SweepStore {
+ public:
+  struct Options {
+    bool retry_failed = false;  ///< forget the rows of points that failed
+    bool mixed_builds = false;  ///< go on with the rows of another build of the same version
+  };
+
+  /// Opens `file`, or creates it. Refuses the results of another sweep; one without any row gives
+  /// way.
+  SweepStore(std::filesystem::path file, const space::SweepPlan& plan, const Options& options);
+
+  SweepStore(const SweepStore&) = delete;
+  SweepStore& operator=(const SweepStore&) = delete;
+
+  bool has(std::uint64_t position) const { return finished_.contains(position); }
+  std::size_t size() const { return finished_.size(); }
+  /// Of all rows.
+  std::size_t failures() const { return failures_; }
+  bool wrote() const { return wrote_; }
+
+  /// Names of the totals that rows have, in order.
+  std::vector<std::string> total_names();
+  /// Those totals of a point that is there: nothing where it has none, or a word.
+  std::vector<std::optional<double>> totals(std::uint64_t position,
+                                            std::span<const std::string> names);
+
+  /// Adds rows in one transaction: all or none.
+  void add(std::span<const point::PointOutcome> outcomes);
+
+  /// Rewrites the file in order. False where another program reads it and it stays as it is.
+  bool finish();
+
+ private:
+  void create();
+  void create_anew();
+  bool has_rows();
+  void verify(const Options& options);
+  /// A search goes on with a larger budget: the file says so from now on.
+  void extend(const SweepEntries& recorded);
+  void begin_writing();
+  void open_tables();
+  /// The tables of rows, with columns for the figures of `outcomes`.
+  void create_tables(std::span<const point::PointOutcome> outcomes);
+  /// Adds columns where figures of `outcome` have none.
+  void add_columns(const point::PointOutcome& outcome);
+  void insert(const point::PointOutcome& outcome);
+  void out_of_order();
+  /// False where another program reads the file.
+  bool leave_wal_mode();
+  /// Gives a finished file the bytes that it has however it came about. False as above.
+  bool settle();
+
+  std::filesystem::path file_;
+  const space::SweepPlan& plan_;
+  FileLock lock_;
+  std::unique_ptr<files::Database> database_;
+  std::unique_ptr<ResultTable> points_, operations_;  ///< where the tables are there
+  std::unordered_set<std::uint64_t> finished_;
+  std::uint64_t last_ = 0;  ///< highest position
+  std::size_t failures_ = 0;
+  bool in_order_ = true;  ///< rows and columns are where merge_sweeps() would put them
+  bool wrote_ = false;
+};
+
+/// Unites the results in `files`, parts of one sweep, in `out`, written beside it and renamed: rows
+/// in order of position, columns of totals in order of name. The same rows give the same bytes,
+/// whatever the parts. A point that one part has done and another failed is done. Refuses parts of
+/// different sweeps, and of different builds unless `mixed_builds`. Returns the number of rows.
+std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
+                         const std::filesystem::path& out, bool mixed_builds);
+
+/// Sets what SQLite counts in the head of a file that nobody writes to: equal rows, equal bytes.
+void forget_history(const std::filesystem::path& file, std::size_t rows);
+
+}  // namespace sptc::sweep::store

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Points per second of a sweep in closed form: simulated alone, and with workers and storing.
+#include "sim/sweep/execution/coordinator.h"
+#include "sim/sweep/executors/local_executor.h"
+#include "sim/sweep/point/simulation_point_runner.h"
+#include "sim/sweep/space/checked_plan.h"
+#include "sim/sweep/store/sweep_store.h"
+#include "tests/support/temporary_directory.h"
+
+#include <benchmark/benchmark.h>
+#include <nlohmann/json.hpp>
+#include <systemc>
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace {
+
+// A program of its own.
+using namespace sptc;  // NOLINT(google-build-using-namespace)
+using nlohmann::json;
+
+struct Case {
+  const char* variants;  ///< of the weights
+  const char* kernels;   ///< where they come from
+  const char* store;     ///< what of each point is kept
+};
+
+/// 10,000 designs of an A100 with one GEMM: SMs x bandwidth of DRAM.
+sweep::space::SweepPlan plan_of(const Case& what) {
+  const json spec{{"schema", "sptcsim-sweep/0.1"},
+                  {"name", "bench"},
+                  {"store", what.store},
+                  {"workloads", {{{"m", 2048}, {"n", 1024}, {"k", 1024}}}},
+                  {"options",
+                   {{"check", "none"},
+                    {"fidelity", "analytic"},
+                    {"variants", what.variants},
+                    {"kernels", what.kernels}}},
+                  {"axes",
+                   {{{"parameter", "/sms"}, {"range", {{"from", 54}, {"to", 153}, {"step", 1}}}},
+                    {{"parameter", "dram_gb_per_s"},
+                     {"range", {{"from", 1000}, {"to", 1990}, {"step", 10}}}}}}};
+  return sweep::space::checked_plan(sweep::space::parse_sweep_spec(spec.dump(), "bench.json"), "1");
+}
+
+/// One process, nothing stored.
+void simulate_points(benchmark::State& state, const Case& what) {
+  const sweep::space::SweepPlan plan = plan_of(what);
+  sweep::point::SimulationPointRunner runner;
+  std::uint64_t position = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(runner.run(plan, plan.point(position)));
+    position = (position + 1) % plan.product();
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+/// The whole sweep, as `sptcsim sweep --jobs N` runs it.
+void run_sweep(benchmark::State& state, const Case& what) {
+  const sweep::space::SweepPlan plan = plan_of(what);
+  const support::TemporaryDirectory directory;
+  const std::atomic<bool> never{false};
+  for (auto _ : state) {
+    const auto file = directory.path() / "results.sqlite";
+    std::filesystem::remove(file);
+    sweep::point::SimulationPointRunner runner;
+    sweep::store::SweepStore store(file, plan, {});
+    sweep::executors::LocalExecutor executor(plan, runner, {},
+                                             static_cast<std::size_t>(state.range(0)));
+    sweep::execution::run_sweep(plan, runner, {}, {}, store, executor, never, [](const auto&) {});
+    store.finish();
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(plan.product()));
+}
+
+void add_all() {
+  static constexpr Case kCases[] = {{"dense", "library", "totals"},
+                                    {"both", "library", "totals"},
+                                    {"both", "library", "operations"},
+                                    {"both", "search", "totals"}};
+  for (const Case& what : kCases) {
+    const std::string name =
+        std::string("/") + what.variants + "/" + what.kernels + "/" + what.store;
+    benchmark::RegisterBenchmark(("point" + name).c_str(), simulate_points, what)
+        ->Unit(benchmark::kMicrosecond);
+    benchmark::RegisterBenchmark(("sweep" + name).c_str(), run_sweep, what)
+        ->ArgName("jobs")
+        ->Arg(1)
+        ->Arg(2)
+        ->UseRealTime()
+        ->Unit(benchmark::kMillisecond);
+  }
+}
+
+}  // namespace
+
+int sc_main(int argc, char** argv) {
+  add_all();
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a sweep stores when points crash, hang, take too much memory or when the store cannot be
+// written, with a simulator that does so on request.
+#include "models/base/error.h"
+#include "sim/sweep/execution/coordinator.h"
+#include "sim/sweep/execution/run_mark.h"
+#include "sim/sweep/execution/sweep_status.h"
+#include "sim/sweep/executors/local_executor.h"
+#include "sim/sweep/executors/worker.h"
+#include "sim/sweep/store/results_file.h"
+#include "tests/support/expect_input_error.h"
+#include "tests/support/json_schema.h"
+#include "tests/unit/sim/sweep/sweep_fixture.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <sys/file.h>
+#include <thread>
+#include <unistd.h>
+
+namespace sptc::sweep::execution {
+namespace {
+
+using nlohmann::json;
+
+/// Does what the option "act" says.
+class Actor : public point::PointRunner {
+ public:
+  bool isolated = true;
+
+  bool needs_process(const space::SweepPlan& /*plan*/,
+                     const space::SweepPoint& /*point*/) const override {
+    return isolated;
+  }
+  double estimated_seconds(const space::SweepPlan& /*plan*/,
+                           const space::SweepPoint& point) const override {
+    return static_cast<double>(point.position);
+  }
+  point::PointOutcome run(const space::SweepPlan& /*plan*/,
+                          const space::SweepPoint& point) override {
+    const auto act = point.options.find("act");
+    const std::string what = act == point.options.end() ? "answer" : act->second;
+    if (what == "abort") {
+      ::raise(SIGKILL);
+    } else if (what == "exit") {
+      ::_exit(7);
+    } else if (what == "hang") {
+      std::this_thread::sleep_for(std::chrono::seconds(60));
+    } else if (what == "grow") {
+      const std::size_t bytes = std::size_t{1} << 33;
+      std::vector<char> memory(bytes, 1);
+      return {point.position, memory[bytes / 2] == 0, "", {}};
+    } else if (what == "refuse") {
+      throw base::InputError("not with me");
+    }
+    point::PointOutcome outcome;
+    outcome.totals.add({"sparse", "time_us"}, static_cast<std::int64_t>(point.position + 1));
+    outcome.totals.add({"speedup"}, 1.5);
+    outcome.totals.add({"area_mm2"}, 7.5);
+    outcome.notes = "a note";
+    for (const char* variant : {"dense", "sparse"}) {
+      point::PointFigures& row = outcome.operations.emplace_back();
+      row.add({"operation"}, std::int64_t{0});
+      row.add({"variant"}, variant);
+      row.add({"kernel", "tile"}, "128x128x32");
+      row.add({"time_us"}, 0.5 + static_cast<double>(point.position));
+    }
+    return outcome;
+  }
+};
+
+class SweepRun : public testing::Test {
+ protected:
+  support::TemporaryDirectory directory;
+  Actor actor;
+  std::atomic<bool> stop{false};
+
+  std::filesystem::path file(const std::string& name) const { return directory.path() / name; }
+
+  static std::string bytes(const std::filesystem::path& path) {
+    std::ifstream stream(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+
+  SweepProgress run(const space::SweepPlan& plan, const std::string& name,
+                    const SweepShard& shard = {}, const executors::PointLimits& limits = {},
+                    std::size_t jobs = 2) {
+    store::SweepStore store(file(name), plan, {});
+    executors::LocalExecutor executor(plan, actor, limits, jobs);
+    const SweepProgress progress = run_sweep(plan, actor, limits, shard, store, executor, stop, {});
+    if (!progress.interrupted) {
+      EXPECT_TRUE(store.finish());
+    }
+    return progress;
+  }
+
+  std::string reason(const std::string& name, const std::string& act) {
+    files::Database database = store::open_sweep(file(name));
+    return database.value("SELECT reason FROM points WHERE act = '" + act + "'");
+  }
+};
+
+json acts(std::initializer_list<const char*> words) {
+  return {{"axes", {{{"option", "act"}, {"values", words}}}},
+          {"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}}};
+}
+
+TEST_F(SweepRun, StoresEveryPointOnceWithItsTotalsAsColumns) {
+  const space::SweepPlan plan = make_plan();
+  const SweepProgress progress = run(plan, "a.sqlite");
+  EXPECT_EQ(progress.done, 12u);
+  files::Database database = store::open_sweep(file("a.sqlite"));
+  EXPECT_EQ(database.value("SELECT count(*) FROM points WHERE status = 'done'"), "12");
+  EXPECT_EQ(database.value("SELECT sparse_time_us FROM points WHERE sms = 108 AND seed = 2 AND "
+                           "workload = '16x16x16'"),
+            "4");
+  EXPECT_EQ(database.value("SELECT hash FROM points WHERE position = 5"), plan.hash(plan.point(5)));
+  EXPECT_EQ(run(plan, "a.sqlite").done, 0u) << "a second run has nothing to do";
+}
+
+json search_of(std::uint64_t points) {
+  return {{"axes",
+           {{{"parameter", "/sms"}, {"range", {{"from", 1}, {"to", 40}, {"step", 1}}}},
+            {{"option", "seed"}, {"values", {1, 2, 3}}}}},
+          {"sample", {{"kind", "pareto"}, {"points", points}}}};
+}
+
+TEST_F(SweepRun, ASearchGoesOnWhereItEndedWithTheSameBudgetOrALargerOne) {
+  EXPECT_EQ(run(make_plan(search_of(80)), "whole.sqlite", {}, {}, 1).done, 80u);
+  EXPECT_EQ(run(make_plan(search_of(30)), "parts.sqlite").done, 30u);
+  const SweepProgress more = run(make_plan(search_of(80)), "parts.sqlite", {}, {}, 3);
+  EXPECT_EQ(more.done, 50u);
+  EXPECT_EQ(more.reused, 30u);
+  EXPECT_EQ(bytes(file("parts.sqlite")), bytes(file("whole.sqlite")));
+  const SweepProgress again = run(make_plan(search_of(80)), "parts.sqlite");
+  EXPECT_EQ(again.done, 0u);
+  EXPECT_EQ(bytes(file("parts.sqlite")), bytes(file("whole.sqlite")));
+  // Time grows with the position: the best point of each workload is its first one.
+  files::Database database = store::open_sweep(file("whole.sqlite"));
+  EXPECT_EQ(database.value("SELECT count(*) FROM points WHERE sms = 1 AND seed = 1"), "2");
+}
+
+TEST_F(SweepRun, ASearchEndsWithTheLastPointAndIsNotDivided) {
+  const SweepProgress all = run(make_plan(search_of(1000)), "all.sqlite");
+  EXPECT_EQ(all.done, 240u);
+  EXPECT_EQ(all.total, 240u);
+  files::Database database = store::open_sweep(file("all.sqlite"));
+  EXPECT_EQ(store::read_entries(database).missing(240), 0u);
+  support::expect_input_error(
+      [&] {
+        run(make_plan(search_of(20)), "shard.sqlite", {1, 2});
+      },
+      {"--shard: a search chooses its points by the results of others"});
+}
+
+TEST_F(SweepRun, ASearchWhereNothingVariesBesidesTheWorkloadSimulatesEachOnce) {
+  for (const json& axes : {json::array(), json{{{"parameter", "/sms"}, {"values", {54}}}}}) {
+    json spec = search_of(10);
+    spec["axes"] = axes;
+    const SweepProgress progress =
+        run(make_plan(spec), axes.empty() ? "no-axis.sqlite" : "one-value.sqlite");
+    EXPECT_EQ(progress.done, 2u) << axes;
+    EXPECT_EQ(progress.total, 2u) << axes;
+  }
+}
+
+TEST_F(SweepRun, ASearchWithoutAnObjectiveStillSpendsItsBudget) {
+  json failing = search_of(30);
+  failing["options"] = {{"act", "refuse"}};
+  const SweepProgress progress = run(make_plan(failing), "failing.sqlite");
+  EXPECT_EQ(progress.done, 30u);
+  EXPECT_EQ(progress.failures, 30u);
+}
+
+TEST_F(SweepRun, TheStatusCountsPointsOverAllPartsAndNamesWhoWorks) {
+  const space::SweepPlan plan = make_plan(acts({"answer", "refuse", "x1", "x2"}));
+  run(plan, "r.sqlite.1", {1, 2});
+  const std::filesystem::path results[] = {file("r.sqlite")};
+  const SweepStatus half = sweep_status(results);
+  EXPECT_EQ(half.state(), "stopped");
+  EXPECT_EQ(half.points, 4u);
+  EXPECT_EQ(half.missing(), 2u);
+  {
+    const store::FileLock lock(file("r.sqlite.2"));
+    RunMarker mark(file("r.sqlite.2"), {2, 2});
+    SweepProgress progress;
+    progress.total = 2;
+    mark.update(progress);
+    const SweepStatus running = sweep_status(results);
+    EXPECT_EQ(running.state(), "running");
+    ASSERT_EQ(running.parts.size(), 2u);
+    EXPECT_FALSE(running.parts[0].running);
+    ASSERT_TRUE(running.parts[1].running && running.parts[1].run);
+    EXPECT_EQ(running.parts[1].run->pid, ::getpid());
+    EXPECT_EQ(running.parts[1].run->shard.index, 2u);
+  }
+  run(plan, "r.sqlite.2", {2, 2});
+  run(plan, "r.sqlite.3", {2, 2});  // the same points once more
+  const SweepStatus whole = sweep_status(results);
+  EXPECT_EQ(whole.state(), "failed");
+  EXPECT_EQ(whole.done, 3u);
+  EXPECT_EQ(whole.failed, 1u);
+  EXPECT_EQ(whole.parts.size(), 3u);
+  EXPECT_FALSE(std::filesystem::exists(file("r.sqlite.2.run")));
+  run(make_plan(), "other.sqlite");
+  const std::filesystem::path both[] = {file("r.sqlite"), file("other.sqlite")};
+  support::expect_input_error([&] { sweep_status(both); }, {"are not of one sweep"});
+  const std::filesystem::path none[] = {file("none")};
+  support::expect_input_error([&] { sweep_status(none); }, {"no such file, and no shard"});
+}
+
+TEST_F(SweepRun, TheStatusIsUnknownWhereNobodyKnowsHowManyPointsWerePlanned) {
+  run(make_plan(acts({"answer", "x1"})), "r.sqlite");
+  const std::filesystem::path results[] = {file("r.sqlite")};
+  EXPECT_EQ(sweep_status(results).state(), "done");
+  files::Database(file("r.sqlite"), files::Database::Mode::kWrite)
+      .execute("DELETE FROM sweep WHERE key = 'points'");
+  const SweepStatus status = sweep_status(results);
+  EXPECT_EQ(status.state(), "unknown");
+  EXPECT_EQ(status.missing(), std::nullopt);
+  EXPECT_EQ(status.done, 2u);
+  const json shown = json::parse(status_json(status));
+  EXPECT_TRUE(shown["missing"].is_null() && shown["points"].is_null()) << shown;
+  const support::JsonSchema schema(json::parse(io::read_text_file(
+      std::string(SPTC_SOURCE_DIR) + "/configs/schema/sweep-status.schema.json", 1 << 20)));
+  EXPECT_EQ(schema.fault(shown), "");
+  EXPECT_NE(status_text(status).find("unknown points planned, 2 done, 0 failed, unknown missing"),
+            std::string::npos);
+}
+
+TEST_F(SweepRun, ACrashCostsOnePointAndTheReasonIsKept) {
+  const space::SweepPlan plan = make_plan(acts({"answer", "abort", "exit", "refuse"}));
+  const SweepProgress progress = run(plan, "a.sqlite");
+  EXPECT_EQ(progress.done, 4u);
+  EXPECT_EQ(progress.failures, 3u);
+  EXPECT_NE(reason("a.sqlite", "abort").find("signal 9"), std::string::npos);
+  EXPECT_NE(reason("a.sqlite", "exit").find("exit code 7"), std::string::npos);
+  EXPECT_EQ(reason("a.sqlite", "refuse"), "not with me");
+  EXPECT_EQ(reason("a.sqlite", "answer"), "");
+}
+
+TEST_F(SweepRun, AWorkerThatDiesIsReplacedAndItsOtherPointsAreSimulated) {
+  actor.isolated = false;
+  const space::SweepPlan plan = make_plan(acts({"answer", "abort", "refuse", "x1", "x2", "x3"}));
+  const SweepProgress progress = run(plan, "a.sqlite", {}, {}, 1);
+  EXPECT_EQ(progress.done, 6u);
+  EXPECT_EQ(progress.failures, 2u);
+  EXPECT_NE(reason("a.sqlite", "abort").find("the worker process was ended by signal 9"),
+            std::string::npos);
+}
+
+TEST_F(SweepRun, TimeoutAndMemoryCapEndAPointAlone) {
+  const space::SweepPlan plan = make_plan(acts({"answer", "hang", "grow"}));
+  executors::PointLimits limits;
+  limits.timeout_s = 3.5;  // enough for the points that end
+  limits.memory_mb = 512;
+  const SweepProgress progress = run(plan, "a.sqlite", {}, limits);
+  EXPECT_EQ(progress.failures, 2u);
+  EXPECT_EQ(reason("a.sqlite", "hang"), "not done after the timeout of 3.5 s");
+#ifndef __SANITIZE_ADDRESS__  // whose allocator ends the process
+  EXPECT_EQ(reason("a.sqlite", "grow"), "not enough memory");
+#endif
+}
+
+TEST_F(SweepRun, ShardsMergeToTheBytesOfTheWholeForAnyNumber) {
+  const space::SweepPlan plan = make_plan();
+  run(plan, "whole.sqlite", {}, {}, 1);
+  for (const std::uint64_t shards : {1, 3, 7}) {
+    std::vector<std::filesystem::path> parts;
+    for (std::uint64_t i = shards; i >= 1; --i) {
+      const std::string name = fmt::format("part.{}.{}", shards, i);
+      run(plan, name, {i, shards});
+      parts.push_back(file(name));
+    }
+    const auto merged = file(fmt::format("merged.{}", shards));
+    EXPECT_EQ(store::merge_sweeps(parts, merged, false), 12u);
+    EXPECT_EQ(bytes(merged), bytes(file("whole.sqlite"))) << shards << " shards";
+  }
+}
+
+TEST_F(SweepRun, GoesOnWhereAnInterruptedSweepEnded) {
+  const space::SweepPlan plan = make_plan();
+  run(plan, "whole.sqlite");
+  {
+    // As after a kill: some rows there, no rewriting at the end.
+    store::SweepStore store(file("a.sqlite"), plan, {});
+    Actor single;
+    for (const std::uint64_t position : {7, 2, 11}) {
+      const point::PointOutcome outcome =
+          executors::PointWorker(plan, single, {}, executors::PointWorker::Isolation::kOfSystemC)
+              .run(position);
+      store.add({&outcome, 1});
+    }
+  }
+  const SweepProgress progress = run(plan, "a.sqlite");
+  EXPECT_EQ(progress.reused, 3u);
+  EXPECT_EQ(progress.done, 9u);
+  EXPECT_EQ(bytes(file("a.sqlite")), bytes(file("whole.sqlite")));
+}
+
+TEST_F(SweepRun, PointsWithoutAProcessAreStoredInOrderAndNeedNoRewriting) {
+  const space::SweepPlan plan = make_plan();
+  run(plan, "rewritten.sqlite");  // each in a process, the longest first
+  actor.isolated = false;
+  for (const std::size_t jobs : {1, 3}) {
+    const std::string name = fmt::format("{}.sqlite", jobs);
+    store::SweepStore store(file(name), plan, {});
+    executors::LocalExecutor executor(plan, actor, {}, jobs);
+    run_sweep(plan, actor, {}, {}, store, executor, stop, {});
+    EXPECT_EQ(
+        files::Database(file(name), files::Database::Mode::kRead).value("PRAGMA user_version"),
+        "2");
+    ASSERT_TRUE(store.finish());
+    EXPECT_EQ(bytes(file(name)), bytes(file("rewritten.sqlite"))) << jobs << " jobs";
+  }
+}
+
+TEST_F(SweepRun, OperationsAreRowsThatBelongToTheirPoint) {
+  const space::SweepPlan plan = make_plan();
+  run(plan, "a.sqlite");
+  files::Database database = store::open_sweep(file("a.sqlite"));
+  EXPECT_EQ(database.value("SELECT count(*) FROM operations"), "24");
+  EXPECT_EQ(database.value("SELECT sum(time_us - position) FROM operations"), "12.0");
+  EXPECT_EQ(database.value("SELECT kernel_tile FROM operations JOIN points USING (position) WHERE "
+                           "position = 7 AND variant = 'sparse'"),
+            "128x128x32");
+}
+
+TEST_F(SweepRun, RefusesAnotherSweepASecondWriterAndForeignFiles) {
+  const space::SweepPlan plan = make_plan();
+  run(plan, "a.sqlite");
+  const space::SweepPlan other = make_plan({{"where", "sms < 100"}});
+  support::expect_input_error([&] { store::SweepStore(file("a.sqlite"), other, {}); },
+                              {"another sweep"});
+  store::SweepStore first(file("a.sqlite"), plan, {});
+  support::expect_input_error([&] { store::SweepStore(file("a.sqlite"), plan, {}); },
+                              {"another sweep is writing to this file"});
+  io::write_file(file("text.sqlite"),
+                 "no database at all, but long enough to be looked at by SQLite");
+  support::expect_input_error([&] { store::SweepStore(file("text.sqlite"), plan, {}); },
+                              {"no results of a sweep"});
+  support::expect_input_error([&] { store::SweepStore(file("no/where.sqlite"), plan, {}); },
+                              {"no directory"});
+  support::expect_input_error([&] { store::SweepStore(directory.path(), plan, {}); },
+                              {"cannot be written"});
+}
+
+TEST_F(SweepRun, AFileWithoutARowGivesWayToAnotherSweep) {
+  const space::SweepPlan plan = make_plan({{"where", "'x'"}});
+  support::expect_input_error([&] { run(plan, "a.sqlite"); },
+                              {"a word stands where a number belongs"});
+  run(make_plan(), "a.sqlite");
+  run(make_plan(), "b.sqlite");
+  EXPECT_EQ(bytes(file("a.sqlite")), bytes(file("b.sqlite")));
+}
+
+TEST_F(SweepRun, AnAxisMayHaveTheNameOfATotalInUpperOrLowerCase) {
+  run(make_plan({{"axes", {{{"option", "seed"}, {"name", "Area_mm2"}, {"values", {1, 2}}}}}}),
+      "a.sqlite");
+  files::Database database = store::open_sweep(file("a.sqlite"));
+  EXPECT_EQ(database.value("SELECT count(DISTINCT Area_mm2) FROM points"), "2");
+}
+
+// A sweep that ends puts the file in order in the place of the one that another sweep waits for.
+TEST_F(SweepRun, TheLockIsOnTheFileThatTheNameMeansWhenTheWaitIsOver) {
+  auto first = std::make_unique<store::FileLock>(file("a.sqlite"));
+  bool locked = false;
+  std::thread second([&] {
+    std::unique_ptr<store::FileLock> lock;
+    while (lock == nullptr) {
+      try {
+        lock = std::make_unique<store::FileLock>(file("a.sqlite"));
+      } catch (const base::InputError&) {  // waited for too long
+      }
+    }
+    const int third = ::open(file("a.sqlite").c_str(), O_RDWR | O_CLOEXEC);
+    locked = ::flock(third, LOCK_EX | LOCK_NB) != 0;
+    ::close(third);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // in which it begins to wait
+  io::write_file(file("in order"), "");
+  std::filesystem::rename(file("in order"), file("a.sqlite"));
+  first.reset();
+  second.join();
+  EXPECT_TRUE(locked);
+}
+
+TEST_F(SweepRun, AFinishedFileThatAKilledSweepHadBegunToWriteToIsFinishedAgain) {
+  const space::SweepPlan plan = make_plan();
+  run(plan, "a.sqlite");
+  const std::string whole = bytes(file("a.sqlite"));
+  files::Database(file("a.sqlite"), files::Database::Mode::kWrite)
+      .execute("PRAGMA journal_mode = WAL");
+  io::write_file(file("a.sqlite-journal"), "");
+  ASSERT_NE(bytes(file("a.sqlite")), whole);
+  run(plan, "a.sqlite");
+  EXPECT_EQ(bytes(file("a.sqlite")), whole);
+  EXPECT_FALSE(std::filesystem::exists(file("a.sqlite-journal")));
+}
+
+TEST_F(SweepRun, WhatAKilledSweepLeftHalfDoneIsUndoneBeforeItsFileIsRead) {
+  run(make_plan(), "a.sqlite");
+  const std::string whole = bytes(file("a.sqlite"));
+  {
+    files::Database database(file("a.sqlite"), files::Database::Mode::kWrite);
+    database.execute("PRAGMA cache_size = 1");  // pages are written before the transaction ends
+    database.execute("BEGIN IMMEDIATE");
+    database.execute("UPDATE points SET notes = hex(zeroblob(8000))");
+    for (const std::string end : {"", "-journal"}) {
+      std::filesystem::copy_file(file("a.sqlite" + end), file("killed.sqlite" + end));
+    }
+  }
+  ASSERT_NE(bytes(file("killed.sqlite")), whole);
+  const std::filesystem::path part[] = {file("killed.sqlite")};
+  EXPECT_EQ(store::merge_sweeps(part, file("merged.sqlite"), false), 12u);
+  EXPECT_EQ(bytes(file("merged.sqlite")), whole);
+}
+
+TEST_F(SweepRun, MergeRefusesDifferentSweepsAndPrefersWhatIsDone) {
+  const space::SweepPlan plan = make_plan(acts({"answer", "exit"}));
+  run(plan, "a.sqlite");
+  run(make_plan(), "b.sqlite");
+  const std::vector<std::filesystem::path> parts = {file("a.sqlite"), file("b.sqlite")};
+  support::expect_input_error([&] { store::merge_sweeps(parts, file("m.sqlite"), false); },
+                              {"not of one sweep"});
+  EXPECT_FALSE(std::filesystem::exists(file("m.sqlite")));
+  {
+    store::SweepStore store(file("c.sqlite"), plan, {});
+    point::PointOutcome healed{1, false, "", {}};
+    healed.totals.add({"speedup"}, 2.0);
+    store.add({&healed, 1});
+  }
+  const std::vector<std::filesystem::path> healing = {file("a.sqlite"), file("c.sqlite")};
+  EXPECT_EQ(store::merge_sweeps(healing, file("m.sqlite"), false), 2u);
+  files::Database merged = store::open_sweep(file("m.sqlite"));
+  EXPECT_EQ(merged.value("SELECT status FROM points WHERE act = 'exit'"), "done");
+}
+
+TEST(SweepWire, AnOutcomeSurvivesTheWayThroughAPipeInPieces) {
+  point::PointOutcome outcome{42, true, "why", {}};
+  outcome.totals.add({"a"}, std::int64_t{-1});
+  outcome.totals.add({"b", "c"}, 0.1);
+  outcome.operations.emplace_back().add({"variant"}, "dense");
+  outcome.notes = std::string(1000, 'x');
+  outcome.hash = "f00d";
+  std::string whole;
+  executors::append_bytes(outcome, whole);
+  std::size_t used = 0;
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_FALSE(executors::from_bytes(std::string_view(whole).substr(0, size), used)) << size;
+  }
+  const auto back = executors::from_bytes(whole + "next", used);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(used, whole.size());
+  EXPECT_EQ(back->position, 42u);
+  EXPECT_TRUE(back->failed);
+  EXPECT_EQ(back->notes, outcome.notes);
+  EXPECT_EQ(back->hash, "f00d");
+  EXPECT_EQ(back->totals.names(), "a\nb_c\n");
+  std::string_view rest = back->totals.bytes();
+  EXPECT_EQ(std::get<std::int64_t>(point::PointFigures::take(rest)), -1);
+  EXPECT_EQ(std::get<double>(point::PointFigures::take(rest)), 0.1);
+  EXPECT_TRUE(rest.empty());
+  ASSERT_EQ(back->operations.size(), 1u);
+  rest = back->operations[0].bytes();
+  EXPECT_EQ(std::get<std::string_view>(point::PointFigures::take(rest)), "dense");
+}
+
+TEST(SweepProgress, ShowsRateFailuresAndTimeLeft) {
+  SweepProgress progress;
+  progress.total = 40;
+  progress.reused = 10;
+  progress.done = 10;
+  progress.failures = 1;
+  progress.seconds = 5;
+  progress.seconds_left = 600;
+  EXPECT_EQ(report::ProgressBar::line(progress.shown()),
+            "[############............] 20/40, 1 failed, 2.0 points/s, 10 min left");
+}
+
+}  // namespace
+}  // namespace sptc::sweep::execution

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/reports/sweep_report.h"
+
+#include "sim/sweep/analysis/sweep_table.h"
+#include "sim/sweep/analysis/variance_share.h"
+#include "sim/sweep/reports/html_report.h"
+#include "sim/sweep/store/sweep_store.h"
+#include "tests/support/expect_input_error.h"
+#include "tests/unit/sim/sweep/sweep_fixture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace sptc::sweep::reports {
+namespace {
+
+using nlohmann::json;
+
+/// time = 1000 / sms, energy = sms * seed, and one failed point.
+class SweepReport : public testing::Test {
+ protected:
+  support::TemporaryDirectory directory;
+  std::filesystem::path file = directory.path() / "r.sqlite";
+
+  void SetUp() override {
+    const space::SweepPlan plan = make_plan(
+        {{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}}, {"name", "a, \"b\" </script>"}});
+    store::SweepStore store(file, plan, {});
+    for (std::uint64_t position = 0; position < 6; ++position) {
+      point::PointOutcome outcome;
+      outcome.position = position;
+      const double sms = plan.value(2, position).get<double>();
+      const double seed = plan.value(3, position).get<double>();
+      if (position == 5) {
+        outcome.failed = true;
+        outcome.reason = "too | small, \"really\"";
+      } else {
+        outcome.totals.add({"sparse", "time_us"}, 1000 / sms);
+        outcome.totals.add({"sparse", "energy_uj"}, sms * seed);
+        outcome.totals.add({"speedup"}, 1.5);
+      }
+      store.add({&outcome, 1});
+    }
+  }
+};
+
+TEST_F(SweepReport, CsvHoldsEveryRowQuotedWhereNecessary) {
+  const std::string csv = sweep_report(file, SweepReportFormat::kCsv);
+  EXPECT_TRUE(csv.starts_with("position,status,")) << csv;
+  EXPECT_NE(csv.find("\"too | small, \"\"really\"\"\""), std::string::npos) << csv;
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 7);
+}
+
+TEST_F(SweepReport, FindsTheParetoFrontOfTimeAndEnergy) {
+  const analysis::SweepTable table = analysis::read_sweep_table(file);
+  const auto objectives = analysis::default_objectives(table);
+  ASSERT_EQ(objectives.size(), 2u);
+  EXPECT_EQ(objectives[0]->name, "sparse_time_us");
+  EXPECT_EQ(objectives[1]->name, "sparse_energy_uj");
+  // For each number of SMs the lower seed takes less energy and the same time.
+  EXPECT_EQ(analysis::pareto_front(table, objectives), (std::vector<std::size_t>{2, 0, 4}));
+}
+
+TEST_F(SweepReport, MeasuresWhatOneAxisDoesAlone) {
+  const analysis::SweepTable table = analysis::read_sweep_table(file);
+  for (const analysis::Sensitivity& one : analysis::sensitivities(table)) {
+    const std::string what = one.axis->name + " on " + one.figure->name;
+    if (what == "sms on sparse_time_us") {
+      EXPECT_EQ(one.groups, 2u);
+      EXPECT_NEAR(one.largest_ratio, 4, 1e-9) << "27 to 108 SMs at seed 1";
+      EXPECT_NEAR(one.typical_ratio, std::sqrt(4.0 * 2.0), 1e-9);
+      EXPECT_EQ(one.best_value, "108");
+    } else if (what == "seed on sparse_time_us") {
+      EXPECT_EQ(one.largest_ratio, 1);
+      EXPECT_EQ(one.best_value, "tie: 1, 2");
+    } else if (what == "seed on sparse_energy_uj") {
+      EXPECT_NEAR(one.typical_ratio, 2, 1e-9);
+      EXPECT_EQ(one.best_value, "1");
+    }
+  }
+  EXPECT_EQ(analysis::sensitivities(table).size(), 6u);
+}
+
+TEST_F(SweepReport, MarkdownTellsFrontSensitivityAndFailures) {
+  const std::string text = sweep_report(file, SweepReportFormat::kMarkdown);
+  for (const char* part : {"## Sensitivity", "## Pareto front", "## Failures", "no effect",
+                           "6 points, 1 failed", "too \\| small"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  }
+}
+
+TEST_F(SweepReport, SaysWhichPointsCannotBeOnTheFront) {
+  const std::filesystem::path results = directory.path() / "partly.sqlite";
+  const space::SweepPlan plan =
+      make_plan({{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}},
+                 {"axes", {{{"parameter", "/sms"}, {"values", {27, 54}}}}}});
+  {
+    store::SweepStore store(results, plan, {});
+    for (std::uint64_t position = 0; position < 2; ++position) {
+      point::PointOutcome outcome;
+      outcome.position = position;
+      outcome.totals.add({"sparse", "time_us"}, 1000 + static_cast<double>(position));
+      if (position == 0) {
+        outcome.totals.add({"sparse", "energy_uj"}, 5);
+      }
+      store.add({&outcome, 1});
+    }
+  }
+  const std::string text = sweep_report(results, SweepReportFormat::kMarkdown);
+  EXPECT_EQ(text.find("Never changing alone"), std::string::npos);
+  EXPECT_NE(text.find("Not among them: 1 point without sparse_energy_uj"), std::string::npos)
+      << text;
+}
+
+TEST_F(SweepReport, AxesThatNeverChangeAloneAreNamedOnce) {
+  const std::filesystem::path zipped = directory.path() / "zipped.sqlite";
+  const space::SweepPlan plan = make_plan(
+      {{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}},
+       {"axes",
+        {{{"zip",
+           {{{"parameter", "/sms"}, {"values", {54, 108}}},
+            {{"option", "seed"}, {"values", {1, 2}}}}}},
+         {{"parameter", "/boost_clock_mhz"}, {"name", "clock"}, {"values", {1000, 2000}}}}}});
+  {
+    store::SweepStore store(zipped, plan, {});
+    for (std::uint64_t position = 0; position < 4; ++position) {
+      point::PointOutcome outcome;
+      outcome.position = position;
+      outcome.totals.add({"sparse", "time_us"}, 1000 + static_cast<double>(position));
+      outcome.totals.add({"speedup"}, 1.5);
+      store.add({&outcome, 1});
+    }
+  }
+  const std::string text = sweep_report(zipped, SweepReportFormat::kMarkdown);
+  EXPECT_NE(text.find("\nNever changing alone: sms, seed.\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("| seed | sparse_time_us"), std::string::npos) << text;
+  EXPECT_NE(text.find("| clock | sparse_time_us"), std::string::npos) << text;
+}
+
+/// A sample whose time is sms^-2 x clock^1 x noise, in which the seed changes nothing.
+analysis::SweepTable sample_table(const std::filesystem::path& file, const std::string& kind) {
+  const json sample = {{"kind", kind}, {"points", 400}, {"seed", 3}};
+  const space::SweepPlan plan =
+      make_plan({{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}},
+                 {"sample", sample},
+                 {"axes",
+                  {{{"parameter", "/sms"}, {"values", {16, 32, 64, 128}}},
+                   {{"parameter", "/boost_clock_mhz"},
+                    {"name", "clock"},
+                    {"range", {{"from", 1000}, {"to", 1999}, {"step", 1}}}},
+                   {{"option", "seed"}, {"values", {1, 2, 3}}}}}});
+  store::SweepStore store(file, plan, {});
+  std::vector<point::PointOutcome> outcomes;
+  plan.for_each([&](std::uint64_t position) {
+    point::PointOutcome outcome;
+    outcome.position = position;
+    const double sms = plan.value(2, position).get<double>();
+    const double clock = plan.value(3, position).get<double>();
+    const double time = 1e6 / (sms * sms) * clock;
+    outcome.totals.add({"sparse", "time_us"}, time);
+    outcome.totals.add({"speedup"}, 1.5);
+    outcomes.push_back(std::move(outcome));
+    return true;
+  });
+  store.add(outcomes);
+  return analysis::read_sweep_table(file);
+}
+
+TEST_F(SweepReport, OfASampleGivesTheShareOfTheVarianceOfEachAxis) {
+  for (const char* const kind : {"random", "latin-hypercube"}) {
+    const analysis::SweepTable table = sample_table(directory.path() / kind, kind);
+    ASSERT_TRUE(analysis::is_sample(table));
+    // Of log time: (2 ln 2)^2 x 5/4 of the SMs, and of ln clock, uniform in [1000, 2000):
+    // integral of ln^2 x over [1, 2] less (2 ln 2 - 1)^2 = 1 - 2 ln^2 2.
+    const double ln2 = std::log(2.0);
+    const double of_sms = 4 * ln2 * ln2 * 5 / 4;
+    const double of_clock = 1 - 2 * ln2 * ln2;
+    for (const analysis::VarianceShare& one : analysis::variance_shares(table)) {
+      const std::string what = one.axis->name + " on " + one.figure->name;
+      EXPECT_EQ(one.rows, 400u);
+      if (what == "sms on sparse_time_us") {
+        EXPECT_NEAR(one.share, of_sms / (of_sms + of_clock), 0.01) << kind;
+        EXPECT_EQ(one.best_value, "128");
+        EXPECT_NEAR(one.ratio, 64, 8) << kind;
+      } else if (what == "clock on sparse_time_us") {
+        // In a random sample chance covers so little; a Latin hypercube leaves less to chance.
+        EXPECT_LT(one.share, 0.06) << kind;
+      } else {
+        EXPECT_EQ(one.share, 0) << what;
+        EXPECT_EQ(one.best_value, "") << what;
+      }
+    }
+    const std::string text = sweep_report(directory.path() / kind, SweepReportFormat::kMarkdown);
+    EXPECT_NE(text.find("first-order Sobol index"), std::string::npos) << text;
+    EXPECT_NE(text.find("no effect beyond chance"), std::string::npos) << text;
+  }
+}
+
+TEST_F(SweepReport, OfASampleCallsATieATie) {
+  const std::filesystem::path results = directory.path() / "tie.sqlite";
+  const space::SweepPlan plan =
+      make_plan({{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}},
+                 {"sample", {{"points", 300}}},
+                 {"axes",
+                  {{{"parameter", "/sms"}, {"values", {16, 32, 64}}},
+                   {{"option", "act"}, {"range", {{"from", 1}, {"to", 100}, {"step", 1}}}}}}});
+  {
+    store::SweepStore store(results, plan, {});
+    std::vector<point::PointOutcome> outcomes;
+    plan.for_each([&](std::uint64_t position) {
+      point::PointOutcome outcome;
+      outcome.position = position;
+      const double noise = 1 + 0.01 * static_cast<double>(position % 7);
+      outcome.totals.add({"sparse", "time_us"},
+                         (plan.value(2, position) == 16 ? 200.0 : 100.0) * noise);
+      outcomes.push_back(std::move(outcome));
+      return true;
+    });
+    store.add(outcomes);
+  }
+  const analysis::SweepTable table = analysis::read_sweep_table(results);
+  const std::vector<analysis::VarianceShare> shares = analysis::variance_shares(table);
+  ASSERT_FALSE(shares.empty());
+  EXPECT_EQ(shares.front().axis->name, "sms");
+  EXPECT_GT(shares.front().share, 0.95);
+  EXPECT_EQ(shares.front().best_value, "tie: 32, 64");
+}
+
+TEST_F(SweepReport, ASearchIsNoRandomSample) {
+  const analysis::SweepTable table = sample_table(directory.path() / "search.sqlite", "pareto");
+  EXPECT_FALSE(analysis::is_sample(table));
+  EXPECT_TRUE(analysis::variance_shares(table).empty());
+  EXPECT_NE(sweep_report(directory.path() / "search.sqlite", SweepReportFormat::kMarkdown)
+                .find("A search for the Pareto front chose the points"),
+            std::string::npos);
+}
+
+TEST_F(SweepReport, HtmlIsOneFileWhoseDataCannotEndTheScript) {
+  const std::string html = sweep_report(file, SweepReportFormat::kHtml);
+  EXPECT_EQ(html.find("a, \"b\" </script>"), std::string::npos);
+  EXPECT_EQ(html.find("http://"), std::string::npos);
+  EXPECT_EQ(html.find("https://"), std::string::npos);
+  const std::string open = "id=\"data\">";
+  const std::size_t at = html.find(open) + open.size();
+  const json data = json::parse(html.substr(at, html.find("</script>", at) - at));
+  EXPECT_EQ(data["name"], "a, \"b\" </script>");
+  EXPECT_EQ(data["rows"], 6);
+  const auto column = [&](const std::string& name) {
+    return *std::find_if(data["columns"].begin(), data["columns"].end(),
+                         [&](const json& one) { return one["name"] == name; });
+  };
+  // Bytes in base64: two status words, five done and the last one failed.
+  EXPECT_EQ(column("status")["codes"]["base64"], "AAAAAAAB");
+  // 54, 54, 108, 108, 27, 27 as places of the distinct doubles.
+  EXPECT_EQ(column("sms")["codes"]["base64"], "AAABAQIC");
+  EXPECT_EQ(column("sms")["numbers"], "AAAAAAAAS0AAAAAAAABbQAAAAAAAADtA");
+}
+
+TEST_F(SweepReport, RefusesUnknownFormatsAndFilesWithoutPoints) {
+  support::expect_input_error([] { parse_sweep_report_format("md"); }, {"markdown"});
+  support::expect_input_error([] { sweep_report("no.sqlite", SweepReportFormat::kCsv); },
+                              {"no such file"});
+  const std::filesystem::path begun = directory.path() / "begun.sqlite";
+  store::SweepStore(begun, make_plan(), {});
+  support::expect_input_error([&] { sweep_report(begun, SweepReportFormat::kCsv); },
+                              {"has not stored a point yet"});
+}
+
+}  // namespace
+}  // namespace sptc::sweep::reports
