@@ -85,7 +85,53 @@ bool continues_character(char c) {
   return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
 }
 
+/// Characters of UTF-8 of more than one byte (Unicode, table 3-7) but the control characters of C1.
+struct Lead {
+  unsigned from, to;
+  std::size_t bytes;
+  unsigned second_from, second_to;
+};
+constexpr Lead kLeads[] = {
+    {0xC2, 0xC2, 2, 0xA0, 0xBF}, {0xC3, 0xDF, 2, 0x80, 0xBF}, {0xE0, 0xE0, 3, 0xA0, 0xBF},
+    {0xE1, 0xEC, 3, 0x80, 0xBF}, {0xED, 0xED, 3, 0x80, 0x9F}, {0xEE, 0xEF, 3, 0x80, 0xBF},
+    {0xF0, 0xF0, 4, 0x90, 0xBF}, {0xF1, 0xF3, 4, 0x80, 0xBF}, {0xF4, 0xF4, 4, 0x80, 0x8F},
+};
+
+/// Bytes of the character that `text` begins with; 0 where it is a control character or no UTF-8.
+std::size_t printable_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return unsigned{static_cast<unsigned char>(text[i])}; };
+  if (byte(0) < 0x80) {
+    return byte(0) < 0x20 || byte(0) == 0x7F ? 0 : 1;
+  }
+  for (const Lead& lead : kLeads) {
+    if (byte(0) >= lead.from && byte(0) <= lead.to) {
+      const std::string_view whole = text.substr(0, lead.bytes);
+      const bool is_whole = whole.size() == lead.bytes && byte(1) >= lead.second_from &&
+                            byte(1) <= lead.second_to &&
+                            std::all_of(whole.begin() + 2, whole.end(), continues_character);
+      return is_whole ? lead.bytes : 0;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
+
+std::string escaped(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t bytes = printable_bytes(text);
+    if (bytes > 0) {
+      result.append(text.substr(0, bytes));
+    } else {
+      const auto byte = static_cast<unsigned char>(text[0]);
+      result.append("\\x").append({kDigits[byte >> 4], kDigits[byte & 15]});
+    }
+    text.remove_prefix(std::max<std::size_t>(bytes, 1));
+  }
+  return result;
+}
 
 std::string shortened(std::string_view text, std::size_t max_bytes) {
   constexpr std::string_view kGap = "...";
@@ -109,7 +155,7 @@ std::string bounded_message(std::string_view message) {
   std::string text;
   for (std::size_t lines = 0; lines < kMaxLines; ++lines) {
     const std::size_t end = message.find('\n');
-    text += shortened(message.substr(0, end), kMaxLineBytes);
+    text += shortened(escaped(message.substr(0, end)), kMaxLineBytes);
     if (end == std::string_view::npos) {
       return text;
     }

@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/io/file_use.h"
+#include "sim/io/scratch_file.h"
 #include "sim/io/text_file.h"
 #include "sim/report/message.h"
 
@@ -27,6 +28,7 @@ namespace {
 void on_interrupt(int /*signal*/) {
   constexpr std::string_view kMessage = "\nsptcsim: interrupted, no result written\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  io::remove_scratch_files();
   ::_exit(report::kInterrupted);
 }
 
@@ -59,15 +61,14 @@ void require_writable(std::string_view option, const std::filesystem::path& path
   }
   // Not access(): root may write anywhere by its answer, also in /proc. The name is longer than
   // those of the files that are written beside.
-  const std::string probe = fmt::format("{}.{}.tmp.probe", target.string(), ::getpid());
-  const int file = ::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const io::ScratchFile probe(fmt::format("{}.{}.tmp.probe", target.string(), ::getpid()));
+  const int file = ::open(probe.path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) {
     throw base::InputError(fmt::format("{} {}: the directory '{}' cannot be written to: {}", option,
                                        shown, io::printable(parent.string()),
                                        std::strerror(errno)));
   }
   ::close(file);
-  ::unlink(probe.c_str());
   io::announce_output(option, path);
 }
 

@@ -22,7 +22,7 @@ OutputFile::OutputFile(const std::filesystem::path& path)
   descriptor_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kMode);
 #endif
   if (descriptor_ < 0) {
-    descriptor_ = ::open(beside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
+    descriptor_ = ::open(beside_.path().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
     is_named_ = descriptor_ >= 0;
   }
   if (descriptor_ < 0) {
@@ -33,9 +33,6 @@ OutputFile::OutputFile(const std::filesystem::path& path)
 OutputFile::~OutputFile() {
   if (descriptor_ >= 0) {
     ::close(descriptor_);
-  }
-  if (is_named_) {
-    ::unlink(beside_.c_str());
   }
 }
 
@@ -56,18 +53,18 @@ void OutputFile::write(std::span<const std::byte> bytes) {
 void OutputFile::commit() {
   if (!is_named_) {
     const std::string self = fmt::format("/proc/self/fd/{}", descriptor_);
-    if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, beside_.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+    if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, beside_.path().c_str(), AT_SYMLINK_FOLLOW) !=
+        0) {
       fail(errno);
     }
-    is_named_ = true;
   }
   const int closed = ::close(descriptor_);
   descriptor_ = -1;
   if (closed != 0) {
     fail(errno);
   }
-  put_in_place(beside_, target_);
-  is_named_ = false;
+  put_in_place(beside_.path(), target_);
+  beside_.keep();
 }
 
 void OutputFile::fail(int error) const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/io/scratch_file.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -35,7 +37,7 @@ class OutputFile {
   [[noreturn]] void fail(int error) const;
 
   std::filesystem::path target_;  ///< behind links
-  std::filesystem::path beside_;  ///< its name until commit(), or while commit() runs
+  ScratchFile beside_;            ///< its name until commit(), or while commit() runs
   int descriptor_ = -1;
   bool is_named_ = false;
   std::uint64_t size_ = 0;

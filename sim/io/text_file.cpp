@@ -4,31 +4,14 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/io/file_use.h"
+#include "sim/io/output_file.h"
 
 #include <fmt/format.h>
 
 #include <fstream>
 #include <system_error>
-#include <unistd.h>
 
 namespace sptc::io {
-namespace {
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) {
-      result += fmt::format("\\x{:02x}", byte);
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
-}  // namespace
-
 std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
   const std::string shown = printable(path.string());
   std::error_code error;
@@ -61,7 +44,7 @@ std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_
 
 std::string printable(std::string_view text) {
   constexpr std::size_t kMaxBytes = 120;
-  return escaped(base::shortened(text, kMaxBytes));
+  return base::escaped(base::shortened(text, kMaxBytes));
 }
 
 std::filesystem::path behind_link(const std::filesystem::path& path) {
@@ -93,19 +76,9 @@ void put_in_place(const std::filesystem::path& written, const std::filesystem::p
 }
 
 void write_file(const std::filesystem::path& path, std::string_view bytes) {
-  const std::filesystem::path target = behind_link(path);
-  const std::filesystem::path beside = target.string() + fmt::format(".{}.tmp", ::getpid());
-  std::error_code error;
-  {
-    std::ofstream stream(beside, std::ios::binary | std::ios::trunc);
-    stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    stream.close();
-    if (!stream) {
-      std::filesystem::remove(beside, error);
-      throw base::InputError(printable(path.string()) + ": cannot be written");
-    }
-  }
-  put_in_place(beside, target);
+  OutputFile file(path);
+  file.write(bytes);
+  file.commit();
 }
 
 }  // namespace sptc::io

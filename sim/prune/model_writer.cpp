@@ -4,12 +4,14 @@
 #include "models/base/error.h"
 #include "sim/io/npz.h"
 #include "sim/io/output_file.h"
+#include "sim/io/scratch_file.h"
 #include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cstring>
+#include <deque>
 #include <optional>
 #include <system_error>
 #include <unistd.h>
@@ -55,17 +57,13 @@ class ShardWriter : public ModelWriter {
         tensors_(std::move(tensors)),
         metadata_(std::move(metadata)) {
     std::error_code error;
-    std::filesystem::create_directory(beside_, error);
+    std::filesystem::create_directory(beside_.path(), error);
     if (error) {
       throw base::InputError(fmt::format("{}: the directory cannot be made: {}",
                                          io::printable(path_.string()), error.message()));
     }
   }
-  ~ShardWriter() override {
-    shard_.reset();
-    std::error_code error;
-    std::filesystem::remove_all(beside_, error);
-  }
+  ~ShardWriter() override { shard_.reset(); }
 
   void add(const io::Tensor& tensor) override {
     const std::string& name = tensors_[next_].shard;
@@ -77,7 +75,7 @@ class ShardWriter : public ModelWriter {
           own.push_back(other);
         }
       }
-      shard_.emplace(beside_ / name, own, metadata_);
+      shard_.emplace(scratch(name), own, metadata_);
       open_ = name;
     }
     shard_->add(tensor);
@@ -93,9 +91,9 @@ class ShardWriter : public ModelWriter {
       bytes += tensor.entry.bytes;
     }
     const nlohmann::ordered_json index{{"metadata", {{"total_size", bytes}}}, {"weight_map", map}};
-    io::write_file(beside_ / index_name_, index.dump(2) + "\n");
+    io::write_file(scratch(index_name_), index.dump(2) + "\n");
     std::error_code error;
-    std::filesystem::rename(beside_, path_, error);
+    std::filesystem::rename(beside_.path(), path_, error);
     if (error) {
       throw base::InputError(
           fmt::format("{}: cannot be written: {}", io::printable(path_.string()), error.message()));
@@ -110,7 +108,14 @@ class ShardWriter : public ModelWriter {
     }
   }
 
-  std::filesystem::path path_, beside_;
+  /// The place of a file of the directory.
+  const std::filesystem::path& scratch(const std::string& name) {
+    return files_.emplace_back(beside_.path() / name).path();
+  }
+
+  std::filesystem::path path_;
+  io::ScratchFile beside_;
+  std::deque<io::ScratchFile> files_;
   std::string index_name_;
   std::vector<ModelTensor> tensors_;
   Metadata metadata_;

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/fitted_name.h"
 
-#include <algorithm>
+#include "models/base/text.h"
 
 namespace sptc::report {
 
 std::string fitted_name(std::string_view name, std::size_t width) {
-  std::string result(name);
-  std::replace_if(
-      result.begin(), result.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, '?');
+  std::string result = base::escaped(name);
   if (result.size() <= width) {
     return result;
   }

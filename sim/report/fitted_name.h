@@ -7,8 +7,8 @@
 
 namespace sptc::report {
 
-/// A name from a file, safe to print and of at most `width` bytes: control characters become '?',
-/// and what is too long ends in "..", behind a whole character of UTF-8.
+/// A name from a file, escaped and of at most `width` bytes: what is too long ends in "..", behind
+/// a whole character of UTF-8.
 std::string fitted_name(std::string_view name, std::size_t width);
 
 }  // namespace sptc::report

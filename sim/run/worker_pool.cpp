@@ -262,7 +262,7 @@ std::vector<Event> WorkerPool::wait(std::chrono::milliseconds timeout) {
     workers_[i].received.append(buffer.data(), static_cast<std::size_t>(count));
     if (!take_messages(i, events)) {
       end(workers_[i]);
-      events.push_back({i, Kind::kLost, "the worker process answered what no worker answers"});
+      events.push_back({i, Kind::kLost, kNoAnswerOfAWorker});
     } else if (!events.empty() && events.back().worker == i && is_replaced_after(events.back())) {
       end(workers_[i]);
     }

@@ -16,6 +16,10 @@
 
 namespace sptc::run {
 
+/// Why a worker is lost whose answer cannot be read.
+inline constexpr const char* kNoAnswerOfAWorker =
+    "the worker process answered what no worker answers";
+
 /// Child processes that answer requests, bytes for bytes, one after the other. All processes of the
 /// simulator are these: what crashes, hangs or is killed costs one request and not the program.
 ///

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded into a program, this library makes one of its calls fail:
 //
-//   SPTC_FAIL_CALL    malloc, write, interrupt, short, clock or none
+//   SPTC_FAIL_CALL    malloc, write, interrupt, short, clock, create, garble or none
 //   SPTC_FAIL_NUMBER  which of them, from 1
 //   SPTC_COUNT_FILE   where the number of calls is written when the program ends
 //   SPTC_SITE_FILE    where each call site of allocations is written, and its first allocation
 //
 // "malloc": an allocation finds no memory. "write": the disk is full. "interrupt": a write ends
 // with EINTR, once. "short": a write writes half, once. "clock": from that reading on, the time of
-// day is ten years ago. A call site is the innermost kFrames return addresses. Calls are those of
-// the process that was started, not of its children, and count from when its shared libraries are
+// day is ten years ago. "create": from that one on, files cannot be opened for writing, as where a
+// file system is read-only. "garble": a process that was forked inverts all bytes of that send(). A
+// call site is the innermost kFrames return addresses. But for "garble", calls are those of the
+// process that was started, not of its children, and count from when its shared libraries are
 // ready.
 #include <atomic>
 #include <cerrno>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -22,13 +25,15 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <string>
+#include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 namespace {
 
-enum class Failure { kNone, kMalloc, kWrite, kInterrupt, kShort, kClock };
+enum class Failure { kNone, kMalloc, kWrite, kInterrupt, kShort, kClock, kCreate, kGarble };
 
 struct Plan {
   Failure failure = Failure::kNone;
@@ -40,6 +45,8 @@ Plan plan;
 std::atomic<long> allocations{0};
 std::atomic<long> writes{0};
 std::atomic<long> clock_readings{0};
+std::atomic<long> creations{0};
+std::atomic<long> sends_of_child{0};
 
 constexpr int kFrames = 7;
 constexpr std::size_t kMostSites = 1 << 16;
@@ -66,6 +73,8 @@ void begin() {
                    : std::strcmp(call, "interrupt") == 0 ? Failure::kInterrupt
                    : std::strcmp(call, "short") == 0     ? Failure::kShort
                    : std::strcmp(call, "clock") == 0     ? Failure::kClock
+                   : std::strcmp(call, "create") == 0    ? Failure::kCreate
+                   : std::strcmp(call, "garble") == 0    ? Failure::kGarble
                                                          : Failure::kNone;
   }
   lists_sites = std::getenv("SPTC_SITE_FILE") != nullptr;
@@ -158,6 +167,24 @@ ssize_t permitted(size_t size) {
     return -1;
   }
   return static_cast<ssize_t>(is_it && plan.failure == Failure::kShort ? (size + 1) / 2 : size);
+}
+
+/// Whether a file cannot be opened for writing.
+bool creation_fails() {
+  if (plan.failure != Failure::kCreate || ::getpid() != plan.process || ++creations < plan.number) {
+    return false;
+  }
+  errno = EROFS;
+  return true;
+}
+
+bool is_for_writing(int flags) {
+  return (flags & O_ACCMODE) != O_RDONLY;
+}
+
+/// Devices, such as /dev/null, are no part of the file system.
+bool is_device(const char* path) {
+  return std::strncmp(path, "/dev/", 5) == 0;
 }
 
 /// How much the time of day of this reading is too early [s].
@@ -289,5 +316,47 @@ ssize_t pwrite64(int descriptor, const void* bytes, size_t size, off64_t offset)
 
 ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t offset) {
   return pwrite64(descriptor, bytes, size, offset);
+}
+
+int open64(const char* path, int flags, ...) {
+  static auto* const real = next<int(const char*, int, ...)>("open64");
+  std::va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  const bool fails = is_for_writing(flags) && !is_device(path) && creation_fails();
+  return fails ? -1 : real(path, flags, mode);
+}
+
+int open(const char* path, int flags, ...) {
+  std::va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  return open64(path, flags, mode);
+}
+
+FILE* fopen64(const char* path, const char* mode) {
+  static auto* const real = next<FILE*(const char*, const char*)>("fopen64");
+  const bool fails = std::strpbrk(mode, "wa+") != nullptr && !is_device(path) && creation_fails();
+  return fails ? nullptr : real(path, mode);
+}
+
+FILE* fopen(const char* path, const char* mode) {
+  return fopen64(path, mode);
+}
+
+ssize_t send(int socket, const void* bytes, size_t size, int flags) {
+  static auto* const real = next<ssize_t(int, const void*, size_t, int)>("send");
+  const bool is_it = plan.failure == Failure::kGarble && ::getpid() != plan.process &&
+                     ++sends_of_child == plan.number;
+  if (!is_it) {
+    return real(socket, bytes, size, flags);
+  }
+  std::string garbled(static_cast<const char*>(bytes), size);
+  for (char& byte : garbled) {
+    byte = static_cast<char>(~byte);
+  }
+  return real(socket, garbled.data(), size, flags);
 }
 }

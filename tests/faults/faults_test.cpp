@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that is not there, a full disk, an interrupted write, and an end at any moment, of every
-// command that writes. The exit code is one of those that main.cpp lists. A file is the old one or
-// the whole new one, nothing else is left beside it, and what was done can be repeated.
+// Memory that is not there, a full or read-only disk, an interrupted write, a reader that is gone,
+// and an end at any moment, of every command that writes. The exit code is one of those that
+// main.cpp lists. A file is the old one or the whole new one, nothing else is left beside it, and
+// what was done can be repeated.
 #include "models/base/random.h"
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
@@ -115,8 +117,9 @@ class Faults : public testing::TestWithParam<WritingCommand> {
     ASSERT_FALSE(whole.empty());
   }
 
-  /// The process of the command, with variables of the environment.
-  pid_t start(const Environment& environment) const {
+  /// The process of the command, with variables of the environment. Its standard output is
+  /// `output`, or goes nowhere.
+  pid_t start(const Environment& environment, int output = -1) const {
     std::vector<std::string> all = words(std::string(SPTC_PROGRAM) + " " + GetParam().arguments);
     std::vector<char*> argv;
     for (std::string& word : all) {
@@ -133,7 +136,7 @@ class Faults : public testing::TestWithParam<WritingCommand> {
         ::setenv(name.c_str(), value.c_str(), 1);
       }
       const std::string err = (temporary.path() / "err").string();
-      ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);
+      ::dup2(output < 0 ? ::open("/dev/null", O_WRONLY) : output, STDOUT_FILENO);
       ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
       ::execv(SPTC_PROGRAM, argv.data());
       ::_exit(127);
@@ -305,6 +308,52 @@ TEST_P(Faults, OfAProcessThatIsKilled) {
   }
 }
 
+TEST_P(Faults, OfAProcessThatIsAskedToEnd) {
+  constexpr int kInterrupted = 130;
+  // Before the program begins, the signal ends its process.
+  constexpr int kNotBegun = 1000 + SIGTERM;
+  for (std::uint64_t i = 0; i < runs(2); ++i) {
+    put_old_file();
+    const pid_t child = start({});
+    const std::uint64_t us = random.below(6000000 + i, length_us + length_us / 8);
+    ::usleep(static_cast<useconds_t>(us));
+    ::kill(child, SIGTERM);
+    const int code = wait(child);
+    const std::string what = "asked to end after " + std::to_string(us) + " us";
+    ASSERT_TRUE(code == 0 || code == kInterrupted || code == kNotBegun)
+        << what << " ended with " << code << ": " << message();
+    expect_nothing_beside(what);
+    expect_old_or_whole(what);
+  }
+}
+
+TEST_P(Faults, OfAReaderThatIsGone) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  ::close(ends[0]);
+  put_old_file();
+  const int code = wait(start({}, ends[1]));
+  ::close(ends[1]);
+  EXPECT_TRUE(code == 0 || code == 1000 + SIGPIPE) << code << ": " << message();
+  expect_nothing_beside("a reader that is gone");
+  expect_old_or_whole("a reader that is gone");
+}
+
+TEST_P(Faults, OfAReadOnlyDisk) {
+  put_old_file();
+  const bool was_there = std::filesystem::exists(file);
+  const int code = run({{"LD_PRELOAD", SPTC_FAILING_CALLS},
+                        {"SPTC_FAIL_CALL", "create"},
+                        {"SPTC_FAIL_NUMBER", "1"}});
+  EXPECT_EQ(code, 2) << message();
+  EXPECT_NE(message().find("sptcsim: error: "), std::string::npos) << message();
+  EXPECT_NE(message().find(std::filesystem::path(file).filename().string()), std::string::npos)
+      << message();
+  expect_nothing_beside("a read-only disk");
+  EXPECT_EQ(std::filesystem::exists(file), was_there);
+  EXPECT_TRUE(!was_there || read(file) == "old");
+}
+
 TEST_P(Faults, OfTwoProcessesThatWriteOneFile) {
   if (GetParam().old_file != OldFile::kReplaced) {
     return;  // the tests of sweeps lock and merge
@@ -341,6 +390,35 @@ TEST(FaultsInDirectories, OfMemoryEndWithASentence) {
     refused += code == 2 ? 1 : 0;
   }
   EXPECT_GT(refused, 0);
+}
+
+/// Each point has a process. Of its answer either the header or what follows it arrives with all
+/// bits inverted.
+TEST(FaultsOfWorkers, AnAnswerOfGarbageCostsItsPointAlone) {
+  const support::TemporaryDirectory temporary;
+  const auto path = [&](const std::string& name) { return (temporary.path() / name).string(); };
+  std::ofstream(path("s.json")) << R"({"schema": "sptcsim-sweep/0.1", "name": "s",
+      "workloads": [{"m": 64, "n": 64, "k": 64}], "options": {"fidelity": "timing"},
+      "axes": [{"option": "dtype", "values": ["f16", "bf16", "s8"]}]})";
+  const auto sweep = [&](const std::string& environment, const std::string& db) {
+    const std::string command = environment + " " SPTC_PROGRAM " sweep " + path("s.json") +
+                                " --jobs 1 --quiet --retry-failed --db " + path(db) +
+                                " >/dev/null 2>" + path("err");
+    const int status = std::system(command.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+  };
+  ASSERT_EQ(sweep("", "whole"), 0) << read(path("err"));
+  // The header and the bytes of an outcome, the header that ends an answer, and the next outcome.
+  for (const int number : {1, 2, 3, 4}) {
+    const std::string db = "garbled" + std::to_string(number);
+    const int code =
+        sweep("LD_PRELOAD=" SPTC_FAILING_CALLS " SPTC_FAIL_CALL=garble SPTC_FAIL_NUMBER=" +
+                  std::to_string(number),
+              db);
+    EXPECT_TRUE(code == 1 || (code == 0 && number > 2)) << code << ": " << read(path("err"));
+    EXPECT_EQ(sweep("", db), 0) << read(path("err"));
+    EXPECT_TRUE(read(path(db)) == read(path("whole"))) << number << ", once repeated";
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, Faults, testing::ValuesIn(kCommands),

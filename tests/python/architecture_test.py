@@ -17,6 +17,14 @@ class Load(unittest.TestCase):
         for name in sptcsim.architectures():
             self.assertEqual(sptcsim.load(name).name, name)
 
+    def test_a_file_of_bytes_that_are_no_text_is_refused(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "bytes.json")
+            with open(path, "wb") as file:
+                file.write(b"{ \xff")
+            with self.assertRaisesRegex(sptcsim.InputError, r"not valid JSON.*'\{ \\xff'"):
+                sptcsim.load(path)
+
     def test_a_number_has_its_evidence(self):
         sms = sptcsim.load("A100").parameter("/sms")
         self.assertEqual((sms.value, sms.evidence), (108, "cited"))

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/executors/local_executor.h"
 
-#include "models/base/error.h"
 #include "sim/sweep/executors/worker.h"
 
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,14 +28,18 @@ run::WorkerPool::Handler handler_of(const space::SweepPlan& plan, point::PointRu
   };
 }
 
-void append_outcomes(std::size_t worker, std::string_view bytes, std::vector<WorkerEvent>& events) {
+/// False where something among `bytes` is no outcome.
+bool append_outcomes(std::size_t worker, std::string_view bytes, std::vector<WorkerEvent>& events) {
   while (!bytes.empty()) {
     std::size_t used = 0;
     std::optional<point::PointOutcome> outcome = from_bytes(bytes, used);
-    base::ensure(outcome.has_value(), "a worker sent half an outcome");
+    if (!outcome) {
+      return false;
+    }
     bytes.remove_prefix(used);
     events.push_back({worker, false, std::move(*outcome)});
   }
+  return true;
 }
 
 }  // namespace
@@ -50,16 +54,21 @@ void LocalExecutor::submit(std::size_t worker, std::span<const std::uint64_t> po
 
 std::vector<WorkerEvent> LocalExecutor::wait(std::chrono::milliseconds timeout) {
   std::vector<WorkerEvent> events;
+  std::set<std::size_t> stopped;  // what else they said does not count
   for (run::WorkerPool::Event& event : pool_.wait(timeout)) {
-    if (event.kind == Kind::kPart) {
-      append_outcomes(event.worker, event.bytes, events);
-    } else if (event.kind != Kind::kAnswer) {
-      pool_.stop(event.worker);
-      WorkerEvent lost{event.worker, true, {}};
-      lost.outcome.failed = true;
-      lost.outcome.reason = std::move(event.bytes);
-      events.push_back(std::move(lost));
+    if (event.kind == Kind::kAnswer || stopped.contains(event.worker)) {
+      continue;
     }
+    const bool is_part = event.kind == Kind::kPart;
+    if (is_part && append_outcomes(event.worker, event.bytes, events)) {
+      continue;
+    }
+    pool_.stop(event.worker);
+    stopped.insert(event.worker);
+    WorkerEvent lost{event.worker, true, {}};
+    lost.outcome.failed = true;
+    lost.outcome.reason = is_part ? std::string(run::kNoAnswerOfAWorker) : std::move(event.bytes);
+    events.push_back(std::move(lost));
   }
   return events;
 }

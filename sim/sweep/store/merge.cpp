@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
+#include "sim/io/scratch_file.h"
 #include "sim/io/text_file.h"
 #include "sim/sweep/store/results_file.h"
 #include "sim/sweep/store/sweep_store.h"
@@ -191,20 +192,15 @@ std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
   require_same_sweep(parts, mixed_builds);
   const std::filesystem::path target = io::behind_link(out);
   // Of this process alone: another merge may write the same results.
-  const std::filesystem::path beside = fmt::format("{}.{}.merging", target.string(), ::getpid());
+  io::ScratchFile beside(fmt::format("{}.{}.merging", target.string(), ::getpid()));
+  const io::ScratchFile journal(beside.path().string() + "-journal");
   std::error_code error;
-  std::filesystem::remove(beside, error);
-  std::size_t count = 0;
-  try {
-    count = write_merged(parts, beside);
-    parts.clear();
-    forget_history(beside, count);
-  } catch (...) {
-    parts.clear();
-    std::filesystem::remove(beside, error);
-    throw;
-  }
-  io::put_in_place(beside, target);
+  std::filesystem::remove(beside.path(), error);
+  const std::size_t count = write_merged(parts, beside.path());
+  parts.clear();
+  forget_history(beside.path(), count);
+  io::put_in_place(beside.path(), target);
+  beside.keep();
   return count;
 }
 

@@ -79,10 +79,14 @@ bool JsonStream::close() {
 
 bool JsonStream::parse_error(std::size_t /*position*/, const std::string& /*last_token*/,
                              const nlohmann::json::exception& error) {
-  std::string_view what = error.what();  // "[..] parse error at line 1, column 2: syntax error .."
-  const std::size_t line = what.find("line ");
+  // "[..] parse error at line 1, column 2: syntax error ..", or "[..] number overflow .."
+  std::string_view what = error.what();
+  constexpr std::string_view kCodeEnd = "] ";
+  const std::size_t line = what.find("line "), code_end = what.find(kCodeEnd);
   if (line != std::string_view::npos) {
     what.remove_prefix(line);
+  } else if (code_end != std::string_view::npos) {
+    what.remove_prefix(code_end + kCodeEnd.size());
   }
   throw base::InputError(file_ + ": not valid JSON: " + io::printable(what));
 }

@@ -20,9 +20,10 @@ import tempfile
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
 TABLE = pathlib.Path(__file__).with_name("outputs.txt")
 SKIPPED = 77
+VECTORS = {"sse4": "sse4_1", "avx2": "avx2", "avx512": "avx512f"}  # and how Linux calls what a processor needs
 
 
-def environment(condition, scratch):
+def environment(condition, scratch, narrowing):
     """The environment of a condition, or None where this machine cannot have it."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "SPTCSIM_"))}
     variables.update(LC_ALL="C.UTF-8", TZ="UTC")
@@ -33,6 +34,10 @@ def environment(condition, scratch):
         if not (scratch / "de_DE.UTF-8/LC_NUMERIC").exists():
             return None
         variables.update(LOCPATH=str(scratch), LC_ALL="de_DE.UTF-8", TZ="Asia/Kathmandu")
+    if condition in VECTORS:
+        if not narrowing or VECTORS[condition] not in pathlib.Path("/proc/cpuinfo").read_text():
+            return None
+        variables.update(LD_PRELOAD=narrowing, SPTC_VECTORS=condition)
     return variables
 
 
@@ -68,7 +73,8 @@ class Runner:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, help="sptcsim, or a command line that ends with it")
-    parser.add_argument("--condition", default="plain", choices=["plain", "eight-jobs", "one-processor", "comma"])
+    parser.add_argument("--condition", default="plain", choices=["plain", "eight-jobs", "one-processor", "comma", *VECTORS])
+    parser.add_argument("--narrowing", help="the library of narrow_vectors.cpp, for conditions of vector instructions")
     parser.add_argument("--only", default="", help="lines that this regular expression finds")
     parser.add_argument("--update", action="store_true", help="write the digests of this build to outputs.txt")
     given = parser.parse_args()
@@ -76,9 +82,9 @@ def main():
     lines = [line.split(maxsplit=1) for line in TABLE.read_text().splitlines()]
     compared = failures = 0
     with tempfile.TemporaryDirectory() as scratch:
-        variables = environment(given.condition, pathlib.Path(scratch))
+        variables = environment(given.condition, pathlib.Path(scratch), given.narrowing)
         if variables is None:
-            print("skipped: no localedef makes a locale with decimal commas here")
+            print(f"skipped: this machine cannot have the condition {given.condition}")
             return SKIPPED
         runner = Runner([*wrapper, str(pathlib.Path(program).resolve())], given.condition, variables)
         for line in lines:

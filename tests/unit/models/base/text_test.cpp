@@ -85,6 +85,28 @@ TEST(UnknownName, QuotesOnlyTheBeginningOfAHugeWord) {
   EXPECT_NE(text.find("xxx...'"), std::string::npos);
 }
 
+TEST(Escaped, LeavesWhatIsPrintedAndWritesTheRestAsBytes) {
+  const std::string all = "a \\ ' \u00a0 \u00e9 \u20ac \ud7ff \ue000 \U00010000 \U0010ffff";
+  EXPECT_EQ(escaped(all), all);
+  EXPECT_EQ(escaped(std::string_view("\0\n\t\x1b[2J\x7f", 8)), "\\x00\\x0a\\x09\\x1b[2J\\x7f");
+  EXPECT_EQ(escaped("\u009b2J"), "\\xc2\\x9b2J") << "as ESC [";
+}
+
+TEST(Escaped, KnowsWhatIsNoUtf8) {
+  EXPECT_EQ(escaped("\x93NUMPY"), "\\x93NUMPY");
+  EXPECT_EQ(escaped("\xc0\xaf"), "\\xc0\\xaf") << "a longer form of '/'";
+  EXPECT_EQ(escaped("\xe0\x9f\xbf"), "\\xe0\\x9f\\xbf");
+  EXPECT_EQ(escaped("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "half of a pair";
+  EXPECT_EQ(escaped("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80") << "beyond Unicode";
+  EXPECT_EQ(escaped("\xff\xe2\x82"), "\\xff\\xe2\\x82") << "a character without its end";
+  EXPECT_EQ(escaped("\xe2\x82z"), "\\xe2\\x82z");
+}
+
+TEST(BoundedMessage, IsEscapedButForItsLines) {
+  EXPECT_EQ(bounded_message("'\x93'\n\x1b"), "'\\x93'\n\\x1b");
+  EXPECT_EQ(bounded_message(std::string(400, '\x80')).size(), 399U);
+}
+
 TEST(BoundedMessage, HasLinesThatCanBeRead) {
   EXPECT_EQ(bounded_message("one\ntwo"), "one\ntwo");
   const std::string line(400, 'x');

@@ -94,6 +94,26 @@ TEST_F(PlanProgram, LossIsTheEnergyThatGoesWithoutInputs) {
   EXPECT_NEAR(plan.at("plan").at("loss").get<double>(), std::sqrt(squares), 1e-9);
 }
 
+TEST_F(PlanProgram, WeightsOfOneKernelAreOneLayer) {
+  const std::string graph =
+      onnx::input("x", kFloat, {8192, 512}) + product("query", 512, 512, "x", "q") +
+      product("key", 512, 256, "x", "k") + onnx::output("q") + onnx::output("k");
+  std::ofstream(path("siblings.onnx"), std::ios::binary) << onnx::model(graph);
+  const auto layers = [&](const std::string& engine) {
+    const support::ProgramOutcome outcome =
+        run("plan " + path("siblings.onnx") + " --dtype f16 --format json --engine " + engine);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.exit_code == 0 ? json::parse(outcome.out).at("layers") : json();
+  };
+  EXPECT_EQ(layers("gemms").size(), 2U);
+  const json joined = layers("tensorrt");
+  ASSERT_EQ(joined.size(), 1U);
+  EXPECT_EQ(joined[0].at("m"), 512 + 256);
+  EXPECT_EQ(joined[0].at("launches"), 1);
+  ASSERT_EQ(joined[0].at("weights").size(), 2U);
+  EXPECT_EQ(joined[0].at("weights")[1].at("tensor"), "key");
+}
+
 TEST_F(PlanProgram, ItsListIsWhatPruneAndRunTake) {
   const std::string list = path("layers.txt");
   const json plan = result("--engine tensorrt --min-gain 1.01 --out " + list);

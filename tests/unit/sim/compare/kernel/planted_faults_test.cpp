@@ -403,6 +403,18 @@ std::vector<Fault> faults_of_epilogues() {
              executed.bias_shift = -1;
              return with_epilogue(half, {}, some_bias(128), executed);
            }},
+          {"alpha and beta exchanged",
+           "epilogue",
+           {"alpha and beta are exchanged"},
+           [] {
+             Epilogue declared;
+             declared.alpha = 0.75;
+             declared.beta = 0.25;
+             Epilogue executed;
+             executed.alpha = 0.25;
+             executed.beta = 0.75;
+             return with_epilogue(with_c, declared, {}, executed);
+           }},
           {"scale of fp8 A off", "scale", {"scale of A is not applied"}, [] {
              Epilogue declared;
              declared.scale_a = 0.0371F;

@@ -53,6 +53,17 @@ class VectorSetFile : public testing::Test {
   }
 };
 
+TEST(VectorSetMarks, ContestedElementsAreBitsFromTheLowestOn) {
+  VectorSet set;
+  set.operands.a = make_bit_array({2, 3, 1}, 2);
+  set.operands.b = make_bit_array({2, 1, 3}, 2);
+  set.contested = make_bit_array({2, 2}, 1);  // nine bits in two bytes for each case
+  set.contested->bits = {0b10, 0, 0, 1};
+  for (std::size_t i = 0; i < 18; ++i) {
+    EXPECT_EQ(set.is_contested(i / 9, i % 9 / 3, i % 3), i == 1 || i == 17) << i;
+  }
+}
+
 TEST_F(VectorSetFile, IsReadWithItsCategories) {
   const VectorSet set = read_vector_set(directory / (stem + ".json"), directory);
   EXPECT_EQ(set.file, stem + ".json");

@@ -380,6 +380,8 @@ TEST(Kineto, FaultsAreNamedWithTheirPlace) {
           {"x: /traceEvents/0", "-3"});
   const std::string whole = profile(op("aten::addmm", 1, 1, 1, kAddmm));
   refused(whole.substr(0, whole.size() - 3), {"x: not valid JSON: line 4, column 52"});
+  refused(R"({"traceEvents": [{"ts": 1e999}]})",
+          {"x: not valid JSON: number overflow parsing '1e999'"});
   refused(profile(op("aten::mm", 1, 1, 1, "")),
           {"no launch of this PyTorch profile can be simulated", "record_shapes=True"});
   refused(profile(op("aten::add", 1, 1, 1, "")), {"x: no GEMM was found in this PyTorch profile"});
