@@ -23,9 +23,6 @@ struct DualSide {
   double operand_register_pj = 0;  ///< per row of 16 bits
   double bitmap_register_pj = 0;   ///< per row of 4 bits
 
-  sparsity::OuterProductArray array() const {
-    return {static_cast<int>(array_m), static_cast<int>(array_n)};
-  }
   std::int64_t multipliers() const { return array_m * array_n * arrays_m * arrays_n; }
 };
 

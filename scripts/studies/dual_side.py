@@ -175,8 +175,8 @@ def a100(study):
     study.fill("a100", table(["array", "paths", "wait per instruction", "densities of A, B", "ideal", "speed-up over dense on the same paths",
                               "by closed form", "bound by", "work per joule", "area of a tensor core"], cells))
     study.fill("shows-a100", f"""\
-- **The closed form follows SystemC, less sharply.** Its speed-ups are {100 * min(apart):+.0f} to {100 * max(apart):+.0f} % off those of
-  SystemC.
+- **The closed form follows SystemC roughly.** Its speed-ups are {100 * min(apart):+.0f} to {100 * max(apart):+.0f} % off those of SystemC, whose
+  scheduler rounds the mean time between two instructions of a warp up to whole cycles.
 - **On the paths of an A100 little is won**: the L2 limits, which still delivers the zeros. With all paths four times as wide the
   multipliers' share of the time is what shrinks.
 - **A pass takes whole rows and columns.** Of columns of 16 half of which is left, four in ten need two passes of 8. Zeros

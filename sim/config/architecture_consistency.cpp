@@ -21,7 +21,9 @@ void check_zero_skipping(const gpu::GpuSpec& gpu, const io::JsonPlace& place) {
   if ((core.zero_skip_rows == 0) != (core.zero_skip_columns == 0) ||
       (core.zero_skip_rows == 0 && core.zero_skip_cycles > 0)) {
     place.fail(
-        "zero_skip_rows and zero_skip_columns are both 0, with zero_skip_cycles, or neither");
+        "zero_skip_rows and zero_skip_columns go together, and zero_skip_cycles with them: set "
+        "both, "
+        "or none of the three");
   }
   if (!core.zero_skipping().skips()) {
     return;

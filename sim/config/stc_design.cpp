@@ -23,12 +23,18 @@ std::filesystem::path designs_directory() {
 struct StcField {
   std::string_view key;
   double max;
-  void (*store)(energy::StcDesign&, double);
+  bool (*store)(energy::StcDesign&, double);  ///< false where a count has a fraction
 };
 
+template <typename Number>
+bool store(Number& member, double value) {
+  member = static_cast<Number>(value);
+  return static_cast<double>(member) == value;
+}
+
 template <auto Member>
-void store_stc(energy::StcDesign& design, double value) {
-  design.*Member = static_cast<std::remove_reference_t<decltype(design.*Member)>>(value);
+bool store_stc(energy::StcDesign& design, double value) {
+  return store(design.*Member, value);
 }
 
 using Stc = energy::StcDesign;
@@ -44,9 +50,8 @@ constexpr std::array kStcRowFields = {
 };
 
 template <auto Member>
-void store_dual(energy::StcDesign& design, double value) {
-  energy::DualSide& dual = *design.dual_side;
-  dual.*Member = static_cast<std::remove_reference_t<decltype(dual.*Member)>>(value);
+bool store_dual(energy::StcDesign& design, double value) {
+  return store((*design.dual_side).*Member, value);
 }
 
 using Dual = energy::DualSide;
@@ -89,7 +94,10 @@ void read_stc(const io::JsonObject& section, const Fields& fields, energy::StcDe
   for (const StcField& field : fields) {
     errors.collect([&] {
       const io::JsonObject number = section.object(field.key);
-      field.store(design, read_number(number, true, field.max, false).value);
+      const double value = read_number(number, true, field.max, false).value;
+      if (!field.store(design, value)) {
+        number.place().fail(fmt::format("must be a whole number, not {}", value));
+      }
     });
   }
 }

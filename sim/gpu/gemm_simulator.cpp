@@ -243,10 +243,10 @@ class GemmSimulator::Impl {
         kernels::resident_operands(setup.kernel, spec_.memory);
     const memory::MemorySpec& memory = spec_.memory;
     // An L2 that DRAM does not empty from launch to launch is as full of D as it may be.
-    const double left =
-        setup.form.fills_l2_with_d()
-            ? memory.dirty_bytes()
-            : (1 - resident.d) * static_cast<double>(kernels::stored_bytes(setup.kernel));
+    const double stored =
+        (1 - resident.d) * static_cast<double>(kernels::stored_bytes(setup.kernel));
+    const double left = setup.form.fills_l2_with_d() ? memory.dirty_bytes()
+                                                     : std::min(stored, memory.dirty_bytes());
     const double drained = setup.form.gap_us * spec_.boost_clock_mhz *
                            memory.dram_bytes_per_cycle(spec_.boost_clock_mhz);
     return {resident.a, resident.b, resident.d, std::max(0.0, left - drained), l2_share};

@@ -27,7 +27,7 @@ ScratchFile::ScratchFile(std::filesystem::path path)
 }
 
 ScratchFile::~ScratchFile() {
-  if (name_->is_scratch) {
+  if (name_->is_scratch && name_->owner == ::getpid()) {
     std::error_code error;
     std::filesystem::remove_all(path_, error);
     keep();

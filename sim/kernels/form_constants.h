@@ -10,7 +10,7 @@ struct FormConstants {
   /// Exponent with which resources work side by side: 1 is one after the other, large is as long as
   /// the slowest.
   double overlap = 10;
-  /// Multiply rate of a CTA with fewer than `enough_warps` that is alone on its SM.
+  /// Multiply rate of CTAs with fewer than `enough_warps` together on an SM.
   double lone_warps = 0.933;
   double enough_warps = 8;
   double first_fill = 1.84;     ///< latencies until the first tiles of all SMs have arrived

@@ -336,6 +336,7 @@ double KernelEstimate::time_us(double ratio) const {
 KernelEstimate KernelEstimate::without_dram() const {
   KernelEstimate result = *this;
   result.dram_us = result.written_us = result.last_d_us = result.last_dram_us = 0;
+  result.reduction_dram_us = 0;
   result.serial.dram_us = 0;
   return result;
 }

@@ -81,6 +81,24 @@ Switching switching_of(const workload::Operation& op, const ElementSelection& se
   return relative_switching(sampler.toggles(), op.dtype);
 }
 
+/// Of what multipliers that skip zeros get: pairs of which neither is zero.
+Switching switching_of_products(const kernels::GemmOperands& operands, numerics::DataType type) {
+  energy::ToggleSampler sampler(type, energy::products_per_step(type));
+  for (std::size_t i = 0; i < operands.a.rows(); ++i) {
+    for (std::size_t j = 0; j < operands.b_columns.rows(); ++j) {
+      std::vector<Word> a, b;
+      for (std::size_t k = 0; k < operands.a.cols() && a.size() < kSampledDepth; ++k) {
+        if (operands.a(i, k) != 0 && operands.b_columns(j, k) != 0) {
+          a.push_back(operands.a(i, k));
+          b.push_back(operands.b_columns(j, k));
+        }
+      }
+      sampler.add(a, b);
+    }
+  }
+  return relative_switching(sampler.toggles(), type);
+}
+
 /// SMs with work, averaged over the launch.
 double busy_sms(const VariantResult& figures, int sms) {
   const gpu::CycleBudget& budget = figures.timing.budget;
@@ -130,12 +148,14 @@ Switching switching_of(const kernels::GemmOperands& operands, numerics::DataType
 }
 
 const Switching& SwitchingSource::of(const workload::Operation& op, bool sparse,
-                                     const std::optional<WeightsOnHardware>& weights) {
+                                     const std::optional<WeightsOnHardware>& weights,
+                                     bool skips_zeros) {
   const bool generated = !op.values && dynamic_cast<const GeneratedData*>(&data_) != nullptr;
   const std::string variant =
-      !sparse    ? ""
-      : !weights ? "sparse"
-                 : weights->weights.name() + " on " + weights->execution.instruction.name();
+      skips_zeros ? "products"
+      : !sparse   ? ""
+      : !weights  ? "sparse"
+                  : weights->weights.name() + " on " + weights->execution.instruction.name();
   const std::string values = !generated ? op.name : op.b_is_zero ? "zeros in B" : "";
   const auto key = std::tuple(values, op.dtype, variant, op.densities);
   const auto found = cache_.find(key);
@@ -150,7 +170,10 @@ const Switching& SwitchingSource::of(const workload::Operation& op, bool sparse,
     return cache_.emplace(key, switching_of(sampled, selection, *weights, data_)).first->second;
   }
   const kernels::GemmOperands operands = make_operands(sampled, sparse, data_, selection);
-  return cache_.emplace(key, switching_of(operands, op.dtype, sparse)).first->second;
+  return cache_
+      .emplace(key, skips_zeros ? switching_of_products(operands, op.dtype)
+                                : switching_of(operands, op.dtype, sparse))
+      .first->second;
 }
 
 energy::EventCounts launch_events(const workload::Operation& op, bool sparse,

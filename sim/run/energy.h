@@ -36,8 +36,10 @@ class SwitchingSource {
   explicit SwitchingSource(const DataSource& data) : data_(data) {}
 
   /// `weights`: the pattern of sparse weights and how it runs; nothing: as the hardware has it.
+  /// `skips_zeros`: of the products that are left where both operands are none.
   const energy::Switching& of(const workload::Operation& op, bool sparse,
-                              const std::optional<WeightsOnHardware>& weights = std::nullopt);
+                              const std::optional<WeightsOnHardware>& weights = std::nullopt,
+                              bool skips_zeros = false);
 
  private:
   const DataSource& data_;

@@ -157,12 +157,7 @@ const energy::Switching& switching_on(const gpu::GpuSpec& gpu, const workload::O
   if (sparse && options.pattern) {
     weights = {*options.pattern, weights_execution(options.pattern, op.dtype, gpu)};
   }
-  if (gpu.sm.tensor_core.zero_skipping().skips() && op.densities != sparsity::Densities()) {
-    workload::Operation left = op;  // what multipliers get, the zeros squeezed out
-    left.densities = {};
-    return switching.of(left, sparse, weights);
-  }
-  return switching.of(op, sparse, weights);
+  return switching.of(op, sparse, weights, gpu.sm.tensor_core.zero_skipping().skips());
 }
 
 double first_clock(const workload::Operation& op, bool sparse, SwitchingSource& switching,

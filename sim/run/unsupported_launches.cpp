@@ -42,6 +42,7 @@ void leave_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options
   if (workload.source.empty()) {
     return;
   }
+  const std::size_t first = workload.not_taken.size();
   std::vector<workload::Operation> taken;
   std::vector<std::size_t> taken_before{0};
   for (workload::Operation& op : workload.operations) {
@@ -64,7 +65,7 @@ void leave_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options
   if (workload.operations.empty()) {
     throw base::InputError(fmt::format("{}: no launch can be simulated on {}; the first: {}",
                                        io::printable(workload.file.string()), gpu.name,
-                                       workload.not_taken.back().reason));
+                                       workload.not_taken[first].reason));
   }
 }
 

@@ -380,9 +380,12 @@ void SubPartition::issue_load(ResidentWarp& warp, int slot, std::int64_t cycle) 
 std::int64_t SubPartition::same_warp_interval(const mma::StepContext& context,
                                               const isa::WarpInstruction& instruction,
                                               int metadata_wait) const {
-  // The scheduler counts whole cycles.
-  return core_.same_warp_gap_cycles + static_cast<std::int64_t>(tensor_core::issue_interval(
-                                          core_, context, instruction, metadata_wait));
+  // The scheduler counts whole cycles. The mean time of multipliers that skip zeros is none.
+  constexpr double kSlack = 1e-9;
+  const double interval = tensor_core::issue_interval(core_, context, instruction, metadata_wait);
+  const bool skips = core_.zero_skipping().skips();
+  return core_.same_warp_gap_cycles +
+         static_cast<std::int64_t>(skips ? std::ceil(interval - kSlack) : interval);
 }
 
 void SubPartition::issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle) {

@@ -318,11 +318,16 @@ ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t offset) {
   return pwrite64(descriptor, bytes, size, offset);
 }
 
+/// Whether open() takes a mode.
+static bool makes_file(int flags) {
+  return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+}
+
 int open64(const char* path, int flags, ...) {
   static auto* const real = next<int(const char*, int, ...)>("open64");
   std::va_list rest;
   va_start(rest, flags);
-  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(rest, mode_t) : 0;
+  const mode_t mode = makes_file(flags) ? va_arg(rest, mode_t) : 0;
   va_end(rest);
   const bool fails = is_for_writing(flags) && !is_device(path) && creation_fails();
   return fails ? -1 : real(path, flags, mode);
@@ -331,7 +336,7 @@ int open64(const char* path, int flags, ...) {
 int open(const char* path, int flags, ...) {
   std::va_list rest;
   va_start(rest, flags);
-  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(rest, mode_t) : 0;
+  const mode_t mode = makes_file(flags) ? va_arg(rest, mode_t) : 0;
   va_end(rest);
   return open64(path, flags, mode);
 }

@@ -55,7 +55,7 @@ class Collector {
       add("epilogue", fmt::format("beta is taken for 1 instead of {}", beta),
           [](Epilogue& epilogue) { epilogue.beta = 1; });
     }
-    if (alpha != 1 && beta != 0) {
+    if (alpha != 1 && beta != 0 && alpha * beta != 1) {
       add("epilogue", "alpha multiplies C, too",
           [&](Epilogue& epilogue) { epilogue.beta = alpha * beta; });
     }
@@ -79,7 +79,8 @@ class Collector {
         [&](Epilogue& epilogue) { epilogue.bias_of_columns = !of_columns; });
     const auto lines = static_cast<int>(data_.bias.size());
     for (const int by : {-8, -4, -2, -1, 1, 2, 4, 8}) {
-      if (std::abs(by) < lines) {
+      const bool as_one_before = by > 0 && 2 * by == lines;
+      if (std::abs(by) < lines && !as_one_before) {
         add("epilogue",
             fmt::format("{0} i takes the bias of {0} i {1} {2}, around the end",
                         of_columns ? "column" : "row", by < 0 ? '-' : '+', std::abs(by)),

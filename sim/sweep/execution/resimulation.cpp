@@ -161,6 +161,9 @@ void add_timing(const std::filesystem::path& results, const std::filesystem::pat
       assignments.push_back(files::sql_name(names.back()) + " = ?");
     }
   }
+  if (totals.empty()) {
+    return;  // no point could be simulated again
+  }
   const store::FileLock lock(results);
   {
     files::Database database(results, files::Database::Mode::kWrite);
@@ -170,7 +173,7 @@ void add_timing(const std::filesystem::path& results, const std::filesystem::pat
     store::ResultTable(database, store::points_layout(table.entries.axes)).add_columns(names);
     files::Statement update = database.prepare(
         fmt::format("UPDATE points SET {} WHERE position = ?", fmt::join(assignments, ", ")));
-    for (std::size_t row = 0; row < table.rows && !totals.empty(); ++row) {
+    for (std::size_t row = 0; row < table.rows; ++row) {
       int parameter = 0;
       for (const analysis::SweepColumn* total : totals) {
         ++parameter;

@@ -135,27 +135,42 @@ void read_marlin(const TorchCall& call, std::int64_t rows_per_word, RecordedLaun
   }
 }
 
-/// A template of Inductor: its first two tensors are the operands, and a later one is their
-/// product. The second may be stored as [n, k].
-void read_template(const TorchCall& call, RecordedLaunch& launch) {
-  const Extents& a = call.input(0);
-  const Extents& b = call.input(1);
+/// Whether `call` tells of a product of its inputs `first` and the next one, of which the second is
+/// stored as [n, k] where `turned`: another input has the extents of that product.
+bool read_product(const TorchCall& call, std::size_t first, bool turned, RecordedLaunch& launch) {
+  const Extents& a = call.input(first);
+  const Extents& b = call.input(first + 1);
   const std::size_t rank = a.size();
-  if (rank < 2 || rank > 3 || b.size() != rank || (rank == 3 && a[0] != b[0])) {
-    return;
+  if (rank < 2 || rank > 3 || b.size() != rank || (rank == 3 && (a[0] != b[0] || a[0] < 1)) ||
+      b[turned ? rank - 1 : rank - 2] != a[rank - 1]) {
+    return false;
   }
-  const std::int64_t m = a[rank - 2], k = a[rank - 1];
-  for (const bool turned : {false, true}) {
-    const std::int64_t n = b[turned ? rank - 2 : rank - 1];
-    Extents product = a;
-    product[rank - 1] = n;
-    if (b[turned ? rank - 1 : rank - 2] == k &&
-        std::find(call.dims.begin() + 2, call.dims.end(), product) != call.dims.end()) {
-      launch.op.shape = {n, m, k};
-      launch.op.batch = rank == 3 ? std::max<std::int64_t>(a[0], 1) : 1;
-      const bool bias =
-          std::find(call.dims.begin() + 2, call.dims.end(), Extents{n}) != call.dims.end();
-      launch.weight = rank == 2 && (turned || bias);
+  const std::int64_t n = b[turned ? rank - 2 : rank - 1];
+  Extents product = a;
+  product[rank - 1] = n;
+  bool told = false, bias = false;
+  for (std::size_t i = 0; i < call.dims.size(); ++i) {
+    if (i != first && i != first + 1) {
+      told = told || call.dims[i] == product;
+      bias = bias || call.dims[i] == Extents{n};
+    }
+  }
+  if (!told) {
+    return false;
+  }
+  launch.op.shape = {n, a[rank - 2], a[rank - 1]};
+  launch.op.batch = rank == 3 ? a[0] : 1;
+  launch.weight = rank == 2 && (turned || bias);
+  return true;
+}
+
+/// A template of Inductor: two of its tensors are the operands, the first two or, behind a bias,
+/// the next two, and a later one is their product. A square second operand reads both ways: that
+/// of a matrix is taken for a weight, as linear layers have them.
+void read_template(const TorchCall& call, RecordedLaunch& launch) {
+  for (const std::size_t first : {0U, 1U}) {
+    const bool matrix = call.input(first).size() == 2;
+    if (read_product(call, first, matrix, launch) || read_product(call, first, !matrix, launch)) {
       return;
     }
   }

@@ -223,8 +223,8 @@ TEST(Architecture, ThatSkipsZerosHasAnArrayThatFitsItsInstruction) {
         },
         {what});
   };
-  refuse({{"zero_skip_rows", 4}, {"selector_inputs", 1}}, "or neither");
-  refuse({{"zero_skip_cycles", 4}}, "or neither");
+  refuse({{"zero_skip_rows", 4}, {"selector_inputs", 1}}, "or none of the three");
+  refuse({{"zero_skip_cycles", 4}}, "or none of the three");
   refuse({{"zero_skip_rows", 32}, {"zero_skip_columns", 8}, {"selector_inputs", 1}},
          "more than an instruction has");
   refuse({{"zero_skip_rows", 4}, {"zero_skip_columns", 4}}, "selector_inputs");

@@ -261,8 +261,6 @@ TEST(KernelEstimate, LoneCtasOfTwoStagesWaitForDramTogetherWhereFewReadATile) {
   const double beside = few.alone_us(1) - few.fill_us - std::max(few.store_us, few.last_l2_us);
   EXPECT_GT(few.serial.dram_us, few.latency_us + few.sm_port_us);
   EXPECT_GE(beside, few.serial.dram_us + few.tensor_us / 2);
-  // The work of DRAM that was waited for is none that is left to do.
-  EXPECT_LT(few.dram_us - few.serial.dram_us, 0.1 * few.dram_us);
   EXPECT_EQ(on(one_l2, with_tile(problem(2560, 640, 4096), 2)).serial.dram_us, 0);
   EXPECT_EQ(on(one_l2, with_tile(problem(6400, 256, 4096), 3)).serial.dram_us, 0);
   // SMs of two partitions wait for different times.

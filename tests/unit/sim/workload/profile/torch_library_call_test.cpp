@@ -102,6 +102,12 @@ TEST(TorchLibraryCall, ATemplateOfInductorSaysItsProduct) {
       read("triton_tem_fused_addmm_relu_0", "[16, 32], [32, 64], [64], [16, 64]", types);
   EXPECT_EQ(first(bias).shape, (base::GemmShape{64, 16, 32}));
   EXPECT_TRUE(first(bias).weight);
+  // Generated code has the bias first.
+  const Recording behind =
+      read("triton_tem_fused_addmm_0", "[64], [16, 32], [32, 64], [16, 64]", types);
+  EXPECT_EQ(first(behind).shape, (base::GemmShape{64, 16, 32}));
+  EXPECT_TRUE(first(behind).weight);
+  EXPECT_TRUE(first(read("triton_tem_fused_mm_1", "[16, 64], [64, 64], [16, 64]", types)).weight);
   EXPECT_TRUE(first(read("triton_tem_fused_mm_1", "[16, 32], [64, 32], [16, 64]", types)).weight);
   EXPECT_FALSE(first(read("triton_tem_fused_mm_1", "[16, 32], [32, 64], [16, 64]", types)).weight);
   const Recording batched =
@@ -119,6 +125,7 @@ TEST(TorchLibraryCall, WhatItsInputsDoNotTellIsNotTaken) {
   EXPECT_EQ(reason("_C::gptq_marlin_gemm", "[16, 4096], [255, 12288], [32, 6144]"), untold);
   EXPECT_EQ(reason("fbgemm::f8f8bf16_rowwise", "[16, 32], [64, 33]"), untold);
   EXPECT_EQ(reason("triton_tem_fused_flex_attention_0", "[1, 8, 9], [1, 8, 9], [1, 8, 7]"), untold);
+  EXPECT_EQ(reason("triton_tem_fused_bmm_0", "[0, 16, 32], [0, 32, 64], [0, 16, 64]"), untold);
   EXPECT_EQ(reason("triton_tem_fused_mm_0", "[-16, 32], [32, -64], [-16, -64]"), untold);
   EXPECT_EQ(reason("_C::awq_gemm", ""), "no shapes: record with record_shapes=True");
   EXPECT_EQ(reason("vllm::moe_forward", "[16, 32], [16, 8]"),
