@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -105,6 +106,19 @@ inline std::string output(const std::string& name) {
 
 inline std::string model(const std::string& graph) {
   return number(1, 8) + bytes(2, "test") + bytes(7, graph);
+}
+
+/// A weight [k, rows] of f32 values, none of them zero, and its product with `input`.
+inline std::string weighted_product(const std::string& name, std::int64_t k, std::int64_t rows,
+                                    const std::string& input, const std::string& output) {
+  constexpr std::int64_t kFloat = 1;
+  std::string values(static_cast<std::size_t>(4 * k * rows), '\0');
+  for (std::size_t i = 0; i < values.size() / 4; ++i) {
+    const auto value = static_cast<float>(1 + (i * 2654435761U >> 7) % 97);
+    std::memcpy(values.data() + 4 * i, &value, 4);
+  }
+  return bytes(5, tensor(name, kFloat, {k, rows}, bytes(9, values))) +
+         node("MatMul", {input, name}, output);
 }
 
 }  // namespace sptc::onnx

@@ -13,7 +13,6 @@
 #include <array>
 #include <cctype>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -132,24 +131,14 @@ void write_readers_d(const fs::path& directory) {
 /// model.onnx: x [batch, seq, 512] through two weights.
 void write_readers_model(const fs::path& directory) {
   constexpr std::int64_t kFloat = 1;
-  const auto product = [](const std::string& name, std::int64_t k, std::int64_t rows,
-                          const std::string& input, const std::string& output) {
-    std::string values(static_cast<std::size_t>(4 * k * rows), '\0');
-    for (std::size_t i = 0; i < values.size() / 4; ++i) {
-      const auto value = static_cast<float>(1 + (i * 2654435761U >> 7) % 97);
-      std::memcpy(values.data() + 4 * i, &value, 4);
-    }
-    return onnx::bytes(5, onnx::tensor(name, kFloat, {k, rows}, onnx::bytes(9, values))) +
-           onnx::node("MatMul", {input, name}, output);
-  };
   const std::string extents = onnx::bytes(1, onnx::bytes(2, "batch")) +
                               onnx::bytes(1, onnx::bytes(2, "seq")) +
                               onnx::bytes(1, onnx::number(1, 512));
   const std::string type = onnx::bytes(1, onnx::number(1, kFloat) + onnx::bytes(2, extents));
   std::ofstream(directory / "model.onnx", std::ios::binary)
       << onnx::model(onnx::bytes(11, onnx::bytes(1, "x") + onnx::bytes(2, type)) +
-                     product("up", 512, 2048, "x", "y") + product("down", 2048, 512, "y", "z") +
-                     onnx::output("z"));
+                     onnx::weighted_product("up", 512, 2048, "x", "y") +
+                     onnx::weighted_product("down", 2048, 512, "y", "z") + onnx::output("z"));
 }
 
 /// What is expected of a page, so that a test of nothing does not pass.

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -21,25 +20,13 @@ class PlanProgram : public support::ProgramFixture {
  protected:
   static constexpr std::int64_t kFloat = 1;
 
-  /// A weight [k, rows] with values, and its product with `input`.
-  static std::string product(const std::string& name, std::int64_t k, std::int64_t rows,
-                             const std::string& input, const std::string& output) {
-    std::string values(static_cast<std::size_t>(4 * k * rows), '\0');
-    for (std::size_t i = 0; i < values.size() / 4; ++i) {
-      const auto value = static_cast<float>(1 + (i * 2654435761U >> 7) % 97);
-      std::memcpy(values.data() + 4 * i, &value, 4);
-    }
-    return onnx::bytes(5, onnx::tensor(name, kFloat, {k, rows}, onnx::bytes(9, values))) +
-           onnx::node("MatMul", {input, name}, output);
-  }
-
   /// x [8192, 512] through weights of 1024 x 512, 512 x 1024 and 500 x 512, the last of which no
   /// 2:4 kernel takes.
   std::string model() const {
     const std::string graph = onnx::input("x", kFloat, {8192, 512}) +
-                              product("wide", 512, 1024, "x", "y") +
-                              product("narrow", 1024, 512, "y", "z") +
-                              product("odd", 512, 500, "z", "v") + onnx::output("v");
+                              onnx::weighted_product("wide", 512, 1024, "x", "y") +
+                              onnx::weighted_product("narrow", 1024, 512, "y", "z") +
+                              onnx::weighted_product("odd", 512, 500, "z", "v") + onnx::output("v");
     std::ofstream(path("model.onnx"), std::ios::binary) << onnx::model(graph);
     return path("model.onnx");
   }
@@ -96,8 +83,8 @@ TEST_F(PlanProgram, LossIsTheEnergyThatGoesWithoutInputs) {
 
 TEST_F(PlanProgram, WeightsOfOneKernelAreOneLayer) {
   const std::string graph =
-      onnx::input("x", kFloat, {8192, 512}) + product("query", 512, 512, "x", "q") +
-      product("key", 512, 256, "x", "k") + onnx::output("q") + onnx::output("k");
+      onnx::input("x", kFloat, {8192, 512}) + onnx::weighted_product("query", 512, 512, "x", "q") +
+      onnx::weighted_product("key", 512, 256, "x", "k") + onnx::output("q") + onnx::output("k");
   std::ofstream(path("siblings.onnx"), std::ios::binary) << onnx::model(graph);
   const auto layers = [&](const std::string& engine) {
     const support::ProgramOutcome outcome =
