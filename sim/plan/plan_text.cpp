@@ -24,7 +24,7 @@ std::string energy(const std::optional<double>& uj) {
 std::string shown_name(const PlannedLayer& layer) {
   const std::string more =
       layer.listed.size() > 1 ? fmt::format(" + {}", layer.listed.size() - 1) : "";
-  return report::fitted_name(layer.name, kNameWidth - more.size()) + more;
+  return report::fitted_layer(layer.name, kNameWidth - more.size()) + more;
 }
 
 std::string layer_row(const PlannedLayer& layer, bool taken, bool has_metric,
