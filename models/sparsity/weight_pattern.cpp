@@ -53,6 +53,13 @@ bool contained(const Pattern& inner, const Pattern& outer) {
   return outer.group % inner.group == 0 && outer.group / inner.group * inner.kept <= outer.kept;
 }
 
+/// `selector`, counted in elements of `type`.
+SelectorWidth for_elements(const SelectorWidth& selector, DataType type) {
+  return type == DataType::kTf32
+             ? SelectorWidth{selector.inputs / 2, std::max(1, selector.kept / 2)}
+             : selector;
+}
+
 bool reaches(const SelectorWidth& selector, const Pattern& pattern) {
   return pattern.candidates() <= selector.inputs &&
          pattern.group * selector.kept <= selector.inputs * pattern.kept;
@@ -198,7 +205,8 @@ PatternExecution pattern_execution(const WeightPattern& weights, DataType type,
   }
   const bool within = has_hardware && contained(pattern, hardware);
   const bool as_dense = pattern.kept * hardware.group == hardware.kept * pattern.group;
-  if (reaches(selector, pattern) && !(within && as_dense)) {
+  const SelectorWidth reach = for_elements(selector, type);
+  if (reaches(reach, pattern) && !(within && as_dense)) {
     return {pattern, pattern.group, 1, 1, 0};
   }
   if (within) {
@@ -210,9 +218,9 @@ PatternExecution pattern_execution(const WeightPattern& weights, DataType type,
   throw base::InputError("weights at " + weights.name() + " need a selector of " +
                          std::to_string(pattern.candidates()) + " inputs for each " +
                          std::to_string(pattern.kept) + " multipliers, and this one has " +
-                         std::to_string(selector.inputs) + " for each " +
-                         std::to_string(selector.kept) + "; they neither are " + hardware.name() +
-                         " nor decompose into it");
+                         std::to_string(reach.inputs) + " for each " + std::to_string(reach.kept) +
+                         " of " + std::string(numerics::name(type)) + "; they neither are " +
+                         hardware.name() + " nor decompose into it");
 }
 
 std::vector<KeptElements> prune_to_kept(const base::Matrix<Word>& dense, DataType type,

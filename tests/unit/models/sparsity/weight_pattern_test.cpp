@@ -62,6 +62,15 @@ TEST(PatternExecution, IsThePatternItselfWhereTheSelectorReachesThatFar) {
   EXPECT_EQ(on("2:6", {6, 2}).executed_k(96), 96);
 }
 
+TEST(PatternExecution, AnElementOfTf32TakesTwoInputsOfTheSelector) {
+  EXPECT_EQ(on("1:2", kTwoOfFour, DataType::kTf32).instruction, (Pattern{1, 2, 1}));
+  support::expect_input_error([] { on("2:4", kTwoOfFour, DataType::kTf32); },
+                              {"2:4", "4 inputs for each 2", "2 for each 1 of tf32", "1:2"});
+  EXPECT_EQ(on("2:4", {8, 4}, DataType::kTf32).instruction, (Pattern{2, 4, 1}));
+  EXPECT_EQ(on("1:4", {8, 2}, DataType::kTf32).instruction, (Pattern{1, 4, 1}));
+  EXPECT_EQ(on("1:4", kTwoOfFour, DataType::kTf32).instruction, (Pattern{1, 2, 1})) << "within";
+}
+
 TEST(PatternExecution, SparserWeightsRunWithinTheHardwaresPattern) {
   for (const char* text : {"1:4", "2:8", "1:2"}) {
     EXPECT_EQ(on(text, kTwoOfFour).instruction, (Pattern{2, 4, 1})) << text;
