@@ -181,6 +181,11 @@ void refuse_extras(CLI::App* app) {
     }
     const std::vector<std::string_view> views(names.begin(), names.end());
     const std::string name = first.substr(0, first.find('='));
+    const bool has_format = std::count(names.begin(), names.end(), "--format") > 0;
+    if (has_format && (name == "--json" || name == "--csv")) {
+      throw InputError(
+          fmt::format("unknown option '{}'; '--format {}' prints that", name, name.substr(2)));
+    }
     const std::string others = commands_with(*app, name);
     throw InputError(
         "unknown option " +

@@ -319,6 +319,7 @@ TEST_F(Program, CommandOfAnotherIsNoCommandOfItsOwn) {
   expect_refused({"mma", "gemm", "64", "64", "64"}, "mma: unexpected argument 'gemm'");
   expect_refused({"energy", "run", "a.json"}, "unknown command 'run'");
   expect_refused({"arch", "a.json"}, "one of list, show, validate stands before 'a.json'");
+  expect_refused({"gemm", "8", "8", "8", "--json", "a.json"}, "'--format json' prints that");
 }
 
 TEST_F(Program, ReportsAreShortUnlessAskedAndHaveNoColourInFiles) {
