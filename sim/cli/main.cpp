@@ -334,7 +334,9 @@ int sc_main(int argc, char** argv) {
   }
 }
 
-// SystemC's copies the arguments first, and a lack of memory there would end with exit code 1.
+// SystemC's copies the arguments first, and a lack of memory there would end with exit code 1. Its
+// pool of memory writes through null where there is none.
 int main(int argc, char** argv) {
+  ::setenv("SYSTEMC_MEMPOOL_DONT_USE", "1", 1);
   return sc_main(argc, argv);
 }
