@@ -8,6 +8,7 @@
 
 #include <map>
 #include <mutex>
+#include <pthread.h>
 #include <set>
 #include <string>
 #include <sys/stat.h>
@@ -22,6 +23,8 @@ struct Output {
 };
 
 struct FileUse {
+  FileUse();
+
   std::mutex mutex;
   std::set<std::string> inputs;
   std::map<std::string, Output> outputs;
@@ -30,6 +33,13 @@ struct FileUse {
 FileUse& file_use() {
   static FileUse use;
   return use;
+}
+
+/// A copy of the process has no thread that would unlock what another one of the original has
+/// locked: fork() waits until nobody has.
+FileUse::FileUse() {
+  const auto unlock = [] { file_use().mutex.unlock(); };
+  ::pthread_atfork([] { file_use().mutex.lock(); }, unlock, unlock);
 }
 
 /// Device and inode; of a file that is not there yet, the place where it will be.
