@@ -48,8 +48,9 @@ cd "$root" || exit 1
 
 # build <preset> [cmake option ...]
 build() {
+  # Of a sanitizer build little is found in a cache; what it has instead are precompiled headers.
   local launcher=()
-  if command -v ccache >/dev/null; then
+  if [[ $1 != *san ]] && command -v ccache >/dev/null; then
     launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   fi
   cmake --preset "$1" "${launcher[@]}" "${@:2}" &&
