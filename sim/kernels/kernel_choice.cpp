@@ -10,20 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace sptc::kernels {
 namespace {
-
-/// A kernel of the library that may run.
-struct Weighed {
-  GemmKernel kernel;
-  KernelEstimate form;
-  double us = 0;  ///< in closed form; before they are counted, without the bytes that are
-};
 
 /// The time of an estimate, `us`, with the bytes that are counted.
 double counted_us(const GemmKernel& kernel, const KernelEstimate& form, double us,
@@ -40,24 +32,33 @@ class Choice {
   Choice(const KernelTarget& target, Algorithm algorithm)
       : target_(target), by_heuristic_(algorithm == Algorithm::kHeuristic) {}
 
-  void add(const GemmKernel& kernel) {
-    const KernelEstimate form = estimate(kernel, target_);
-    kernels_.push_back({kernel, form, form.time_us(1)});
-  }
+  void add(const GemmKernel& kernel) { kernels_.push_back({kernel, least_us(kernel, target_)}); }
 
   /// Of several that are as good, the one that was added first.
   std::optional<GemmKernel> best() {
-    count_bytes();
-    const Weighed* best = nullptr;
-    double least = std::numeric_limits<double>::infinity();
-    for (const Weighed& one : kernels_) {
-      const double weight = one.us <= most_us() ? weight_of(one) : least;
-      if (weight < least) {
-        best = &one;
-        least = weight;
+    if (kernels_.empty()) {
+      return std::nullopt;
+    }
+    const double most = (by_heuristic_ ? kMostLost : 1) * fastest_us();
+    std::vector<Weighed*> order;
+    for (Weighed& one : kernels_) {
+      while (one.us <= most && one.known < Known::kForm) {
+        look_closer(one);
+      }
+      if (one.us <= most) {
+        one.weight = weight_of(one);
+        order.push_back(&one);
       }
     }
-    return best == nullptr ? std::nullopt : std::optional(best->kernel);
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Weighed* a, const Weighed* b) { return a->weight < b->weight; });
+    const auto chosen = std::find_if(order.begin(), order.end(), [&](Weighed* one) {
+      while (one->us <= most && one->known < Known::kCounted) {
+        look_closer(*one);
+      }
+      return one->us <= most;
+    });
+    return (*chosen)->kernel;
   }
 
  private:
@@ -65,39 +66,51 @@ class Choice {
   /// to 10 % are a tenth slower than larger ones of the same library (configs/CALIBRATION.md).
   static constexpr double kMostLost = 1.1;
 
-  double most_us() const { return by_heuristic_ ? kMostLost * least_us_ : least_us_; }
+  /// What the time of a kernel is made of. Each takes longer to find than the one before.
+  enum class Known { kLeast, kForm, kCounted };
+  struct Weighed {
+    GemmKernel kernel;
+    double us = 0;  ///< in closed form, at the least
+    Known known = Known::kLeast;
+    KernelEstimate form{};
+    double weight = 0;
+  };
 
-  /// Adds the bytes that are counted to those that may be taken. Counting takes longer than the
-  /// rest, so those that may be the fastest come first: they leave few others.
-  void count_bytes() {
-    std::vector<Weighed*> order;
-    order.reserve(kernels_.size());
-    for (Weighed& one : kernels_) {
-      order.push_back(&one);
-    }
-    std::sort(order.begin(), order.end(),
-              [](const Weighed* a, const Weighed* b) { return a->us < b->us; });
-    for (Weighed* const one : order) {
-      if (one->us > most_us()) {
-        break;
-      }
-      one->us = counted_us(one->kernel, one->form, one->us, target_);
-      least_us_ = std::min(least_us_, one->us);
+  void look_closer(Weighed& one) {
+    if (one.known == Known::kLeast) {
+      one.form = estimate(one.kernel, target_);
+      one.us = one.form.time_us(1);
+      one.known = Known::kForm;
+    } else {
+      one.us = counted_us(one.kernel, one.form, one.us, target_);
+      one.known = Known::kCounted;
     }
   }
 
-  /// By which the library takes the least. Its heuristic knows tiles and rounds, not what the L2
-  /// keeps and with it what DRAM delivers: an estimate without DRAM.
-  double weight_of(const Weighed& one) const {
-    if (!by_heuristic_) {
-      return one.us;
+  /// Of the fastest kernel: it is known when all others take longer at the least.
+  double fastest_us() {
+    const auto slower = [](const Weighed* a, const Weighed* b) { return a->us > b->us; };
+    std::vector<Weighed*> heap;
+    for (Weighed& one : kernels_) {
+      heap.push_back(&one);
     }
-    return one.form.without_dram().time_us(1);
+    std::make_heap(heap.begin(), heap.end(), slower);
+    while (heap.front()->known < Known::kCounted) {
+      std::pop_heap(heap.begin(), heap.end(), slower);
+      look_closer(*heap.back());
+      std::push_heap(heap.begin(), heap.end(), slower);
+    }
+    return heap.front()->us;
+  }
+
+  /// By which the library takes the least of those that are fast enough. Its heuristic knows tiles
+  /// and rounds, not what the L2 keeps and with it what DRAM delivers: an estimate without DRAM.
+  double weight_of(const Weighed& one) const {
+    return by_heuristic_ ? one.form.without_dram().time_us(1) : 0;
   }
 
   const KernelTarget& target_;
   bool by_heuristic_;
-  double least_us_ = std::numeric_limits<double>::infinity();
   std::vector<Weighed> kernels_;
 };
 

@@ -53,6 +53,10 @@ struct KernelEstimate {
   double reduction_us() const { return std::max(reduction_l2_us, reduction_dram_us); }
 };
 
+/// What the estimate of a launch is not below at the boost clock [us], in a small part of its time:
+/// what the tensor cores need, and what the SMs have no part in.
+double least_us(const GemmKernel& kernel, const KernelTarget& target);
+
 /// A launch in closed form.
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target);
 
