@@ -11,7 +11,9 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <queue>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sptc::kernels {
@@ -26,39 +28,25 @@ double counted_us(const GemmKernel& kernel, const KernelEstimate& form, double u
                                 form.outside_us());
 }
 
-/// The kernels of a library, weighed at a fixed clock.
+/// The kernels of a library, weighed at a fixed clock. A bound of each comes first, and none is
+/// looked at closer than it takes to see that another one is chosen.
 class Choice {
  public:
   Choice(const KernelTarget& target, Algorithm algorithm)
       : target_(target), by_heuristic_(algorithm == Algorithm::kHeuristic) {}
 
-  void add(const GemmKernel& kernel) { kernels_.push_back({kernel, least_us(kernel, target_)}); }
+  void add(const GemmKernel& kernel) {
+    const double bound = least_us(kernel, target_);
+    kernels_.push_back({kernel, bound, bound});
+  }
 
   /// Of several that are as good, the one that was added first.
   std::optional<GemmKernel> best() {
     if (kernels_.empty()) {
       return std::nullopt;
     }
-    const double most = (by_heuristic_ ? kMostLost : 1) * fastest_us();
-    std::vector<Weighed*> order;
-    for (Weighed& one : kernels_) {
-      while (one.us <= most && one.known < Known::kForm) {
-        look_closer(one);
-      }
-      if (one.us <= most) {
-        one.weight = weight_of(one);
-        order.push_back(&one);
-      }
-    }
-    std::stable_sort(order.begin(), order.end(),
-                     [](const Weighed* a, const Weighed* b) { return a->weight < b->weight; });
-    const auto chosen = std::find_if(order.begin(), order.end(), [&](Weighed* one) {
-      while (one->us <= most && one->known < Known::kCounted) {
-        look_closer(*one);
-      }
-      return one->us <= most;
-    });
-    return (*chosen)->kernel;
+    const Weighed& fastest = find_fastest();
+    return (by_heuristic_ ? find_lightest(kMostLost * fastest.us) : fastest).kernel;
   }
 
  private:
@@ -66,47 +54,72 @@ class Choice {
   /// to 10 % are a tenth slower than larger ones of the same library (configs/CALIBRATION.md).
   static constexpr double kMostLost = 1.1;
 
-  /// What the time of a kernel is made of. Each takes longer to find than the one before.
-  enum class Known { kLeast, kForm, kCounted };
+  /// Each takes longer to find than the one before.
+  enum class Known { kBound, kForm, kBytes };
   struct Weighed {
     GemmKernel kernel;
-    double us = 0;  ///< in closed form, at the least
-    Known known = Known::kLeast;
-    KernelEstimate form{};
+    double us = 0;  ///< in closed form, or a bound of it: with the bytes that are counted, none less
+    /// By which a heuristic takes the least of those that are fast enough, or a bound of it. It
+    /// knows tiles and rounds, not what the L2 keeps and with it what DRAM delivers: an estimate
+    /// without DRAM.
     double weight = 0;
+    Known known = Known::kBound;
+    KernelEstimate form{};
   };
 
   void look_closer(Weighed& one) {
-    if (one.known == Known::kLeast) {
+    if (one.known == Known::kBound) {
       one.form = estimate(one.kernel, target_);
       one.us = one.form.time_us(1);
+      one.weight = by_heuristic_ ? one.form.without_dram().time_us(1) : one.us;
       one.known = Known::kForm;
     } else {
       one.us = counted_us(one.kernel, one.form, one.us, target_);
-      one.known = Known::kCounted;
+      one.known = Known::kBytes;
     }
   }
 
-  /// Of the fastest kernel: it is known when all others take longer at the least.
-  double fastest_us() {
-    const auto slower = [](const Weighed* a, const Weighed* b) { return a->us > b->us; };
-    std::vector<Weighed*> heap;
+  /// The kernels, to be taken in the order of the least of `key`.
+  auto queue_by(double Weighed::*key) {
+    const auto later = [key](const Weighed* a, const Weighed* b) {
+      return a->*key != b->*key ? a->*key > b->*key : a > b;
+    };
+    std::vector<Weighed*> all;
     for (Weighed& one : kernels_) {
-      heap.push_back(&one);
+      all.push_back(&one);
     }
-    std::make_heap(heap.begin(), heap.end(), slower);
-    while (heap.front()->known < Known::kCounted) {
-      std::pop_heap(heap.begin(), heap.end(), slower);
-      look_closer(*heap.back());
-      std::push_heap(heap.begin(), heap.end(), slower);
-    }
-    return heap.front()->us;
+    return std::priority_queue(later, std::move(all));
   }
 
-  /// By which the library takes the least of those that are fast enough. Its heuristic knows tiles
-  /// and rounds, not what the L2 keeps and with it what DRAM delivers: an estimate without DRAM.
-  double weight_of(const Weighed& one) const {
-    return by_heuristic_ ? one.form.without_dram().time_us(1) : 0;
+  const Weighed& find_fastest() {
+    auto queue = queue_by(&Weighed::us);
+    while (queue.top()->known < Known::kBytes) {
+      Weighed* const one = queue.top();
+      queue.pop();
+      look_closer(*one);
+      queue.push(one);
+    }
+    return *queue.top();
+  }
+
+  /// Of those that take no longer than `most_us`.
+  const Weighed& find_lightest(double most_us) {
+    auto queue = queue_by(&Weighed::weight);
+    while (true) {
+      Weighed* const one = queue.top();
+      queue.pop();
+      if (one->known == Known::kBound) {
+        look_closer(*one);
+        queue.push(one);
+        continue;
+      }
+      if (one->us <= most_us && one->known == Known::kForm) {
+        look_closer(*one);
+      }
+      if (one->us <= most_us) {
+        return *one;
+      }
+    }
   }
 
   const KernelTarget& target_;

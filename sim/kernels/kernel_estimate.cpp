@@ -351,7 +351,7 @@ KernelEstimate KernelEstimate::without_dram() const {
 double least_us(const GemmKernel& kernel, const KernelTarget& target) {
   KernelEstimate times;
   set_least(kernel, target, most_ctas(kernel, target), times);
-  return times.tensor_us + times.outside_us();
+  return times.tensor_us + times.without_dram().outside_us();
 }
 
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
