@@ -32,12 +32,16 @@ double counted_us(const GemmKernel& kernel, const KernelEstimate& form, double u
 /// looked at closer than it takes to see that another one is chosen.
 class Choice {
  public:
-  Choice(const KernelTarget& target, Algorithm algorithm)
-      : target_(target), by_heuristic_(algorithm == Algorithm::kHeuristic) {}
+  /// `all_stages`: of those that they may have, instead of a number that is asked for.
+  Choice(const KernelTarget& target, Algorithm algorithm, bool all_stages)
+      : target_(target),
+        by_heuristic_(algorithm == Algorithm::kHeuristic),
+        all_stages_(all_stages) {}
 
-  void add(const GemmKernel& kernel) {
-    const double bound = least_us(kernel, target_);
-    kernels_.push_back({kernel, bound, bound});
+  /// Adds `uncut`, which stays where it is, cut along K.
+  void add(const GemmKernel& uncut, int slices) {
+    Weighed& one = kernels_.emplace_back(Weighed{&uncut, slices});
+    one.us = one.weight = least_us(kernel_of(one), target_);
   }
 
   /// Of several that are as good, the one that was added first.
@@ -46,7 +50,7 @@ class Choice {
       return std::nullopt;
     }
     const Weighed& fastest = find_fastest();
-    return (by_heuristic_ ? find_lightest(kMostLost * fastest.us) : fastest).kernel;
+    return kernel_of(by_heuristic_ ? find_lightest(kMostLost * fastest.us) : fastest);
   }
 
  private:
@@ -57,7 +61,8 @@ class Choice {
   /// Each takes longer to find than the one before.
   enum class Known { kBound, kForm, kBytes };
   struct Weighed {
-    GemmKernel kernel;
+    const GemmKernel* uncut;
+    int slices;
     double us = 0;  ///< in closed form, or a bound of it: with the bytes that are counted, none less
     /// By which a heuristic takes the least of those that are fast enough, or a bound of it. It
     /// knows tiles and rounds, not what the L2 keeps and with it what DRAM delivers: an estimate
@@ -67,14 +72,23 @@ class Choice {
     KernelEstimate form{};
   };
 
+  GemmKernel kernel_of(const Weighed& one) const {
+    GemmKernel kernel = *one.uncut;
+    kernel.cut_k(one.slices);
+    if (all_stages_) {
+      use_all_stages(kernel, target_);
+    }
+    return kernel;
+  }
+
   void look_closer(Weighed& one) {
     if (one.known == Known::kBound) {
-      one.form = estimate(one.kernel, target_);
+      one.form = estimate(kernel_of(one), target_);
       one.us = one.form.time_us(1);
       one.weight = by_heuristic_ ? one.form.without_dram().time_us(1) : one.us;
       one.known = Known::kForm;
     } else {
-      one.us = counted_us(one.kernel, one.form, one.us, target_);
+      one.us = counted_us(kernel_of(one), one.form, one.us, target_);
       one.known = Known::kBytes;
     }
   }
@@ -123,7 +137,7 @@ class Choice {
   }
 
   const KernelTarget& target_;
-  bool by_heuristic_;
+  bool by_heuristic_, all_stages_;
   std::vector<Weighed> kernels_;
 };
 
@@ -233,7 +247,10 @@ GemmKernel named_kernel(const GemmProblem& problem, const KernelOverrides& overr
   kernel.cut_k(overrides.split_k.value_or(1));
   kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
   kernel.issue_stretch = issue_stretch(kernel, target.sm.tensor_core, target.numerics);
-  return overrides.stages ? kernel : with_all_stages(kernel, target);
+  if (!overrides.stages) {
+    use_all_stages(kernel, target);
+  }
+  return kernel;
 }
 
 }  // namespace
@@ -253,16 +270,16 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
     return named_kernel(problem, overrides, target, values);
   }
   std::string reason;
-  Choice choice(target, problem.conditions.algorithm);
+  Choice choice(target, problem.conditions.algorithm, !overrides.stages);
   std::int64_t most_slices = 0;
   // Kernels of quantised weights cut K whatever the library does with sparse ones.
   const bool as_sparse = problem.sparse && !problem.storage.weight;
   const int most_split_k = target.library.most_split_k_for(as_sparse, problem.is_integer());
-  for (GemmKernel& kernel : fitting_kernels(problem, overrides, target, values, reason)) {
+  const std::vector<GemmKernel> uncut = fitting_kernels(problem, overrides, target, values, reason);
+  for (const GemmKernel& kernel : uncut) {
     most_slices = std::max(most_slices, kernel.all_k_tiles());
     for (const int slices : slices_of_k(kernel, overrides, most_split_k, values)) {
-      kernel.cut_k(slices);
-      choice.add(overrides.stages ? kernel : with_all_stages(kernel, target));
+      choice.add(kernel, slices);
     }
   }
   const std::optional<GemmKernel> best = choice.best();

@@ -217,7 +217,7 @@ double tensor_cycles(const GemmKernel& kernel, const KernelTarget& target, doubl
   if (kernel.stream_k()) {
     return most / busy * of_cta;
   }
-  const double rest = std::fmod(most, kernel.ctas_per_sm);
+  const auto rest = static_cast<double>(static_cast<std::int64_t>(most) % kernel.ctas_per_sm);
   const double full = kernel.executed.is_asynchronous() ? busy : rate(kernel.ctas_per_sm);
   return ((most - rest) / full + rest / rate(rest)) * of_cta;
 }
