@@ -14,7 +14,7 @@ struct Pattern {
   int group = 4;
   int run = 1;
 
-  bool operator==(const Pattern&) const = default;
+  auto operator<=>(const Pattern&) const = default;
 
   int candidates() const { return group / run; }  ///< M of the choice that one index makes
   int choices() const { return kept / run; }      ///< indices per group

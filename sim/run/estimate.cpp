@@ -149,9 +149,10 @@ void add_what_ifs(const workload::Workload& workload, const config::Architecture
 }
 
 Launcher closed_form_launcher(const gpu::GpuSpec& gpu, const RunOptions& options) {
-  return [&](const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
-             const std::vector<kernels::GemmOperands>* /*operands*/) {
-    return gpu::analytic_gemm(problem, overrides, gpu, options.clock_policy);
+  return [&options, gemms = gpu::AnalyticGemms(gpu)](
+             const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
+             const std::vector<kernels::GemmOperands>* /*operands*/) mutable {
+    return gemms.run(problem, overrides, options.clock_policy);
   };
 }
 
