@@ -79,9 +79,9 @@ void run_sweep(benchmark::State& state, const Case& what) {
 
 void add_all() {
   static constexpr Case kCases[] = {
-      {512, "dense", "library", "totals"},  {4096, "dense", "library", "totals"},
-      {512, "both", "library", "totals"},   {512, "both", "library", "operations"},
-      {512, "dense", "search", "totals"},   {4096, "dense", "search", "totals"},
+      {512, "dense", "library", "totals"}, {4096, "dense", "library", "totals"},
+      {512, "both", "library", "totals"},  {512, "both", "library", "operations"},
+      {512, "dense", "search", "totals"},  {4096, "dense", "search", "totals"},
   };
   for (const Case& what : kCases) {
     const std::string name = "/" + std::to_string(what.edge) + "/" + what.variants + "/" +
