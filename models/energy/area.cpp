@@ -39,6 +39,9 @@ TensorCoreArea tensor_core_area(const TensorCoreShape& shape, const AreaTable& t
     area.selector_um2 =
         products * shape.selector_inputs * shape.operand_bits * table.mux_um2_per_input_bit +
         area.candidates_um2;
+    if (shape.dense_bypass) {
+      area.selector_um2 += products * 2 * shape.operand_bits * table.mux_um2_per_input_bit;
+    }
     area.metadata_um2 = shape.metadata_bits * table.flip_flop_um2;
   }
   if (const sparsity::OuterProductArray& array = shape.zero_skipping; array.skips()) {

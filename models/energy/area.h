@@ -47,6 +47,7 @@ struct TensorCoreShape {
   int accumulator_bits = 32;
   sparsity::OuterProductArray zero_skipping;
   int instruction_m = 0, instruction_n = 0;  ///< columns of A and rows of B whose zeros are skipped
+  bool dense_bypass = false;                 ///< a way past the selector
   int metadata_bits = 0;  ///< held in the core: indices of the instructions in flight
   numerics::DataType type = numerics::DataType::kF16;  ///< the widest multiplier
 };

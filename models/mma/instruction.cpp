@@ -92,7 +92,7 @@ std::string MmaInstruction::ptx_name() const {
   if (bit_operation) {
     text += *bit_operation == BitOperation::kAnd ? ".and.popc" : ".xor.popc";
   }
-  return pattern ? text + " at " + pattern->name() : text;
+  return pattern ? text + " at " + pattern->name() + (pattern->one_hot ? ", one-hot" : "") : text;
 }
 
 int MmaInstruction::metadata_bits_per_row() const {

@@ -11,6 +11,9 @@
 namespace sptc::sparsity {
 
 int Pattern::metadata_bits() const {
+  if (one_hot) {
+    return choices() * candidates();
+  }
   if (candidates() == 2 && choices() == 1) {
     return 4;
   }

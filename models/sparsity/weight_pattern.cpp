@@ -53,6 +53,13 @@ bool contained(const Pattern& inner, const Pattern& outer) {
   return outer.group % inner.group == 0 && outer.group / inner.group * inner.kept <= outer.kept;
 }
 
+/// `selector`, counted in elements of `type`.
+SelectorWidth for_elements(const SelectorWidth& selector, DataType type) {
+  return type == DataType::kTf32
+             ? SelectorWidth{selector.inputs / 2, std::max(1, selector.kept / 2), selector.one_hot}
+             : selector;
+}
+
 bool reaches(const SelectorWidth& selector, const Pattern& pattern) {
   return pattern.candidates() <= selector.inputs &&
          pattern.group * selector.kept <= selector.inputs * pattern.kept;
@@ -147,6 +154,48 @@ std::vector<KeptElements> prune_blocks(const base::Matrix<Word>& dense, DataType
   return result;
 }
 
+/// With metadata as the hardware has it.
+PatternExecution execution_by_indices(const WeightPattern& weights, DataType type,
+                                      const SelectorWidth& selector) {
+  const Pattern& pattern = weights.pattern;
+  const Pattern hardware = hardware_pattern(type);
+  const bool same = pattern.kept == hardware.kept && pattern.group == hardware.group;
+  const bool has_hardware = hardware.candidates() <= selector.inputs;
+  if (weights.vector_rows == 0 && same && has_hardware) {
+    return {hardware, hardware.group, 1, 1, 0};
+  }
+  if (hardware.run != 1) {
+    throw base::InputError("weights of " + std::string(numerics::name(type)) + " are " +
+                           hardware.name() + " in pairs; " + weights.name() + " is not modelled");
+  }
+  const bool two_of_four = hardware == Pattern{2, 4, 1} && has_hardware;
+  if (weights.vector_rows > 0) {
+    if (!two_of_four) {
+      throw base::InputError("V:N:M weights (" + weights.name() + ") run on 2:4 hardware, and " +
+                             std::string(numerics::name(type)) + " has " + hardware.name());
+    }
+    return {hardware, pattern.group, kVectorColumns, pattern.group, weights.vector_rows};
+  }
+  const bool within = has_hardware && contained(pattern, hardware);
+  const bool as_dense = pattern.kept * hardware.group == hardware.kept * pattern.group;
+  const SelectorWidth reach = for_elements(selector, type);
+  if (reaches(reach, pattern) && !(within && as_dense)) {
+    return {pattern, pattern.group, 1, 1, 0};
+  }
+  if (within) {
+    return {hardware, std::lcm(pattern.group, hardware.group), 1, 1, 0};
+  }
+  if (two_of_four && pattern.kept == pattern.group - 2 && pattern.group % 2 == 0) {
+    return {hardware, pattern.group, 4 * (pattern.group / 2 - 1), pattern.group, 0};
+  }
+  throw base::InputError("weights at " + weights.name() + " need a selector of " +
+                         std::to_string(pattern.candidates()) + " inputs for each " +
+                         std::to_string(pattern.kept) + " multipliers, and this one has " +
+                         std::to_string(reach.inputs) + " for each " + std::to_string(reach.kept) +
+                         " of " + std::string(numerics::name(type)) + "; they neither are " +
+                         hardware.name() + " nor decompose into it");
+}
+
 }  // namespace
 
 std::string WeightPattern::name() const {
@@ -177,42 +226,13 @@ WeightPattern parse_weight_pattern(std::string_view text) {
 
 PatternExecution pattern_execution(const WeightPattern& weights, DataType type,
                                    const SelectorWidth& selector) {
-  const Pattern& pattern = weights.pattern;
-  const Pattern hardware = hardware_pattern(type);
-  const bool same = pattern.kept == hardware.kept && pattern.group == hardware.group;
-  const bool has_hardware = hardware.candidates() <= selector.inputs;
-  if (weights.vector_rows == 0 && same && has_hardware) {
-    return {hardware, hardware.group, 1, 1, 0};
+  PatternExecution execution = execution_by_indices(weights, type, selector);
+  if (selector.one_hot && execution.instruction.run != 1) {
+    throw base::InputError("weights of " + std::string(numerics::name(type)) +
+                           " are chosen in pairs: metadata_one_hot has no words for them");
   }
-  if (hardware.run != 1) {
-    throw base::InputError("weights of " + std::string(numerics::name(type)) + " are " +
-                           hardware.name() + " in pairs; " + weights.name() + " is not modelled");
-  }
-  const bool two_of_four = hardware == Pattern{2, 4, 1} && has_hardware;
-  if (weights.vector_rows > 0) {
-    if (!two_of_four) {
-      throw base::InputError("V:N:M weights (" + weights.name() + ") run on 2:4 hardware, and " +
-                             std::string(numerics::name(type)) + " has " + hardware.name());
-    }
-    return {hardware, pattern.group, kVectorColumns, pattern.group, weights.vector_rows};
-  }
-  const bool within = has_hardware && contained(pattern, hardware);
-  const bool as_dense = pattern.kept * hardware.group == hardware.kept * pattern.group;
-  if (reaches(selector, pattern) && !(within && as_dense)) {
-    return {pattern, pattern.group, 1, 1, 0};
-  }
-  if (within) {
-    return {hardware, std::lcm(pattern.group, hardware.group), 1, 1, 0};
-  }
-  if (two_of_four && pattern.kept == pattern.group - 2 && pattern.group % 2 == 0) {
-    return {hardware, pattern.group, 4 * (pattern.group / 2 - 1), pattern.group, 0};
-  }
-  throw base::InputError("weights at " + weights.name() + " need a selector of " +
-                         std::to_string(pattern.candidates()) + " inputs for each " +
-                         std::to_string(pattern.kept) + " multipliers, and this one has " +
-                         std::to_string(selector.inputs) + " for each " +
-                         std::to_string(selector.kept) + "; they neither are " + hardware.name() +
-                         " nor decompose into it");
+  execution.instruction.one_hot = selector.one_hot;
+  return execution;
 }
 
 std::vector<KeptElements> prune_to_kept(const base::Matrix<Word>& dense, DataType type,

@@ -32,10 +32,12 @@ WeightPattern parse_weight_pattern(std::string_view text);
 inline constexpr int kVectorColumns = 4;
 
 /// The multiplexer in front of a multiplier: `inputs` candidates, of which `kept` multipliers that
-/// stand side by side share the same.
+/// stand side by side share the same. An element of tf32 takes the places of two, as mma.sp of tf32
+/// has it, whose 1:2 is 2:4 of half elements.
 struct SelectorWidth {
   int inputs = 4;
   int kept = 2;
+  bool one_hot = false;  ///< its metadata: Pattern::one_hot
 };
 
 /// How weights of a pattern run on a tensor core.

@@ -181,6 +181,11 @@ void refuse_extras(CLI::App* app) {
     }
     const std::vector<std::string_view> views(names.begin(), names.end());
     const std::string name = first.substr(0, first.find('='));
+    const bool has_format = std::count(names.begin(), names.end(), "--format") > 0;
+    if (has_format && (name == "--json" || name == "--csv")) {
+      throw InputError(
+          fmt::format("unknown option '{}'; '--format {}' prints that", name, name.substr(2)));
+    }
     const std::string others = commands_with(*app, name);
     throw InputError(
         "unknown option " +
@@ -188,10 +193,16 @@ void refuse_extras(CLI::App* app) {
   }
   if (std::vector<std::string> inner = names_below(command); !inner.empty()) {
     const auto options = command->get_options();
-    const bool takes_files =
-        std::any_of(options.begin(), options.end(),
-                    [](const CLI::Option* one) { return one->get_positional(); });
-    if (command != app && !takes_files && sptc::config::is_path(first)) {
+    const auto file = std::find_if(options.begin(), options.end(), [](const CLI::Option* one) {
+      return one->get_positional() && !one->empty();
+    });
+    if (file != options.end()) {  // "sweep run a.json": SPEC took the word before
+      const std::string word = sptc::io::printable((*file)->results().front());
+      throw InputError(sptc::config::is_path(word)
+                           ? fmt::format("{}: unexpected argument '{}'", where, first)
+                           : unknown_command(inner, word));
+    }
+    if (command != app && sptc::config::is_path(first)) {
       throw InputError(
           fmt::format("{}: one of {} stands before '{}'", where, fmt::join(inner, ", "), first));
     }
@@ -270,8 +281,10 @@ int run(int argc, char** argv) {
   app.allow_extras();
   Command chosen;
   add_commands(app, chosen);
+  app.require_subcommand(0, 1);  // "sweep run" is not "run"
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     command->allow_extras();
+    command->require_subcommand(0, 1);
     for (CLI::App* inner : command->get_subcommands([](const CLI::App*) { return true; })) {
       inner->allow_extras();
     }

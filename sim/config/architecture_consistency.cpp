@@ -72,6 +72,13 @@ void check_design(const gpu::GpuSpec& gpu, const io::JsonPlace& place, ErrorList
                             core.selector_inputs));
     }
   });
+  errors.collect([&] {
+    if (core.selector_inputs <= 1 && core.metadata_one_hot + core.dense_bypasses_selector > 0) {
+      place.fail(
+          "metadata_one_hot and dense_bypasses_selector have no effect without a selector: "
+          "selector_inputs is 1");
+    }
+  });
   errors.collect([&] { check_zero_skipping(gpu, place); });
   errors.collect([&] {
     if (core.mma_design() != mma::MmaDesign() && gpu.sm.async_mma_interval_cycles() > 0) {

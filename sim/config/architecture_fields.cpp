@@ -172,6 +172,13 @@ constexpr std::array kFields = {
     ArchitectureField{kTensorCore, "selector_kept", true, 64,
                       "multipliers that share the candidates: N of the sparsest N:M pattern",
                       store_tc<&Tc::selector_kept>},
+    ArchitectureField{kTensorCore, "metadata_one_hot", true, 1,
+                      "1: metadata have a bit for each candidate of a choice; 0: its index",
+                      store_tc<&Tc::metadata_one_hot>, true},
+    ArchitectureField{
+        kTensorCore, "dense_bypasses_selector", true, 1,
+        "1: dense instructions do not wait for the width of the selector; 0: they pass through it",
+        store_tc<&Tc::dense_bypasses_selector>, true},
     ArchitectureField{
         kTensorCore, "zero_skip_rows", true, 128,
         "elements of a column of A that meet those of a row of B in a pass that skips "

@@ -141,6 +141,11 @@ SafetensorsHeader read_safetensors_header(std::istream& stream, std::uint64_t si
   return header;
 }
 
+std::map<std::string, std::string> parse_metadata(std::string_view text, const std::string& place) {
+  const json document = parse_json(text, place);
+  return read_metadata(JsonObject(document, {place, ""}));
+}
+
 std::string safetensors_head(std::span<const TensorEntry> entries,
                              const std::map<std::string, std::string>& metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();

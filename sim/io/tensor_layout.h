@@ -63,6 +63,9 @@ struct SafetensorsHeader {
 SafetensorsHeader read_safetensors_header(std::istream& stream, std::uint64_t size,
                                           const std::string& file);
 
+/// The words of a "__metadata__": of JSON, an object of strings. Throws InputError at `place`.
+std::map<std::string, std::string> parse_metadata(std::string_view text, const std::string& place);
+
 /// The bytes before the data of a safetensors file that holds `entries` in this order, packed;
 /// their offsets are not looked at. Throws InputError where two have one name.
 std::string safetensors_head(std::span<const TensorEntry> entries,

@@ -16,8 +16,11 @@ double peak_bytes(const GemmKernel& kernel, const tensor_core::TensorCoreSpec& c
   return double{1} * core.units(kernel.instruction.accumulator) * core.dot_width_bytes;
 }
 
-/// How much longer the selector takes than the multipliers.
+/// How much longer the selector takes than the multipliers; 0 past it.
 double selector_stretch(const GemmKernel& kernel, const tensor_core::TensorCoreSpec& core) {
+  if (!kernel.instruction.sparse && core.dense_bypasses_selector != 0) {
+    return 0;
+  }
   return peak_bytes(kernel, core) / core.selector_bytes_per_cycle;
 }
 

@@ -63,7 +63,8 @@ class Choice {
   struct Weighed {
     const GemmKernel* uncut;
     int slices;
-    double us = 0;  ///< in closed form, or a bound of it: with the bytes that are counted, none less
+    double us =
+        0;  ///< in closed form, or a bound of it: with the bytes that are counted, none less
     /// By which a heuristic takes the least of those that are fast enough, or a bound of it. It
     /// knows tiles and rounds, not what the L2 keeps and with it what DRAM delivers: an estimate
     /// without DRAM.

@@ -222,8 +222,8 @@ double tensor_cycles(const GemmKernel& kernel, const KernelTarget& target, doubl
   return ((most - rest) / full + rest / rate(rest)) * of_cta;
 }
 
-/// Sets what the tensor cores of the busiest SM, which runs `most` CTAs, need, and what the SMs have
-/// no part in: launches, and the second kernel of split-K.
+/// Sets what the tensor cores of the busiest SM, which runs `most` CTAs, need, and what no SM has a
+/// part in: launches, and the second kernel of split-K.
 void set_least(const GemmKernel& kernel, const KernelTarget& target, double most,
                KernelEstimate& times) {
   times.tensor_us = tensor_cycles(kernel, target, most) / target.boost_clock_mhz;

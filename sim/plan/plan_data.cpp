@@ -130,6 +130,7 @@ std::string plan_csv(const PlanResult& result) {
 std::string plan_page(const PlanResult& result, const std::string& command) {
   Json json = document(result);
   json["command"] = command;
+  json["verdict"] = plan_verdict(result);
   return report::html_page(plan_html(), json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 

@@ -7,7 +7,11 @@
 
 namespace sptc::plan {
 
-/// The layers, some points of the front, and the plan.
+/// One sentence: what the plan gains and loses, or what all layers that gain do where none was
+/// asked for.
+std::string plan_verdict(const PlanResult& result);
+
+/// The verdict, the layers, some points of the front, and the plan.
 std::string plan_text(const PlanResult& result);
 
 /// One JSON object (schema "sptcsim-plan/0.1", configs/schema/plan.schema.json).

@@ -24,10 +24,11 @@ std::string energy(const std::optional<double>& uj) {
 std::string shown_name(const PlannedLayer& layer) {
   const std::string more =
       layer.listed.size() > 1 ? fmt::format(" + {}", layer.listed.size() - 1) : "";
-  return report::fitted_name(layer.name, kNameWidth - more.size()) + more;
+  return report::fitted_layer(layer.name, kNameWidth - more.size()) + more;
 }
 
-std::string layer_row(const PlannedLayer& layer, bool taken, bool has_metric) {
+std::string layer_row(const PlannedLayer& layer, bool taken, bool has_metric,
+                      std::string_view pattern) {
   std::string row = fmt::format("{} {:<{}} {:>6} {:>6} {:>6.0f} {:>7}", taken ? '*' : ' ',
                                 shown_name(layer), kNameWidth, layer.m, layer.k, layer.launches,
                                 layer.weights.empty() ? "-" : fmt::format("{:.4f}", layer.error));
@@ -41,7 +42,7 @@ std::string layer_row(const PlannedLayer& layer, bool taken, bool has_metric) {
   row += fmt::format(
       " {:>9} {:>9} {:>9}", layer.dense ? report::scaled_time(layer.dense->time_us) : "n/a",
       layer.sparse ? report::scaled_time(layer.sparse->time_us) : "n/a", energy(layer.saved_uj()));
-  return row + (saved > 0 ? "\n" : "  2:4 is no faster\n");
+  return row + (saved > 0 ? "\n" : fmt::format("  {} is no faster\n", pattern));
 }
 
 std::string point_row(const PlanResult& result, const PlanPoint& point) {
@@ -87,21 +88,33 @@ std::string plan_sentence(const PlanResult& result) {
 
 }  // namespace
 
+std::string plan_verdict(const PlanResult& result) {
+  const PlanPoint& best = result.plan ? *result.plan : result.front.back();
+  if (best.layers.empty()) {
+    return result.plan ? "The plan takes no layer."
+                       : fmt::format("No layer gains from {}.", result.pattern);
+  }
+  return fmt::format("{}: {:.3f}x as fast, loss {:.4g}.",
+                     result.plan ? "The plan" : "All layers that gain", result.gain(best),
+                     best.loss);
+}
+
 std::string plan_text(const PlanResult& result) {
   const bool has_metric = result.dense_metric.has_value();
-  std::string text = fmt::format(
-      "{} to {} by {} on {}: {}, engine {}, {}\n\n", report::fitted_name(result.model, kWidth),
-      result.pattern, result.criterion, result.arch, result.dtype, result.engine, result.fidelity);
+  std::string text = plan_verdict(result) + "\n";
+  text += fmt::format("{} to {} by {} on {}: {}, engine {}, {}\n\n",
+                      report::fitted_name(result.model, kWidth), result.pattern, result.criterion,
+                      result.arch, result.dtype, result.engine, result.fidelity);
   text += fmt::format("  {:<{}} {:>6} {:>6} {:>6} {:>7}", "layer", kNameWidth, "rows", "k", "runs",
                       "error");
   text += has_metric ? fmt::format(" {:>9}", "metric") : "";
-  text += fmt::format(" {:>9} {:>9} {:>9}\n", "dense", "2:4", "J saved");
+  text += fmt::format(" {:>9} {:>9} {:>9}\n", "dense", result.pattern, "J saved");
   std::set<std::size_t> taken;
   if (result.plan) {
     taken.insert(result.plan->layers.begin(), result.plan->layers.end());
   }
   for (std::size_t i = 0; i < result.layers.size(); ++i) {
-    text += layer_row(result.layers[i], taken.contains(i), has_metric);
+    text += layer_row(result.layers[i], taken.contains(i), has_metric, result.pattern);
   }
   text += front_text(result);
   text += has_metric ? fmt::format(

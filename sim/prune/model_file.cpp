@@ -105,6 +105,7 @@ class ArrayModel : public ModelFile {
   ArrayModel(Format format, const std::filesystem::path& path, std::vector<io::Tensor> arrays)
       : ModelFile(format, io::printable(path.string())), arrays_(std::move(arrays)) {
     files_.push_back(path);
+    take_metadata();
     for (const io::Tensor& array : arrays_) {
       tensors_.push_back({{array.name, array.dtype, array.shape, 0, array.bytes.size()}, ""});
     }
@@ -113,6 +114,19 @@ class ArrayModel : public ModelFile {
   std::vector<std::byte> read(std::size_t tensor) const override { return arrays_[tensor].bytes; }
 
  private:
+  /// An array of that name holds the text that safetensors has in its header.
+  void take_metadata() {
+    const auto text = std::find_if(arrays_.begin(), arrays_.end(), [](const io::Tensor& array) {
+      return array.name == kMetadataName && array.dtype == "U8" && array.shape.size() == 1;
+    });
+    if (text != arrays_.end()) {
+      const std::string_view words(reinterpret_cast<const char*>(text->bytes.data()),
+                                   text->bytes.size());
+      metadata_ = io::parse_metadata(words, fmt::format("{}: {}", shown_, kMetadataName));
+      arrays_.erase(text);
+    }
+  }
+
   std::vector<io::Tensor> arrays_;
 };
 

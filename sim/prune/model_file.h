@@ -10,9 +10,13 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sptc::prune {
+
+/// Name of what a safetensors file says of itself, and of the array of bytes with it in a `.npz`.
+inline constexpr std::string_view kMetadataName = "__metadata__";
 
 /// A tensor of a model and the file of it, a shard, that it is in.
 struct ModelTensor {
@@ -38,7 +42,7 @@ class ModelFile {
   const std::vector<ModelTensor>& tensors() const { return tensors_; }
   /// All files that the model is in.
   const std::vector<std::filesystem::path>& files() const { return files_; }
-  /// What a safetensors file says of itself beside its tensors.
+  /// What a file says of itself beside its tensors.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   /// Index of the tensor called `name`; throws InputError with the nearest name.
   std::size_t find(const std::string& name) const;

@@ -6,6 +6,7 @@
 #include "sim/io/output_file.h"
 #include "sim/io/scratch_file.h"
 #include "sim/io/text_file.h"
+#include "sim/prune/compressed_layer.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -124,18 +125,30 @@ class ShardWriter : public ModelWriter {
   std::optional<SafetensorsWriter> shard_;
 };
 
-/// `.npy` and `.npz`.
+/// `.npy` and `.npz`; of the metadata what compressed layers are.
 class ArrayWriter : public ModelWriter {
  public:
-  explicit ArrayWriter(std::filesystem::path path) : path_(std::move(path)) {}
+  ArrayWriter(std::filesystem::path path, const Metadata& metadata) : path_(std::move(path)) {
+    if (const auto forms = metadata.find(std::string(kFormsKey)); forms != metadata.end()) {
+      forms_ = nlohmann::json{{forms->first, forms->second}}.dump();
+    }
+  }
   void add(const io::Tensor& tensor) override { arrays_.push_back(tensor); }
   void finish() override {
+    if (!forms_.empty()) {
+      const auto bytes = std::as_bytes(std::span(forms_));
+      arrays_.push_back({std::string(kMetadataName),
+                         "U8",
+                         {static_cast<std::int64_t>(bytes.size())},
+                         {bytes.begin(), bytes.end()}});
+    }
     io::write_file(path_, path_.extension() == ".npy" ? io::npy_bytes(arrays_.front())
                                                       : io::npz_bytes(arrays_));
   }
 
  private:
   std::filesystem::path path_;
+  std::string forms_;
   std::vector<io::Tensor> arrays_;
 };
 
@@ -211,7 +224,7 @@ std::unique_ptr<ModelWriter> make_writer(const std::filesystem::path& path, cons
     return std::make_unique<SafetensorsWriter>(path, tensors, metadata);
   }
   if (extension == ".npz" || extension == ".npy") {
-    return std::make_unique<ArrayWriter>(path);
+    return std::make_unique<ArrayWriter>(path, metadata);
   }
   if (extension == ".onnx") {
     return std::make_unique<OnnxWriter>(path, source);

@@ -112,7 +112,7 @@ std::string explanation_sentence(const run::OperationResult& operation) {
 
 std::string explain(const run::OperationResult& operation) {
   std::string out =
-      fmt::format("{} ({} x {} x {}{})\n", fitted_name(operation.name, 60), operation.shape.m,
+      fmt::format("{} ({} x {} x {}{})\n", fitted_layer(operation.name, 60), operation.shape.m,
                   operation.shape.n, operation.shape.k,
                   operation.batch > 1 ? fmt::format(", batch {}", operation.batch) : "");
   std::string stalls;

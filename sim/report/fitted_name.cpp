@@ -17,4 +17,25 @@ std::string fitted_name(std::string_view name, std::size_t width) {
   return result.substr(0, end) + "..";
 }
 
+std::string fitted_layer(std::string_view name, std::size_t width) {
+  constexpr std::string_view kBetween = "/.";
+  constexpr std::string_view kDigits = "0123456789";
+  std::string result = base::escaped(name);
+  std::size_t begin = result.find_first_not_of(kBetween);
+  while (result.size() > width && begin != std::string::npos) {
+    const std::size_t end = result.find_first_of(kBetween, begin);
+    if (end == std::string::npos) {
+      break;  // the last word stays
+    }
+    const std::size_t number = result.find_last_not_of(kDigits, end - 1) + 1;
+    const bool plain =
+        (static_cast<unsigned char>(result[begin]) & 0x80) == 0 && result[begin] != '\\';
+    if (plain && number > begin + 1) {
+      result.erase(begin + 1, number - begin - 1);
+    }
+    begin = result.find_first_not_of(kBetween, result.find_first_of(kBetween, begin));
+  }
+  return fitted_name(result, width);
+}
+
 }  // namespace sptc::report

@@ -11,4 +11,9 @@ namespace sptc::report {
 /// a whole character of UTF-8.
 std::string fitted_name(std::string_view name, std::size_t width);
 
+/// A name of a layer, fitted so that layers stay apart: words before the last '/' or '.' keep their
+/// first letter and the number at their end, from the left, until the rest fits:
+/// "/b/e/l.0/o/dense/MatMul".
+std::string fitted_layer(std::string_view name, std::size_t width);
+
 }  // namespace sptc::report

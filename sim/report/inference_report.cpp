@@ -2,6 +2,7 @@
 #include "sim/report/inference_report.h"
 
 #include "sim/report/fitted_name.h"
+#include "sim/report/verdict.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -47,12 +48,13 @@ void row(std::string& out, std::string_view label, const Totals3& totals,
   out += line + "\n";
 }
 
-void append_kernels(std::string& out, const run::InferenceResult& inference) {
+void append_kernels(std::string& out, const run::InferenceResult& inference,
+                    std::string_view sparse) {
   const auto us = [](const std::optional<run::KernelFigures>& figures) {
     return figures ? fmt::format("{:.2f}", figures->time_us) : std::string("-");
   };
   out += fmt::format("\n  {:<28} {:>6} {:>10} {:>10} {:<6} {}\n", "kernel", "count", "dense us",
-                     "2:4 us", "takes", "why, and what is fused");
+                     fmt::format("{} us", sparse), "takes", "why, and what is fused");
   for (const run::InferenceKernel& kernel : inference.kernels) {
     std::string why = kernel.reason;
     if (!kernel.fused.empty()) {
@@ -60,10 +62,10 @@ void append_kernels(std::string& out, const run::InferenceResult& inference) {
     }
     const bool weights = kernel.group == workload::WorkGroup::kGemm;
     std::string line =
-        fmt::format("  {:<28} {:>6} {:>10} {:>10} {:<6} {}", fitted_name(kernel.name, 28),
+        fmt::format("  {:<28} {:>6} {:>10} {:>10} {:<6} {}", fitted_layer(kernel.name, 28),
                     kernel.count, us(kernel.dense), us(kernel.sparse),
                     !weights              ? ""
-                    : kernel.takes_sparse ? "2:4"
+                    : kernel.takes_sparse ? sparse
                                           : "dense",
                     fitted_name(why, 52));
     line.erase(line.find_last_not_of(' ') + 1);
@@ -72,12 +74,13 @@ void append_kernels(std::string& out, const run::InferenceResult& inference) {
 }
 
 /// Of each weight, what it takes in the fastest mix, and why.
-void append_choices(std::string& out, const run::InferenceResult& inference) {
+void append_choices(std::string& out, const run::InferenceResult& inference,
+                    std::string_view sparse) {
   out += fmt::format("\n  {:<28} {:<6} {}\n", "weight", "takes", "why");
   for (const run::InferenceKernel& kernel : inference.kernels) {
     if (kernel.group == workload::WorkGroup::kGemm) {
-      out += fmt::format("  {:<28} {:<6} {}\n", fitted_name(kernel.name, 28),
-                         kernel.takes_sparse ? "2:4" : "dense", fitted_name(kernel.reason, 62));
+      out += fmt::format("  {:<28} {:<6} {}\n", fitted_layer(kernel.name, 28),
+                         kernel.takes_sparse ? sparse : "dense", fitted_name(kernel.reason, 62));
     }
   }
 }
@@ -126,7 +129,8 @@ std::string inference_totals_text(const run::RunResult& result) {
   std::string out;
   const Totals3 totals = totals_of(*result.inference);
   out += fmt::format("\none inference under engine {}\n  {:<32} {:>14} {:>14} {:>14}\n",
-                     fitted_name(result.inference->engine, 40), "", "dense", "2:4", "fastest mix");
+                     fitted_name(result.inference->engine, 40), "", "dense", sparse_column(result),
+                     "fastest mix");
   row(out, "latency ms", totals, [](const auto& t) { return number(t.latency_us * 1e-3); });
   const auto batch = static_cast<double>(result.inference->batch);
   row(out, fmt::format("inputs per second (batch {})", result.inference->batch), totals,
@@ -167,14 +171,14 @@ std::string inference_totals_text(const run::RunResult& result) {
 std::string inference_short_text(const run::RunResult& result) {
   std::string out = inference_totals_text(result);
   if (result.inference->tells_choices) {
-    append_choices(out, *result.inference);
+    append_choices(out, *result.inference, sparse_column(result));
   }
   return out;
 }
 
 std::string inference_text(const run::RunResult& result) {
   std::string out = inference_totals_text(result);
-  append_kernels(out, *result.inference);
+  append_kernels(out, *result.inference, sparse_column(result));
   return out;
 }
 

@@ -41,7 +41,7 @@ std::string measured_text(const std::vector<run::OperationResult>& operations) {
   for (const run::OperationResult& op : operations) {
     if (const run::VariantResult* simulated = op.as_measured()) {
       text += fmt::format(
-          kRow, fitted_name(op.name, kNameWidth),
+          kRow, fitted_layer(op.name, kNameWidth),
           fmt::format("{} x {} x {}", op.shape.m, op.shape.n, op.shape.k),
           fmt::format("{}x{}", op.batch, op.count), op.measured_sparse ? op.pattern : "dense",
           fmt::format("{:.3f}", op.measured_us), fmt::format("{:.3f}", simulated->timing.time_us),

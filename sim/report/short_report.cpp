@@ -73,7 +73,7 @@ std::string operation_row(const Paint& paint, const run::OperationResult& op) {
   const std::string launches =
       op.batch > 1 ? fmt::format("{}x{}", op.batch, op.count) : std::to_string(op.count);
   const auto& shown = op.sparse ? op.sparse : op.dense;
-  return line(row(fitted_name(op.name, kNameWidth),
+  return line(row(fitted_layer(op.name, kNameWidth),
                   fmt::format("{} x {} x {}", op.shape.m, op.shape.n, op.shape.k), launches,
                   numerics::name(op.dtype), time_cell(op.dense), time_cell(op.sparse)) +
               gain_cell(paint, op.speedup()) + "  " +
@@ -113,11 +113,10 @@ std::string total_row(const Paint& paint, const run::RunResult& result) {
 }
 
 std::string table(const Paint& paint, const run::RunResult& result) {
-  const std::string pattern = pattern_of(result);
-  std::string out = paint.dim(row("layer", "m x n x k", "launches", "type", "dense",
-                                  pattern.empty() ? "sparse" : pattern) +
-                              "   gain  bound by") +
-                    "\n";
+  std::string out =
+      paint.dim(row("layer", "m x n x k", "launches", "type", "dense", sparse_column(result)) +
+                "   gain  bound by") +
+      "\n";
   const std::vector<std::size_t> shown = largest(result.operations);
   for (const std::size_t i : shown) {
     out += operation_row(paint, result.operations[i]);

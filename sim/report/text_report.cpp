@@ -123,7 +123,7 @@ void append_figures(std::string& out, const std::string& name,
 
 void append_operation(std::string& out, const run::OperationResult& op, bool explained) {
   const auto speedup = op.speedup();
-  append_variant(out, fitted_name(op.name, kNameWidth), fmt::format("{}x{}", op.batch, op.count),
+  append_variant(out, fitted_layer(op.name, kNameWidth), fmt::format("{}x{}", op.batch, op.count),
                  numerics::name(op.dtype), "dense", op.dense, "");
   append_variant(out, fmt::format("  {} x {} x {}", op.shape.m, op.shape.n, op.shape.k), "", "",
                  op.pattern, op.sparse, speedup ? fmt::format("{:.2f}x", *speedup) : "");
@@ -270,7 +270,7 @@ void add(const run::OperationResult& op, const char* variant,
     return;
   }
   const run::CheckResult& check = *figures->check;
-  const std::string at = fitted_name(op.name, kNameWidth) + ", " + variant;
+  const std::string at = fitted_layer(op.name, kNameWidth) + ", " + variant;
   summary.mode = check.mode;
   summary.elements += check.elements;
   summary.mismatches += check.mismatches;

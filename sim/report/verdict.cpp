@@ -81,7 +81,7 @@ std::string gain_sentence(const run::RunResult& result) {
 /// "attn.output 1.37x, bound by the L2".
 std::string clause(const run::OperationResult& op) {
   const std::string_view bound = bound_of(*op.sparse);
-  return fmt::format("{} {:.2f}x{}", fitted_name(op.name, kNameWidth), *op.speedup(),
+  return fmt::format("{} {:.2f}x{}", fitted_layer(op.name, kNameWidth), *op.speedup(),
                      bound.empty() ? "" : fmt::format(" (bound by {})", bound));
 }
 
@@ -152,6 +152,11 @@ std::string pattern_of(const run::RunResult& result) {
     }
   }
   return pattern;
+}
+
+std::string sparse_column(const run::RunResult& result) {
+  const std::string pattern = pattern_of(result);
+  return pattern.empty() ? "sparse" : pattern;
 }
 
 int sign_of_gain(double speedup) {

@@ -23,6 +23,9 @@ std::string_view bound_of(const run::VariantResult& variant);
 /// "2:4": what all sparse operations have; "sparsity" where they differ, "" where there is none.
 std::string pattern_of(const run::RunResult& result);
 
+/// Head of the column of sparse figures: "2:4", or "sparse" where there is no pattern.
+std::string sparse_column(const run::RunResult& result);
+
 /// 1: a gain worth a word, -1: a loss, 0: neither.
 int sign_of_gain(double speedup);
 

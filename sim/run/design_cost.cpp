@@ -23,13 +23,19 @@ double adder_bits(const mma::StepRules& rules) {
 
 }  // namespace
 
+sparsity::WeightPattern weight_pattern(const std::optional<sparsity::WeightPattern>& asked,
+                                       numerics::DataType type) {
+  return asked.value_or(sparsity::WeightPattern{sparsity::hardware_pattern(type), 0});
+}
+
 sparsity::PatternExecution weights_execution(const std::optional<sparsity::WeightPattern>& pattern,
                                              numerics::DataType type, const gpu::GpuSpec& gpu) {
-  if (!pattern) {
+  const sparsity::SelectorWidth selector = gpu.sm.tensor_core.selector();
+  if (!pattern && !selector.one_hot) {
     const sparsity::Pattern hardware = sparsity::hardware_pattern(type);
     return {hardware, hardware.group, 1, 1, 0};
   }
-  return sparsity::pattern_execution(*pattern, type, gpu.sm.tensor_core.selector());
+  return sparsity::pattern_execution(weight_pattern(pattern, type), type, selector);
 }
 
 DesignCost design_cost(const gpu::GpuSpec& gpu, numerics::DataType type) {

@@ -12,6 +12,10 @@
 
 namespace sptc::run {
 
+/// `asked`, or where there is none that of the hardware for `type`.
+sparsity::WeightPattern weight_pattern(const std::optional<sparsity::WeightPattern>& asked,
+                                       numerics::DataType type);
+
 /// How weights of `type` run on `gpu`: at `pattern`, or where there is none as the hardware has it.
 /// Throws InputError where the selector does not allow it.
 sparsity::PatternExecution weights_execution(const std::optional<sparsity::WeightPattern>& pattern,

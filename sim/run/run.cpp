@@ -304,7 +304,8 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
   AskedWork work = asked_work(workload, options);
   auto& operations = work.operations;  // no structured binding: clang 14 lets no lambda capture one
   auto& vectors = work.vectors;
-  require_values(operations, workload.network.has_value() && data == nullptr, options);
+  require_values(operations, workload.network.has_value() && data == nullptr, architecture.gpu,
+                 options);
   RunResult result;
   result.workload = workload::title(workload);
   result.arch = architecture.gpu.name;

@@ -14,11 +14,18 @@ namespace sptc::run {
 namespace {
 
 /// Whether mma.sp of a GPU executes weights of this pattern as they are.
-bool is_hardware(const RunOptions& options, numerics::DataType type) {
+bool is_hardware(const RunOptions& options, numerics::DataType type, const gpu::GpuSpec& gpu) {
+  const sparsity::PatternExecution execution = weights_execution(options.pattern, type, gpu);
   const sparsity::Pattern hardware = sparsity::hardware_pattern(type);
-  return !options.pattern ||
-         (options.pattern->vector_rows == 0 && options.pattern->pattern.kept == hardware.kept &&
-          options.pattern->pattern.group == hardware.group);
+  const sparsity::WeightPattern asked = weight_pattern(options.pattern, type);
+  return execution.instruction == hardware && asked.vector_rows == 0 &&
+         asked.pattern.kept == hardware.kept && asked.pattern.group == hardware.group;
+}
+
+/// What is_hardware() denies.
+std::string own_name(const RunOptions& options, const gpu::GpuSpec& gpu) {
+  const std::string metadata = gpu.sm.tensor_core.metadata_one_hot != 0 ? "one-hot metadata" : "";
+  return options.pattern ? options.pattern->name() : metadata;
 }
 
 /// Checks weights at a pattern that mma.sp does not execute as they are; `d` as in check_pattern.
@@ -29,18 +36,18 @@ CheckResult check_own_pattern(const workload::Operation& op, const gpu::GpuSpec&
   Arithmetic arithmetic(gpu, op.dtype, false);
   arithmetic.rules = gpu.step_rules(kernels::kernel_instruction(
       {{}, 1, op.dtype, true, execution.instruction}, gpu.kernel_target()));
-  return check_pattern(options.check_mode(), op, data, *options.pattern, execution, arithmetic,
-                       options.seed, d);
+  return check_pattern(options.check_mode(), op, data, weight_pattern(options.pattern, op.dtype),
+                       execution, arithmetic, options.seed, d);
 }
 
 /// One variant whose bits travel through the data path.
 VariantResult run_with_values(const workload::Operation& op, bool sparse, const gpu::GpuSpec& gpu,
                               const RunOptions& options, const DataSource& data,
                               KernelRunner& kernels, ValueFiles* saved) {
-  const bool own = sparse && !is_hardware(options, op.dtype);
+  const bool own = sparse && !is_hardware(options, op.dtype, gpu);
   std::vector<kernels::GemmOperands> operands;
   for (std::int64_t entry = 0; entry < op.batch; ++entry) {
-    operands.push_back(own ? pattern_operands(op, data, *options.pattern,
+    operands.push_back(own ? pattern_operands(op, data, weight_pattern(options.pattern, op.dtype),
                                               weights_execution(options.pattern, op.dtype, gpu),
                                               entry)
                            : make_operands(op, sparse, data, entry));
@@ -66,7 +73,7 @@ VariantResult run_with_values(const workload::Operation& op, bool sparse, const 
 
 CheckResult check_values(const workload::Operation& op, bool sparse, const gpu::GpuSpec& gpu,
                          const RunOptions& options, const DataSource& data) {
-  if (!sparse || is_hardware(options, op.dtype)) {
+  if (!sparse || is_hardware(options, op.dtype, gpu)) {
     return check_timing(options.check_mode(), op, sparse, data, {gpu, op.dtype, sparse},
                         options.seed);
   }
@@ -87,30 +94,31 @@ bool saves_values(const RunOptions& options) {
 }
 
 void require_values(const std::vector<workload::Operation>& operations, bool chained,
-                    const RunOptions& options) {
+                    const gpu::GpuSpec& gpu, const RunOptions& options) {
   const auto is_own = [&](const workload::Operation& op) {
-    return op.prunable && !is_hardware(options, op.dtype);
+    return op.prunable && !is_hardware(options, op.dtype, gpu);
   };
   const auto saves_own = [&](const workload::Operation& op) {
     return runs_sparse(op, options.variants) && is_own(op);
   };
   if (saves_values(options) && std::any_of(operations.begin(), operations.end(), saves_own)) {
     throw base::InputError(
-        fmt::format("--save-operands and --save-d know the patterns of the hardware, not {}",
-                    options.pattern->name()));
+        fmt::format("--save-operands and --save-d know patterns and metadata of mma.sp, not {}",
+                    own_name(options, gpu)));
   }
   if (options.fidelity != Fidelity::kDatapath ||
       std::none_of(operations.begin(), operations.end(), is_own)) {
     return;
   }
-  if (options.pattern->vector_rows > 0) {
+  if (options.pattern && options.pattern->vector_rows > 0) {
     throw base::InputError("the simulated data path carries N:M weights, not " +
                            options.pattern->name() +
                            ", whose blocks of rows choose columns: use --fidelity analytic");
   }
   if (chained) {
-    throw base::InputError("a network with data carries weights at the hardware's pattern, not " +
-                           options.pattern->name() + ": use --fidelity timing");
+    throw base::InputError(
+        "a network with data carries weights at the hardware's pattern and metadata, not " +
+        own_name(options, gpu) + ": use --fidelity timing");
   }
 }
 

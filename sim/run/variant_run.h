@@ -20,10 +20,10 @@ bool runs_sparse(const workload::Operation& op, Variants variants);
 
 bool saves_values(const RunOptions& options);
 
-/// Throws InputError where the data path carries no values at the pattern that `options` ask for.
-/// `chained`: layers feed each other.
+/// Throws InputError where the data path of `gpu` carries no values at the pattern that `options`
+/// ask for. `chained`: layers feed each other.
 void require_values(const std::vector<workload::Operation>& operations, bool chained,
-                    const RunOptions& options);
+                    const gpu::GpuSpec& gpu, const RunOptions& options);
 
 /// One variant of one operation, its values checked as `options` ask, and saved where `saved` is
 /// not null. Throws InputError.

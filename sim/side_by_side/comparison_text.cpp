@@ -85,7 +85,7 @@ std::string layers(const BoardComparison& comparison, const char* title, Cell ce
       if (!is_shown(i)) {
         continue;
       }
-      std::string row = fmt::format("{:<24}", report::fitted_name(comparison.operations[i], 24));
+      std::string row = fmt::format("{:<24}", report::fitted_layer(comparison.operations[i], 24));
       for (std::size_t p = first; p < last; ++p) {
         const auto& operations = comparison.points[p].operations;
         row += i < operations.size() ? cell(operations[i]) : fmt::format(" {:>6} {:<7}", "n/a", "");
@@ -114,7 +114,7 @@ std::string changes(const BoardComparison& comparison) {
       return before > 0 && after > 0 ? fmt::format("{:.3f}x", after / before) : std::string("n/a");
     };
     const auto us = [](double value) { return or_none(value, report::scaled_time); };
-    return fmt::format(kChange, report::fitted_name(name, 24), us(a.dense_us), us(b.dense_us),
+    return fmt::format(kChange, report::fitted_layer(name, 24), us(a.dense_us), us(b.dense_us),
                        ratio(a.dense_us, b.dense_us), us(a.sparse_us), us(b.sparse_us),
                        ratio(a.sparse_us, b.sparse_us));
   };

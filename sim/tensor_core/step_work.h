@@ -14,7 +14,7 @@ struct StepWork {
   int steps = 0;                   ///< of an instruction
   std::int64_t operands = 0;       ///< elements of B handed to multipliers
   std::int64_t by_metadata = 0;    ///< of those, picked by metadata or by a bitmap
-  std::int64_t operand_bytes = 0;  ///< what they take of the selector's output
+  std::int64_t operand_bytes = 0;  ///< what they take of the selector's output; past it: 0
   std::int64_t macs = 0;           ///< skipped zeros included
   // Of operand A, that the multiplier array could have taken meanwhile.
   std::int64_t array_bytes = 0;

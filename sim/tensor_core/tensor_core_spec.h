@@ -44,6 +44,11 @@ struct TensorCoreSpec {
   /// multipliers share them, N.
   int selector_inputs = 0;
   int selector_kept = 2;
+  /// 1: metadata have a bit for each candidate instead of an index, which needs no decoder.
+  int metadata_one_hot = 0;
+  /// 1: dense instructions go past the selector, whose width then limits sparse ones alone. They
+  /// take its latency, so that instructions stay in order.
+  int dense_bypasses_selector = 0;
 
   /// Elements of a column of A, and of a row of B, that the multipliers take in a pass behind the
   /// skipping of zeros (sparsity::OuterProductArray), and cycles that they wait for bitmaps and for
@@ -85,7 +90,9 @@ struct TensorCoreSpec {
   mma::AccumulatorDesign accumulator_design() const {
     return {accumulator_fraction_bits, accumulator_step_bytes};
   }
-  sparsity::SelectorWidth selector() const { return {selector_inputs, selector_kept}; }
+  sparsity::SelectorWidth selector() const {
+    return {selector_inputs, selector_kept, metadata_one_hot != 0};
+  }
   sparsity::OuterProductArray zero_skipping() const { return {zero_skip_rows, zero_skip_columns}; }
 
   bool operator==(const TensorCoreSpec&) const = default;

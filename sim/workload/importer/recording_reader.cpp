@@ -128,7 +128,8 @@ const Format& own_format(const Head& head, const input::InputStream& input) {
   if (is_json(head)) {
     if (!head.keys.empty() && !head.has("schema") && !head.has("ops")) {
       throw base::InputError(fmt::format(
-          "{}: this JSON is neither a workload nor a recording that is read here: its keys are {}",
+          "{}: this JSON is neither a workload (\"schema\": \"gemm-workload/0.2\", see "
+          "traces/README.md) nor a recording that is read here: its keys are {}",
           input.name(),
           io::printable(fmt::format(
               "{}", fmt::join(head.keys.begin(),

@@ -67,6 +67,9 @@ run::RunResult result() {
   inference.not_modelled = {{"copies of inputs and results from and to the host", 0.0042},
                             {"all operations beside GEMMs: the workload does not list them", {}}};
   run::RunResult run;
+  run.operations.emplace_back();
+  run.operations[0].pattern = "2:4";
+  run.operations[0].sparse.emplace();
   run.inference = inference;
   return run;
 }

@@ -48,6 +48,13 @@ TEST(TensorCoreArea, IsTheSumOfItsElementsByHand) {
   EXPECT_DOUBLE_EQ(area.metadata_um2, 128 * 2);
 }
 
+TEST(TensorCoreArea, AWayPastTheSelectorIsAMultiplexerOfTwo) {
+  TensorCoreShape shape = kSparse;
+  shape.dense_bypass = true;
+  EXPECT_DOUBLE_EQ(tensor_core_area(shape, table()).selector_um2,
+                   tensor_core_area(kSparse, table()).selector_um2 + 32 * 2 * 16 * 0.5);
+}
+
 TEST(TensorCoreArea, ADenseCoreHasNoSelector) {
   TensorCoreShape dense = kSparse;
   dense.selector_inputs = dense.kept = 1;

@@ -59,6 +59,18 @@ TEST_F(PlanProgram, ResultIsWhatItsSchemaSays) {
   EXPECT_NE(read(path("p.html")).find("sptcsim-plan/0.1"), std::string::npos);
 }
 
+TEST_F(PlanProgram, VerdictComesFirst) {
+  const auto first_line = [](const std::string& text) { return text.substr(0, text.find('\n')); };
+  const std::string all = first_line(run(plan("--html " + path("all.html"))).out);
+  EXPECT_TRUE(all.starts_with("All layers that gain: 1.") &&
+              all.find("x as fast, loss 0.") != all.npos)
+      << all;
+  EXPECT_NE(read(path("all.html")).find("\"verdict\":\"" + all + "\""), std::string::npos);
+  EXPECT_TRUE(first_line(run(plan("--max-loss 10")).out).starts_with("The plan: 1."));
+  EXPECT_EQ(first_line(run(plan("--max-loss 0")).out), "The plan takes no layer.");
+  EXPECT_EQ(first_line(run(plan("--arch h100-sxm5-80gb")).out), "No layer gains from 2:4.");
+}
+
 TEST_F(PlanProgram, NotesSayWhichErrorsAreThoseOfWhiteNoise) {
   const json notes = result("").at("notes");
   EXPECT_EQ(notes[0], "0 of 3 weights have the error of calibration inputs");

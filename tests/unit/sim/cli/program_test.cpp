@@ -313,6 +313,15 @@ TEST_F(Program, HelpIsACommandToo) {
   expect_refused({"hepl"}, "nearest valid: 'help'");
 }
 
+TEST_F(Program, CommandOfAnotherIsNoCommandOfItsOwn) {
+  expect_refused({"sweep", "run", "a.json"}, "unknown command 'run'");
+  expect_refused({"sweep", "a.json", "b.json"}, "sweep: unexpected argument 'b.json'");
+  expect_refused({"mma", "gemm", "64", "64", "64"}, "mma: unexpected argument 'gemm'");
+  expect_refused({"energy", "run", "a.json"}, "unknown command 'run'");
+  expect_refused({"arch", "a.json"}, "one of list, show, validate stands before 'a.json'");
+  expect_refused({"gemm", "8", "8", "8", "--json", "a.json"}, "'--format json' prints that");
+}
+
 TEST_F(Program, ReportsAreShortUnlessAskedAndHaveNoColourInFiles) {
   const std::string text = run({"gemm", "256", "64", "256"}).out;
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 30);

@@ -100,6 +100,23 @@ TEST_F(PruneProgram, WeightsWithKFirstComeBackWithTheirExtents) {
   EXPECT_EQ(io::as_doubles(after.tensor("a")), io::as_doubles(before.tensor("a")));
 }
 
+TEST_F(PruneProgram, CompressedArraysSayWhatTheyAre) {
+  const std::string file = model({tensor("a", {64, 64}, ramp(4096))});
+  for (const std::string layout : {"canonical", "ptx", "cutlass", "pytorch", "marlin"}) {
+    const auto to = [&](const std::string& what, const std::string& out) {
+      expect_output(what + " --out " + path(out), layout);
+      return read(path(out));
+    };
+    const std::string as = " --layout " + layout;
+    const std::string pruned = to("prune " + file + " --dtype f16" + as, "a.npz");
+    EXPECT_EQ(to("convert " + path("a.npz") + as, "b.npz"), pruned);
+    to("convert " + path("a.npz") + as, "b.safetensors");
+    EXPECT_EQ(to("convert " + path("b.safetensors") + as, "c.npz"), pruned);
+  }
+  expect_output("convert " + path("a.npz") + " --layout dense --out " + path("dense.npz"), "dense");
+  EXPECT_EQ(read(path("dense.npz")).find("__metadata__"), std::string::npos);
+}
+
 TEST_F(PruneProgram, LayersThatAreLeftOutStayAsTheyAre) {
   const std::string file = model({tensor("a", {4, 8}, ramp(32)), tensor("b", {4, 8}, ramp(32))});
   const std::string pruned = path("pruned.safetensors");

@@ -67,6 +67,8 @@ TEST(Architecture, KeepsTheProvenanceOfEveryNumber) {
 
 // What a file may leave out, for it is there for designs of one's own,
 const std::map<std::string, int> kDesign{{"selector_kept", 3},
+                                         {"metadata_one_hot", 1},
+                                         {"dense_bypasses_selector", 1},
                                          {"zero_skip_rows", 0},
                                          {"zero_skip_columns", 0},
                                          {"zero_skip_cycles", 0},
@@ -223,6 +225,8 @@ TEST(Architecture, ThatSkipsZerosHasAnArrayThatFitsItsInstruction) {
         },
         {what});
   };
+  refuse({{"metadata_one_hot", 1}, {"selector_inputs", 1}}, "no effect without a selector");
+  refuse({{"dense_bypasses_selector", 1}, {"selector_inputs", 1}}, "no effect without a selector");
   refuse({{"zero_skip_rows", 4}, {"selector_inputs", 1}}, "or none of the three");
   refuse({{"zero_skip_cycles", 4}}, "or none of the three");
   refuse({{"zero_skip_rows", 32}, {"zero_skip_columns", 8}, {"selector_inputs", 1}},

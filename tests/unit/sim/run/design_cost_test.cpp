@@ -100,6 +100,8 @@ TEST(GpuArea, GrowsWithWhatIsSiliconAndWithNothingElse) {
       {"dot_width_bytes", {32, '>'}},
       {"selector_inputs", {8, '>'}},
       {"selector_kept", {1, '>'}},  // more candidates for each multiplier
+      {"metadata_one_hot", {1, '>'}},
+      {"dense_bypasses_selector", {1, '>'}},
       {"zero_skip_rows", {4, '>'}},
       {"mma_m", {32, '>'}},  // its metadata is held
       {"mma_k_bytes", {64, '>'}},

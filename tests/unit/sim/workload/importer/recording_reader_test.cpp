@@ -74,7 +74,7 @@ TEST(Recording, WhatWasRecordedIsReadBackTheSame) {
 TEST(Recording, JsonOfAnotherProgramIsNamedByItsKeys) {
   support::expect_input_error(
       [] { read(R"({"name": "npm", "dependencies": {"ops": 1}})"); },
-      {"x: this JSON is neither a workload nor a recording", "name, dependencies"});
+      {"x: this JSON is neither a workload (", "nor a recording", "name, dependencies"});
 }
 
 TEST(Recording, OutputWithoutShapesIsNamed) {

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/fitted_name.h"
+
+#include <gtest/gtest.h>
+
+namespace sptc::report {
+namespace {
+
+TEST(FittedLayer, FoldersLoseLettersFromTheLeftAndKeepNumbers) {
+  const std::string onnx = "/bert/encoder/layer.10/output/dense/MatMul";
+  EXPECT_EQ(fitted_layer(onnx, onnx.size()), onnx);
+  EXPECT_EQ(fitted_layer(onnx, onnx.size() - 1), "/b/encoder/layer.10/output/dense/MatMul");
+  EXPECT_EQ(fitted_layer(onnx, 24), "/b/e/l.10/o/dense/MatMul");
+  EXPECT_EQ(fitted_layer(onnx, 16), "/b/e/l.10/o/d/..");
+  EXPECT_EQ(fitted_layer("model.layers.7.mlp.down_proj", 20), "m.l.7.mlp.down_proj");
+  EXPECT_EQ(fitted_layer("stage12//conv3.weight", 14), "s12//c3.weight");
+}
+
+TEST(FittedLayer, WordWithoutFoldersIsCutAtItsEnd) {
+  EXPECT_EQ(fitted_layer("attention_output", 16), "attention_output");
+  EXPECT_EQ(fitted_layer("attention_output", 10), "attentio..");
+  EXPECT_EQ(fitted_layer("....", 2), "..");
+  EXPECT_EQ(fitted_layer("1234/5678/9", 6), "1234..");
+}
+
+TEST(FittedLayer, OtherLettersAndEscapesAreNotCutInTwo) {
+  EXPECT_EQ(fitted_layer("\xC3\xA4hre/weight", 8), "\xC3\xA4hre/..");
+  EXPECT_EQ(fitted_layer("\x1b[2J/weight", 11), "\\x1b[2J/w..");
+}
+
+}  // namespace
+}  // namespace sptc::report
