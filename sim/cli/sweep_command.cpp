@@ -124,7 +124,7 @@ int drive(Job& job, sweep::store::SweepStore& store, sweep::executors::Executor&
                                              mark.update(now);
                                            });
   }
-  if (!progress.interrupted && !store.finish()) {
+  if (!progress.interrupted && !sweep::execution::finish(store)) {
     report::write_message(fmt::format(
         "{}: another program reads it, so its rows stay as they came; 'sptcsim sweep merge' puts "
         "them in order\n",

@@ -97,44 +97,12 @@ void require_instruction(const mma::MmaInstruction& instruction, const GpuSpec& 
 }
 
 double counted_dram_us(const kernels::GemmKernel& kernel, const kernels::KernelTarget& target) {
-  const kernels::GridReuse reuse(kernel, target.memory, target.sms);
+  const kernels::DramBytes dram = kernels::dram_bytes(kernel, target.memory, target.sms);
   const kernels::MemoryTraffic traffic =
-      waited_for(kernel, kernels::closed_form_traffic(kernel, reuse, target.sms), target.sms);
+      waited_for(kernel, kernels::closed_form_traffic(kernel, dram, target.sms), target.sms);
   return static_cast<double>(traffic.l2_and_dram.dram()) /
          target.memory.dram_bytes_per_cycle(target.boost_clock_mhz) / target.boost_clock_mhz;
 }
-
-namespace {
-
-GemmRun in_closed_form(const kernels::GemmKernel& kernel, const GpuSpec& gpu,
-                       const ClockPolicy& clock) {
-  const kernels::GemmProblem& problem = kernel.problem;
-  const kernels::KernelTarget target = gpu.kernel_target();
-  require_instruction(kernel.instruction, gpu);
-  const kernels::KernelEstimate times = kernels::estimate(kernel, target);
-  GemmRun result;
-  result.kernel = kernel.result(gpu.sms);
-  result.issued_macs = kernel.issued_macs();
-  result.clock_mhz = clock.mhz_of(problem.conditions, gpu.boost_clock_mhz);
-  result.clock_scaling = {times, gpu.boost_clock_mhz};
-  result.traffic = kernels::closed_form_traffic(
-      kernel, kernels::GridReuse(kernel, gpu.memory, gpu.sms), gpu.sms);
-  result.reduction = kernels::reduction_bytes(kernel, gpu.memory);
-  result.budget =
-      cycle_budget(kernel, waited_for(kernel, result.traffic, gpu.sms), 0, result.clock_mhz, gpu);
-  const double in_sms = times.time_us(result.clock_mhz / gpu.boost_clock_mhz) - times.outside_us();
-  // What is counted per CTA may be more than what the form has: traffic, and metadata in whole
-  // registers.
-  const double in_dram = result.budget.dram - times.drained_us() * result.clock_mhz;
-  const double cycles = std::max({in_sms * result.clock_mhz, in_dram, result.budget.shared_memory});
-  result.cycles = std::max<std::int64_t>(1, std::llround(cycles));
-  result.budget.cycles = static_cast<double>(result.cycles);
-  result.budget.dram = std::min(result.budget.dram, result.budget.cycles);
-  result.launch_us = kernels::launch_overhead_us(kernel, times, gpu.launch);
-  return result;
-}
-
-}  // namespace
 
 GemmRun faster_of(GemmRun first, GemmRun second) {
   if (second.time_us() < first.time_us()) {
@@ -146,18 +114,70 @@ GemmRun faster_of(GemmRun first, GemmRun second) {
   return first;
 }
 
-GemmRun analytic_gemm(const kernels::GemmProblem& problem,
-                      const kernels::KernelOverrides& overrides, const GpuSpec& gpu,
-                      const ClockPolicy& clock) {
-  require_selector(problem, gpu);
-  constexpr int kFirstAndSecond = 2;
+GemmRun AnalyticGemms::run(const kernels::GemmProblem& problem,
+                           const kernels::KernelOverrides& overrides, const ClockPolicy& clock) {
+  kernels::GemmProblem at_any_clock = problem;
+  at_any_clock.conditions.clock_mhz = 0;
+  const auto [found, is_new] = forms_.try_emplace({at_any_clock, overrides});
+  if (is_new) {
+    try {
+      found->second = forms_of(at_any_clock, overrides);
+    } catch (...) {
+      forms_.erase(found);
+      throw;
+    }
+  }
+  const double mhz = clock.mhz_of(problem.conditions, gpu_.boost_clock_mhz);
   std::optional<GemmRun> best;
-  for (const kernels::GemmKernel& kernel : kernels::candidate_kernels(
-           problem, overrides, gpu.kernel_target(), false, kFirstAndSecond)) {
-    GemmRun run = in_closed_form(kernel, gpu, clock);
+  for (const Form& form : found->second) {
+    GemmRun run = run_of(form, mhz);
     best = best ? faster_of(std::move(*best), std::move(run)) : std::move(run);
   }
   return *best;
+}
+
+std::vector<AnalyticGemms::Form> AnalyticGemms::forms_of(
+    const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides) const {
+  require_selector(problem, gpu_);
+  constexpr int kFirstAndSecond = 2;
+  const kernels::KernelTarget target = gpu_.kernel_target();
+  std::vector<Form> forms;
+  for (const kernels::GemmKernel& kernel :
+       kernels::candidate_kernels(problem, overrides, target, false, kFirstAndSecond)) {
+    require_instruction(kernel.instruction, gpu_);
+    const kernels::DramBytes dram = kernels::dram_bytes(kernel, gpu_.memory, gpu_.sms);
+    forms.push_back({kernel, kernels::estimate(kernel, target),
+                     kernels::closed_form_traffic(kernel, dram, gpu_.sms)});
+  }
+  return forms;
+}
+
+GemmRun AnalyticGemms::run_of(const Form& form, double clock_mhz) const {
+  const auto& [kernel, times, traffic] = form;
+  GemmRun result;
+  result.kernel = kernel.result(gpu_.sms);
+  result.issued_macs = kernel.issued_macs();
+  result.clock_mhz = clock_mhz;
+  result.clock_scaling = {times, gpu_.boost_clock_mhz};
+  result.traffic = traffic;
+  result.reduction = kernels::reduction_bytes(kernel, gpu_.memory);
+  result.budget = cycle_budget(kernel, waited_for(kernel, traffic, gpu_.sms), 0, clock_mhz, gpu_);
+  const double in_sms = times.time_us(clock_mhz / gpu_.boost_clock_mhz) - times.outside_us();
+  // What is counted per CTA may be more than what the form has: traffic, and metadata in whole
+  // registers.
+  const double in_dram = result.budget.dram - times.drained_us() * clock_mhz;
+  const double cycles = std::max({in_sms * clock_mhz, in_dram, result.budget.shared_memory});
+  result.cycles = std::max<std::int64_t>(1, std::llround(cycles));
+  result.budget.cycles = static_cast<double>(result.cycles);
+  result.budget.dram = std::min(result.budget.dram, result.budget.cycles);
+  result.launch_us = kernels::launch_overhead_us(kernel, times, gpu_.launch);
+  return result;
+}
+
+GemmRun analytic_gemm(const kernels::GemmProblem& problem,
+                      const kernels::KernelOverrides& overrides, const GpuSpec& gpu,
+                      const ClockPolicy& clock) {
+  return AnalyticGemms(gpu).run(problem, overrides, clock);
 }
 
 }  // namespace sptc::gpu

@@ -4,11 +4,42 @@
 #include "sim/gpu/clock_policy.h"
 #include "sim/gpu/gemm_run.h"
 #include "sim/gpu/gpu_spec.h"
+#include "sim/kernels/kernel_estimate.h"
+
+#include <map>
+#include <utility>
+#include <vector>
 
 namespace sptc::gpu {
 
 /// What GemmSimulator::run returns, from closed forms (KernelEstimate) instead of events: the same
-/// choice of kernel, no SystemC. Throws InputError as it does.
+/// choice of kernel, no SystemC. Neither the kernels of a problem nor what they move depends on the
+/// clock, so that they are found once.
+class AnalyticGemms {
+ public:
+  /// `gpu` must outlive it.
+  explicit AnalyticGemms(const GpuSpec& gpu) : gpu_(gpu) {}
+
+  /// Throws InputError as GemmSimulator::run does.
+  GemmRun run(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
+              const ClockPolicy& clock);
+
+ private:
+  /// A kernel at any clock.
+  struct Form {
+    kernels::GemmKernel kernel;
+    kernels::KernelEstimate times;
+    kernels::MemoryTraffic traffic;
+  };
+  std::vector<Form> forms_of(const kernels::GemmProblem& problem,
+                             const kernels::KernelOverrides& overrides) const;
+  GemmRun run_of(const Form& form, double clock_mhz) const;
+
+  const GpuSpec& gpu_;
+  std::map<std::pair<kernels::GemmProblem, kernels::KernelOverrides>, std::vector<Form>> forms_;
+};
+
+/// One launch of them.
 GemmRun analytic_gemm(const kernels::GemmProblem& problem,
                       const kernels::KernelOverrides& overrides, const GpuSpec& gpu,
                       const ClockPolicy& clock);

@@ -220,7 +220,7 @@ class GemmSimulator::Impl {
   kernels::MemoryTraffic traffic_of(const kernels::GemmKernel& kernel,
                                     const kernels::GridReuse& reuse,
                                     const kernels::SamplingResult& sampling) const {
-    kernels::MemoryTraffic traffic = kernels::closed_form_traffic(kernel, reuse, spec_.sms);
+    kernels::MemoryTraffic traffic = kernels::closed_form_traffic(kernel, reuse.dram(), spec_.sms);
     if (options_.sms == Sms::kAll && !sampling.extrapolated && !options_.bind_memory) {
       traffic.l2_and_dram = gpu_.memory_counters();
     }

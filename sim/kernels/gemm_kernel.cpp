@@ -342,15 +342,13 @@ bool GemmKernel::copies_ahead() const {
   return stages * taking_turns >= std::min(kEnoughStages, all_k_tiles() + 1);
 }
 
-GemmKernel with_all_stages(const GemmKernel& kernel, const KernelTarget& target) {
+void use_all_stages(GemmKernel& kernel, const KernelTarget& target) {
   if (!kernel.tensor_memory() || kernel.ctas_per_sm == 1 || kernel.ctas() > target.sms) {
-    return kernel;
+    return;
   }
   const sm::SmSpec& sm = target.sm;
   const std::int64_t fitting = sm.max_shared_memory_per_cta.count() / stage_bytes(kernel);
-  GemmKernel alone = kernel;
-  set_resources(alone, static_cast<int>(std::min<std::int64_t>(fitting, kMostStages)), target);
-  return alone;
+  set_resources(kernel, static_cast<int>(std::min<std::int64_t>(fitting, kMostStages)), target);
 }
 
 GemmKernel forced_kernel(const GemmProblem& problem, const KernelOverrides& overrides,

@@ -149,9 +149,9 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
                                         const KernelOverrides& overrides,
                                         const KernelTarget& target, std::string& reason);
 
-/// The kernel where no SM has a second CTA that takes turns with the first: one with tensor memory
-/// has then the stages of both.
-GemmKernel with_all_stages(const GemmKernel& kernel, const KernelTarget& target);
+/// Where no SM has a second CTA that takes turns with the first, a kernel with tensor memory has
+/// the stages of both.
+void use_all_stages(GemmKernel& kernel, const KernelTarget& target);
 
 /// The mma.sync kernel with the CTA tile that the user asks for, which no library kernel has: of
 /// the warp tiles that divide it and fit the registers, four warps or more where the tile allows

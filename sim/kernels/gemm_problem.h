@@ -42,6 +42,8 @@ struct GemmProblem {
   /// Of the operands, for tensor cores that skip zeros; others take the same time for all.
   sparsity::Densities densities = {};
 
+  auto operator<=>(const GemmProblem&) const = default;
+
   /// Of integers in memory, too: an integer kernel of a library.
   bool is_integer() const { return !numerics::info(dtype).is_float() && !storage.weight; }
 

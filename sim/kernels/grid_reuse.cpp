@@ -183,23 +183,49 @@ class L2AcrossWaves {
         a_(a_bytes_, 1, capacity_, memory.l2_partitions, resident_.a),
         b_(b_bytes_, kernel.problem.distinct_b, capacity_, memory.l2_partitions, resident_.b) {}
 
-  /// What a wave takes of the memory.
+  /// What a wave, CTAs `begin` to `end` (exclusive), takes of the memory.
   struct Demand {
-    ShareOfCta share;
-    double from_dram = 0;  ///< bytes
+    std::int64_t begin = 0, end = 0;
+    Panels::Fetched a, b;
+
+    double from_dram() const { return a.from_dram + b.from_dram; }  ///< bytes
   };
   /// Of wave `wave`, taken for the one right behind that of the call before.
   Demand next(std::int64_t wave) {
-    const std::int64_t begin = wave * ctas_per_wave_;
-    const std::int64_t end = std::min(kernel_.ctas(), begin + ctas_per_wave_);
-    find_panels(begin, end);
-    const Panels::Fetched from_a = a_.use(rows_, begins_);
-    const Panels::Fetched from_b = b_.use(columns_, begins_);
-    const double written = written_by(end - begin);
+    Demand demand;
+    demand.begin = wave * ctas_per_wave_;
+    demand.end = std::min(kernel_.ctas(), demand.begin + ctas_per_wave_);
+    find_panels(demand.begin, demand.end);
+    demand.a = a_.use(rows_, begins_);
+    demand.b = b_.use(columns_, begins_);
+    const double written = written_by(demand.end - demand.begin);
     const L2Time& now = begins_.back();
-    begins_.push_back({now.used + from_a.used + from_b.used + written,
-                       now.fetched + from_a.inserted + from_b.inserted + written});
-    return {share_of(begin, end, from_a, from_b), from_a.from_dram + from_b.from_dram};
+    begins_.push_back({now.used + demand.a.used + demand.b.used + written,
+                       now.fetched + demand.a.inserted + demand.b.inserted + written});
+    return demand;
+  }
+
+  ShareOfCta share_of(const Demand& demand) const {
+    const double requested_a = requested(operands_of_a(), demand);
+    const double requested_b = requested(kB, demand);
+    ShareOfCta share;
+    // As many SMs, each as busy as the busiest, which is the simulated one, as the CTAs of the wave
+    // would fill. Its CTAs are full ones.
+    share.sms_asking = (requested_a + requested_b) /
+                       (a_bytes_(0) + b_bytes_(0) / kernel_.cta_group) /
+                       static_cast<double>(base::ceil_div(demand.end - demand.begin, sms_));
+    const ShareOfCta::OfOperand of_a = share_of(demand.a, requested_a);
+    const ShareOfCta::OfOperand of_b = share_of(demand.b, requested_b);
+    share.operands[static_cast<std::size_t>(isa::Operand::kA)] = of_a;
+    share.operands[static_cast<std::size_t>(isa::Operand::kMetadata)] = of_a;
+    share.operands[static_cast<std::size_t>(isa::Operand::kB)] = of_b;
+    const auto tile = static_cast<double>(traffic_.largest_tile_bytes());
+    const double tile_of_b =
+        static_cast<double>(traffic_.tile_bytes(isa::Operand::kB)) / kernel_.cta_group;
+    share.burst_bytes = tile;
+    share.burst_l2_bytes = static_cast<double>(traffic_.largest_tile_l2_bytes());
+    share.burst_dram_bytes = of_a.from_dram * (tile - tile_of_b) + of_b.from_dram * tile_of_b;
+    return share;
   }
 
   /// Of each partition of the L2: its bytes, those that the waves so far have used, and those that
@@ -242,11 +268,10 @@ class L2AcrossWaves {
     });
   }
 
-  double requested(std::span<const isa::Operand> operands, std::int64_t begin,
-                   std::int64_t end) const {
+  double requested(std::span<const isa::Operand> operands, const Demand& demand) const {
     double bytes = 0;
     for (const isa::Operand operand : operands) {
-      bytes += static_cast<double>(traffic_.requested_bytes(operand, begin, end));
+      bytes += static_cast<double>(traffic_.requested_bytes(operand, demand.begin, demand.end));
     }
     return bytes;
   }
@@ -256,30 +281,6 @@ class L2AcrossWaves {
     return bytes > 0
                ? ShareOfCta::OfOperand{fetched.from_dram / bytes, fetched.misses / fetched.panels}
                : ShareOfCta::OfOperand{};
-  }
-
-  ShareOfCta share_of(std::int64_t begin, std::int64_t end, const Panels::Fetched& from_a,
-                      const Panels::Fetched& from_b) const {
-    const double requested_a = requested(operands_of_a(), begin, end);
-    const double requested_b = requested(kB, begin, end);
-    ShareOfCta share;
-    // As many SMs, each as busy as the busiest, which is the simulated one, as the CTAs of the wave
-    // would fill. Its CTAs are full ones.
-    share.sms_asking = (requested_a + requested_b) /
-                       (a_bytes_(0) + b_bytes_(0) / kernel_.cta_group) /
-                       static_cast<double>(base::ceil_div(end - begin, sms_));
-    const ShareOfCta::OfOperand of_a = share_of(from_a, requested_a);
-    const ShareOfCta::OfOperand of_b = share_of(from_b, requested_b);
-    share.operands[static_cast<std::size_t>(isa::Operand::kA)] = of_a;
-    share.operands[static_cast<std::size_t>(isa::Operand::kMetadata)] = of_a;
-    share.operands[static_cast<std::size_t>(isa::Operand::kB)] = of_b;
-    const auto tile = static_cast<double>(traffic_.largest_tile_bytes());
-    const double tile_of_b =
-        static_cast<double>(traffic_.tile_bytes(isa::Operand::kB)) / kernel_.cta_group;
-    share.burst_bytes = tile;
-    share.burst_l2_bytes = static_cast<double>(traffic_.largest_tile_l2_bytes());
-    share.burst_dram_bytes = of_a.from_dram * (tile - tile_of_b) + of_b.from_dram * tile_of_b;
-    return share;
   }
 
   const GemmKernel& kernel_;
@@ -309,36 +310,62 @@ ShareOfCta mean_of(std::span<const ShareOfCta> shares) {
   return mean;
 }
 
-}  // namespace
+std::int64_t last_wave(const GemmKernel& kernel, std::int64_t sms) {
+  return (kernel.ctas() - 1) / (sms * kernel.ctas_per_sm);
+}
 
-GridReuse::GridReuse(const GemmKernel& kernel, const memory::MemorySpec& memory, std::int64_t sms)
-    : ctas_per_wave_(sms * kernel.ctas_per_sm), last_wave_((kernel.ctas() - 1) / ctas_per_wave_) {
-  L2AcrossWaves l2(kernel, memory, sms);
-  written_back_ = l2.written_back();
-  const std::int64_t looked_at = std::min(last_wave_, kMaxWaves);
-  shares_.reserve(static_cast<std::size_t>(looked_at));
+/// Of a grid whose last wave is `last`. Calls `visit` with the number of each wave that is looked
+/// at and what it takes, in order.
+template <typename Visit>
+DramBytes dram_bytes(const GemmKernel& kernel, L2AcrossWaves& l2, std::int64_t last,
+                     const Visit& visit) {
+  const std::int64_t looked_at = std::min(last, kMaxWaves);
+  double bytes = 0;
   double second_half = 0;
   for (std::int64_t wave = 0; wave < looked_at; ++wave) {
-    const L2AcrossWaves::Demand next = l2.next(wave);
-    shares_.push_back(next.share);
-    dram_bytes_ += next.from_dram;
-    second_half += wave >= looked_at / 2 ? next.from_dram : 0;
+    const L2AcrossWaves::Demand demand = l2.next(wave);
+    visit(wave, demand);
+    bytes += demand.from_dram();
+    second_half += wave >= looked_at / 2 ? demand.from_dram() : 0;
   }
+  if (looked_at > 0) {
+    const std::int64_t count = looked_at - looked_at / 2;
+    bytes += static_cast<double>(last - looked_at) * second_half / static_cast<double>(count);
+  }
+  const L2AcrossWaves::Demand demand = l2.next(last);
+  visit(last, demand);
+  bytes += demand.from_dram();
+  if (last > looked_at) {
+    // Those that were not looked at may be less like the others than the bounds of all.
+    bytes = std::min(bytes, static_cast<double>(l2_read_bytes(kernel)));
+    bytes = std::max(bytes, l2.operands() * static_cast<double>(kernel.problem.batch));
+  }
+  return {bytes, l2.written_back()};
+}
+
+}  // namespace
+
+DramBytes dram_bytes(const GemmKernel& kernel, const memory::MemorySpec& memory, std::int64_t sms) {
+  L2AcrossWaves l2(kernel, memory, sms);
+  return dram_bytes(kernel, l2, last_wave(kernel, sms), [](auto&&...) {});
+}
+
+GridReuse::GridReuse(const GemmKernel& kernel, const memory::MemorySpec& memory, std::int64_t sms)
+    : ctas_per_wave_(sms * kernel.ctas_per_sm), last_wave_(last_wave(kernel, sms)) {
+  L2AcrossWaves l2(kernel, memory, sms);
+  double used = 0;
+  dram_ = dram_bytes(kernel, l2, last_wave_, [&](std::int64_t wave, const auto& demand) {
+    if (wave == last_wave_) {
+      last_ = l2.share_of(demand);
+    } else {
+      shares_.push_back(l2.share_of(demand));
+      used = l2.used();
+    }
+  });
   if (!shares_.empty()) {
     written_ = l2.written_by(ctas_per_wave_) / l2.capacity();
-    operands_ = l2.used() / static_cast<double>(looked_at) / l2.capacity() - written_;
-    mean_ = mean_of(std::span(shares_).subspan(static_cast<std::size_t>(looked_at / 2)));
-    const std::int64_t count = looked_at - looked_at / 2;
-    dram_bytes_ +=
-        static_cast<double>(last_wave_ - looked_at) * second_half / static_cast<double>(count);
-  }
-  const L2AcrossWaves::Demand last = l2.next(last_wave_);
-  last_ = last.share;
-  dram_bytes_ += last.from_dram;
-  if (last_wave_ > looked_at) {
-    // Those that were not looked at may be less like the others than the bounds of all.
-    dram_bytes_ = std::min(dram_bytes_, static_cast<double>(l2_read_bytes(kernel)));
-    dram_bytes_ = std::max(dram_bytes_, l2.operands() * static_cast<double>(kernel.problem.batch));
+    operands_ = used / static_cast<double>(shares_.size()) / l2.capacity() - written_;
+    mean_ = mean_of(std::span(shares_).subspan(shares_.size() / 2));
   }
 }
 
@@ -359,7 +386,7 @@ const ShareOfCta& GridReuse::share_of(std::int64_t cta) const {
                                                           : mean_;
 }
 
-MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const GridReuse& reuse,
+MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const DramBytes& dram,
                                   std::int64_t sms) {
   const std::int64_t partial_sums = WorkSchedule::partial_sum_bytes(kernel, sms);
   MemoryTraffic traffic;
@@ -370,9 +397,9 @@ MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const GridReuse& reu
   traffic.l2_and_dram.l2_written = stored_bytes(kernel) + partial_sums;
   const double other_columns =
       GemmBytes(kernel).other_columns_bytes() * static_cast<double>(kernel.problem.batch);
-  traffic.l2_and_dram.dram_read = static_cast<std::int64_t>(reuse.dram_bytes() + other_columns);
+  traffic.l2_and_dram.dram_read = static_cast<std::int64_t>(dram.delivered + other_columns);
   traffic.l2_and_dram.dram_written =
-      std::llround(reuse.written_back() * static_cast<double>(traffic.l2_and_dram.l2_written));
+      std::llround(dram.written_back * static_cast<double>(traffic.l2_and_dram.l2_written));
   return traffic;
 }
 

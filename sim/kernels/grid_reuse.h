@@ -11,6 +11,15 @@
 
 namespace sptc::kernels {
 
+/// What DRAM has to do with a grid.
+struct DramBytes {
+  double delivered = 0;
+  double written_back = 1;  ///< share of what the grid writes that DRAM takes
+};
+
+/// Bytes of a launch of `kernel` on `sms` SMs, as GridReuse has them.
+DramBytes dram_bytes(const GemmKernel& kernel, const memory::MemorySpec& memory, std::int64_t sms);
+
 /// How much of the operands of a grid DRAM has to deliver, in closed form. The CTAs that the GPU
 /// holds at once (a wave) ask for each tile of A and B about the same time, so DRAM delivers it
 /// once; whether it is still in the L2 from an earlier wave follows from what was fetched since.
@@ -30,10 +39,7 @@ class GridReuse {
   /// until all have it.
   double l2_share_of(double part) const;
 
-  /// Bytes that DRAM delivers for the whole grid.
-  double dram_bytes() const { return dram_bytes_; }
-  /// Share of what the grid writes that DRAM takes.
-  double written_back() const { return written_back_; }
+  const DramBytes& dram() const { return dram_; }
 
  private:
   std::int64_t ctas_per_wave_;
@@ -43,12 +49,11 @@ class GridReuse {
   std::vector<ShareOfCta> shares_;  ///< of the first waves, by their number
   /// Of the waves behind those, which are like the second half of them, and of the last one.
   ShareOfCta mean_, last_;
-  double dram_bytes_ = 0;
-  double written_back_ = 1;
+  DramBytes dram_;
 };
 
-/// Bytes of a launch of `kernel` on `sms` SMs, whose DRAM traffic `reuse` knows.
-MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const GridReuse& reuse,
+/// Bytes of a launch of `kernel` on `sms` SMs.
+MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const DramBytes& dram,
                                   std::int64_t sms);
 
 }  // namespace sptc::kernels

@@ -10,20 +10,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <optional>
+#include <queue>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sptc::kernels {
 namespace {
-
-/// A kernel of the library that may run.
-struct Weighed {
-  GemmKernel kernel;
-  KernelEstimate form;
-  double us = 0;  ///< in closed form; before they are counted, without the bytes that are
-};
 
 /// The time of an estimate, `us`, with the bytes that are counted.
 double counted_us(const GemmKernel& kernel, const KernelEstimate& form, double us,
@@ -34,30 +28,29 @@ double counted_us(const GemmKernel& kernel, const KernelEstimate& form, double u
                                 form.outside_us());
 }
 
-/// The kernels of a library, weighed at a fixed clock.
+/// The kernels of a library, weighed at a fixed clock. A bound of each comes first, and none is
+/// looked at closer than it takes to see that another one is chosen.
 class Choice {
  public:
-  Choice(const KernelTarget& target, Algorithm algorithm)
-      : target_(target), by_heuristic_(algorithm == Algorithm::kHeuristic) {}
+  /// `all_stages`: of those that they may have, instead of a number that is asked for.
+  Choice(const KernelTarget& target, Algorithm algorithm, bool all_stages)
+      : target_(target),
+        by_heuristic_(algorithm == Algorithm::kHeuristic),
+        all_stages_(all_stages) {}
 
-  void add(const GemmKernel& kernel) {
-    const KernelEstimate form = estimate(kernel, target_);
-    kernels_.push_back({kernel, form, form.time_us(1)});
+  /// Adds `uncut`, which stays where it is, cut along K.
+  void add(const GemmKernel& uncut, int slices) {
+    Weighed& one = kernels_.emplace_back(Weighed{&uncut, slices});
+    one.us = one.weight = least_us(kernel_of(one), target_);
   }
 
   /// Of several that are as good, the one that was added first.
   std::optional<GemmKernel> best() {
-    count_bytes();
-    const Weighed* best = nullptr;
-    double least = std::numeric_limits<double>::infinity();
-    for (const Weighed& one : kernels_) {
-      const double weight = one.us <= most_us() ? weight_of(one) : least;
-      if (weight < least) {
-        best = &one;
-        least = weight;
-      }
+    if (kernels_.empty()) {
+      return std::nullopt;
     }
-    return best == nullptr ? std::nullopt : std::optional(best->kernel);
+    const Weighed& fastest = find_fastest();
+    return kernel_of(by_heuristic_ ? find_lightest(kMostLost * fastest.us) : fastest);
   }
 
  private:
@@ -65,39 +58,87 @@ class Choice {
   /// to 10 % are a tenth slower than larger ones of the same library (configs/CALIBRATION.md).
   static constexpr double kMostLost = 1.1;
 
-  double most_us() const { return by_heuristic_ ? kMostLost * least_us_ : least_us_; }
+  /// Each takes longer to find than the one before.
+  enum class Known { kBound, kForm, kBytes };
+  struct Weighed {
+    const GemmKernel* uncut;
+    int slices;
+    double us =
+        0;  ///< in closed form, or a bound of it: with the bytes that are counted, none less
+    /// By which a heuristic takes the least of those that are fast enough, or a bound of it. It
+    /// knows tiles and rounds, not what the L2 keeps and with it what DRAM delivers: an estimate
+    /// without DRAM.
+    double weight = 0;
+    Known known = Known::kBound;
+    KernelEstimate form{};
+  };
 
-  /// Adds the bytes that are counted to those that may be taken. Counting takes longer than the
-  /// rest, so those that may be the fastest come first: they leave few others.
-  void count_bytes() {
-    std::vector<Weighed*> order;
-    order.reserve(kernels_.size());
-    for (Weighed& one : kernels_) {
-      order.push_back(&one);
+  GemmKernel kernel_of(const Weighed& one) const {
+    GemmKernel kernel = *one.uncut;
+    kernel.cut_k(one.slices);
+    if (all_stages_) {
+      use_all_stages(kernel, target_);
     }
-    std::sort(order.begin(), order.end(),
-              [](const Weighed* a, const Weighed* b) { return a->us < b->us; });
-    for (Weighed* const one : order) {
-      if (one->us > most_us()) {
-        break;
-      }
-      one->us = counted_us(one->kernel, one->form, one->us, target_);
-      least_us_ = std::min(least_us_, one->us);
+    return kernel;
+  }
+
+  void look_closer(Weighed& one) {
+    if (one.known == Known::kBound) {
+      one.form = estimate(kernel_of(one), target_);
+      one.us = one.form.time_us(1);
+      one.weight = by_heuristic_ ? one.form.without_dram().time_us(1) : one.us;
+      one.known = Known::kForm;
+    } else {
+      one.us = counted_us(kernel_of(one), one.form, one.us, target_);
+      one.known = Known::kBytes;
     }
   }
 
-  /// By which the library takes the least. Its heuristic knows tiles and rounds, not what the L2
-  /// keeps and with it what DRAM delivers: an estimate without DRAM.
-  double weight_of(const Weighed& one) const {
-    if (!by_heuristic_) {
-      return one.us;
+  /// The kernels, to be taken in the order of the least of `key`.
+  auto queue_by(double Weighed::*key) {
+    const auto later = [key](const Weighed* a, const Weighed* b) {
+      return a->*key != b->*key ? a->*key > b->*key : a > b;
+    };
+    std::vector<Weighed*> all;
+    for (Weighed& one : kernels_) {
+      all.push_back(&one);
     }
-    return one.form.without_dram().time_us(1);
+    return std::priority_queue(later, std::move(all));
+  }
+
+  const Weighed& find_fastest() {
+    auto queue = queue_by(&Weighed::us);
+    while (queue.top()->known < Known::kBytes) {
+      Weighed* const one = queue.top();
+      queue.pop();
+      look_closer(*one);
+      queue.push(one);
+    }
+    return *queue.top();
+  }
+
+  /// Of those that take no longer than `most_us`.
+  const Weighed& find_lightest(double most_us) {
+    auto queue = queue_by(&Weighed::weight);
+    while (true) {
+      Weighed* const one = queue.top();
+      queue.pop();
+      if (one->known == Known::kBound) {
+        look_closer(*one);
+        queue.push(one);
+        continue;
+      }
+      if (one->us <= most_us && one->known == Known::kForm) {
+        look_closer(*one);
+      }
+      if (one->us <= most_us) {
+        return *one;
+      }
+    }
   }
 
   const KernelTarget& target_;
-  bool by_heuristic_;
-  double least_us_ = std::numeric_limits<double>::infinity();
+  bool by_heuristic_, all_stages_;
   std::vector<Weighed> kernels_;
 };
 
@@ -207,7 +248,10 @@ GemmKernel named_kernel(const GemmProblem& problem, const KernelOverrides& overr
   kernel.cut_k(overrides.split_k.value_or(1));
   kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
   kernel.issue_stretch = issue_stretch(kernel, target.sm.tensor_core, target.numerics);
-  return overrides.stages ? kernel : with_all_stages(kernel, target);
+  if (!overrides.stages) {
+    use_all_stages(kernel, target);
+  }
+  return kernel;
 }
 
 }  // namespace
@@ -227,16 +271,16 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
     return named_kernel(problem, overrides, target, values);
   }
   std::string reason;
-  Choice choice(target, problem.conditions.algorithm);
+  Choice choice(target, problem.conditions.algorithm, !overrides.stages);
   std::int64_t most_slices = 0;
   // Kernels of quantised weights cut K whatever the library does with sparse ones.
   const bool as_sparse = problem.sparse && !problem.storage.weight;
   const int most_split_k = target.library.most_split_k_for(as_sparse, problem.is_integer());
-  for (GemmKernel& kernel : fitting_kernels(problem, overrides, target, values, reason)) {
+  const std::vector<GemmKernel> uncut = fitting_kernels(problem, overrides, target, values, reason);
+  for (const GemmKernel& kernel : uncut) {
     most_slices = std::max(most_slices, kernel.all_k_tiles());
     for (const int slices : slices_of_k(kernel, overrides, most_split_k, values)) {
-      kernel.cut_k(slices);
-      choice.add(overrides.stages ? kernel : with_all_stages(kernel, target));
+      choice.add(kernel, slices);
     }
   }
   const std::optional<GemmKernel> best = choice.best();

@@ -217,9 +217,25 @@ double tensor_cycles(const GemmKernel& kernel, const KernelTarget& target, doubl
   if (kernel.stream_k()) {
     return most / busy * of_cta;
   }
-  const double rest = std::fmod(most, kernel.ctas_per_sm);
+  const auto rest = static_cast<double>(static_cast<std::int64_t>(most) % kernel.ctas_per_sm);
   const double full = kernel.executed.is_asynchronous() ? busy : rate(kernel.ctas_per_sm);
   return ((most - rest) / full + rest / rate(rest)) * of_cta;
+}
+
+/// Sets what the tensor cores of the busiest SM, which runs `most` CTAs, need, and what no SM has a
+/// part in: launches, and the second kernel of split-K.
+void set_least(const GemmKernel& kernel, const KernelTarget& target, double most,
+               KernelEstimate& times) {
+  times.tensor_us = tensor_cycles(kernel, target, most) / target.boost_clock_mhz;
+  times.launch_us = target.launch.launch_us;
+  if (kernel.split_k == 1) {
+    return;
+  }
+  const ReductionBytes bytes = reduction_bytes(kernel, target.memory);
+  times.launch_us += target.launch.reduction_launch_us;
+  times.reduction_l2_us = static_cast<double>(bytes.moved().l2()) /
+                          target.memory.l2_bytes_per_cycle / target.boost_clock_mhz;
+  times.reduction_dram_us = static_cast<double>(bytes.spilled) / dram_bytes_per_us(target);
 }
 
 /// Time of resources that work side by side: somewhat more than that of the longest.
@@ -236,15 +252,6 @@ double side_by_side(std::initializer_list<double> times) {
 double rounds_of(const GemmKernel& kernel, double most) {
   const double rounds = most / kernel.ctas_per_sm;
   return kernel.stream_k() ? rounds : std::ceil(rounds);
-}
-
-/// The second kernel of split-K.
-void add_reduction(const GemmKernel& kernel, const KernelTarget& target, KernelEstimate& times) {
-  const ReductionBytes bytes = reduction_bytes(kernel, target.memory);
-  times.launch_us += target.launch.reduction_launch_us;
-  times.reduction_l2_us = static_cast<double>(bytes.moved().l2()) /
-                          target.memory.l2_bytes_per_cycle / target.boost_clock_mhz;
-  times.reduction_dram_us = static_cast<double>(bytes.spilled) / dram_bytes_per_us(target);
 }
 
 /// Cycles for which a k-tile is waited for that takes `latency`, as many as are under way at once,
@@ -341,6 +348,12 @@ KernelEstimate KernelEstimate::without_dram() const {
   return result;
 }
 
+double least_us(const GemmKernel& kernel, const KernelTarget& target) {
+  KernelEstimate times;
+  set_least(kernel, target, most_ctas(kernel, target), times);
+  return times.tensor_us + times.without_dram().outside_us();
+}
+
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   const DeliveredBytes delivered = delivered_bytes(kernel, target);
   const GemmBytes traffic(kernel);
@@ -351,7 +364,7 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   KernelEstimate result;
   const double latency = latency_cycles(delivered, memory);
   const double of_k_tile = wait_of_k_tile(kernel, target, most, latency, result);
-  result.tensor_us = tensor_cycles(kernel, target, most) / cycles_per_us;
+  set_least(kernel, target, most, result);
   const double copied = copied_bytes_of_cta(kernel, traffic);
   result.shared_memory_us =
       most * shared_memory_cycles_of_cta(kernel, target, traffic) / cycles_per_us;
@@ -385,10 +398,6 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
       cycles_per_us;
   if (kernel.stream_k()) {
     add_partial_sums(kernel, target, result);
-  }
-  result.launch_us = target.launch.launch_us;
-  if (kernel.split_k > 1) {
-    add_reduction(kernel, target, result);
   }
   result.written_us = delivered.written * stored / kernel.split_k / dram_bytes_per_us(target);
   result.serial.dram_us = dram_waited_us(delivered, kernel, target);

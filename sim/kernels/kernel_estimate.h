@@ -53,6 +53,11 @@ struct KernelEstimate {
   double reduction_us() const { return std::max(reduction_l2_us, reduction_dram_us); }
 };
 
+/// What the estimate of a launch is not below at the boost clock [us], with DRAM or without, found
+/// in a small part of its time: what the tensor cores need, launches, and what the L2 moves for
+/// split-K.
+double least_us(const GemmKernel& kernel, const KernelTarget& target);
+
 /// A launch in closed form.
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target);
 

@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <queue>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace sptc::kernels {
@@ -91,6 +93,12 @@ struct Weighed {
   std::size_t fitted = 0;  ///< place among the kernels that are not cut
   int slices = 1, cluster_ctas = 1, ctas_per_sm = 1;
   double us = 0;  ///< that it takes at the least: without the bytes that are counted
+  bool estimated = false;
+
+  /// Of several that take as long, that of the first tile, with the fewest slices, comes first.
+  auto rank() const {
+    return std::tuple(us, estimated, fitted, slices, cluster_ctas, -ctas_per_sm);
+  }
 };
 
 struct Ordered {
@@ -148,8 +156,7 @@ std::vector<Weighed> weighed_kernels(const std::vector<GemmKernel>& fitted,
       for (const int cluster : clusters_of(fitted[i])) {
         kernel.cluster_ctas = cluster;
         for (kernel.ctas_per_sm = most; kernel.ctas_per_sm >= least; --kernel.ctas_per_sm) {
-          result.push_back(
-              {i, slices, cluster, kernel.ctas_per_sm, estimate(kernel, target).time_us(1)});
+          result.push_back({i, slices, cluster, kernel.ctas_per_sm, least_us(kernel, target)});
         }
         kernel.ctas_per_sm = most;
       }
@@ -193,18 +200,27 @@ std::vector<GemmKernel> search_kernels(const GemmProblem& problem, const KernelO
   std::string reason;
   const std::vector<GemmKernel> fitted =
       fitted_kernels(problem, overrides, searched, values, reason);
-  std::vector<Weighed> kernels = weighed_kernels(fitted, overrides, searched, values);
+  const auto later = [](const Weighed& left, const Weighed& right) {
+    return left.rank() > right.rank();
+  };
+  std::priority_queue kernels(later, weighed_kernels(fitted, overrides, searched, values));
   if (kernels.empty()) {
     throw base::InputError("no GEMM kernel for " + std::string(numerics::name(problem.dtype)) +
                            " fits this SM: the last one " + reason);
   }
-  std::sort(kernels.begin(), kernels.end(),
-            [](const Weighed& left, const Weighed& right) { return left.us < right.us; });
   std::vector<Ordered> fastest;
-  for (const Weighed& kernel : kernels) {
+  while (!kernels.empty()) {
+    Weighed kernel = kernels.top();
+    kernels.pop();
     const bool full = fastest.size() == static_cast<std::size_t>(most);
     if (full && kernel.us >= fastest.back().us) {
       break;  // the others take longer even without the bytes that are counted
+    }
+    if (!kernel.estimated) {
+      kernel.us = estimate(kernel_of(kernel, fitted), searched).time_us(1);
+      kernel.estimated = true;
+      kernels.push(kernel);
+      continue;
     }
     const Ordered ordered = in_best_order(kernel_of(kernel, fitted), kernel.us, searched);
     if (full && ordered.us >= fastest.back().us) {

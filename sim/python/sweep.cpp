@@ -116,7 +116,7 @@ void sweep(const std::optional<std::string>& spec, const std::string& file, std:
                                          });
       watch.report(last);
       if (!last.interrupted) {
-        store.finish();
+        sweep::execution::finish(store);
       }
     }
     if (again > 0 && !last.interrupted) {

@@ -8,6 +8,7 @@
 #include "sim/run/run.h"
 #include "sim/run/run_options.h"
 #include "sim/run/simulation_caches.h"
+#include "sim/run/unsupported_launches.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -145,13 +146,15 @@ void add_what_ifs(const workload::Workload& workload, const config::Architecture
   asked.network_engine = asked_engine(options);
   const std::optional<config::Architecture> other = changed(architecture, asked);
   const KernelRunner kernels(other ? other->gpu : architecture.gpu, asked, {});
-  add_what_ifs(asked_work(workload, asked).operations, kernels, result.operations);
+  const auto taken = without_unsupported(other ? other->gpu : architecture.gpu, options, workload);
+  add_what_ifs(asked_work(taken ? *taken : workload, asked).operations, kernels, result.operations);
 }
 
 Launcher closed_form_launcher(const gpu::GpuSpec& gpu, const RunOptions& options) {
-  return [&](const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
-             const std::vector<kernels::GemmOperands>* /*operands*/) {
-    return gpu::analytic_gemm(problem, overrides, gpu, options.clock_policy);
+  return [&options, gemms = gpu::AnalyticGemms(gpu)](
+             const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
+             const std::vector<kernels::GemmOperands>* /*operands*/) mutable {
+    return gemms.run(problem, overrides, options.clock_policy);
   };
 }
 
@@ -164,7 +167,8 @@ double assumed_share(const workload::Workload& workload, const config::Architect
   const config::Architecture& board = other ? *other : architecture;
   const gpu::GpuSpec worse = with_twice_the_assumed_costs(board);
   const KernelRunner kernels(board.gpu, asked, {});
-  const auto work = asked_work(workload, asked);
+  const auto taken = without_unsupported(board.gpu, options, workload);
+  const auto work = asked_work(taken ? *taken : workload, asked);
   double now_us = 0, then_us = 0;
   for (std::size_t i = 0; i < result.operations.size(); ++i) {
     const OperationResult& row = result.operations[i];

@@ -9,7 +9,11 @@ namespace sptc::run {
 
 GemmLauncher::GemmLauncher(const gpu::GpuSpec& gpu, const RunOptions& options,
                            tensor_core::Waveform* waveform, tensor_core::PassageLog* passages)
-    : gpu_(gpu), options_(options), waveform_(waveform), passages_(passages) {
+    : gpu_(gpu),
+      options_(options),
+      closed_form_(closed_form_launcher(gpu, options)),
+      waveform_(waveform),
+      passages_(passages) {
   if (!options.memory.empty()) {
     memory_.emplace(options.memory);
   }
@@ -32,7 +36,7 @@ gpu::GemmRun GemmLauncher::operator()(const kernels::GemmProblem& problem,
                                       const kernels::KernelOverrides& overrides,
                                       const std::vector<kernels::GemmOperands>* operands) {
   if (options_.fidelity == Fidelity::kAnalytic) {
-    return closed_form_launcher(gpu_, options_)(problem, overrides, operands);
+    return closed_form_(problem, overrides, operands);
   }
   // A DRAM outside has a time of its own, so that of SystemC is the clock of the launch.
   const double mhz =

@@ -42,6 +42,7 @@ class GemmLauncher {
 
   const gpu::GpuSpec& gpu_;
   const RunOptions& options_;
+  Launcher closed_form_;
   std::optional<LoadedMemory> memory_;
   tensor_core::Waveform* waveform_;
   tensor_core::PassageLog* passages_;

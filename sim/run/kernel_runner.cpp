@@ -209,19 +209,7 @@ std::vector<std::string> KernelRunner::notes() const {
 VariantResult KernelRunner::time(const workload::Operation& op, bool sparse, double clock_mhz) {
   kernels::GemmProblem what = problem(op, sparse);
   what.conditions.clock_mhz = clock_mhz;
-  const Key key{what.shape.m,
-                what.shape.n,
-                what.shape.k,
-                what.batch,
-                what.dtype,
-                sparse,
-                what.distinct_b,
-                what.conditions,
-                recorded_kernel(op, sparse).value_or(options_.kernel),
-                what.d_dtype,
-                what.epilogue_operations,
-                what.storage,
-                what.densities};
+  const std::pair key(what, recorded_kernel(op, sparse).value_or(options_.kernel));
   auto found = timed_.find(key);
   if (found == timed_.end()) {
     found = timed_.emplace(key, launch(op, sparse, what, nullptr)).first;

@@ -71,20 +71,6 @@ class KernelRunner {
       std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
                  std::int64_t, std::int64_t, int, int, std::string>;
   static OperationId id_of(const workload::Operation& op);
-  struct Key {
-    std::int64_t m, n, k, batch;
-    numerics::DataType dtype;
-    bool sparse;
-    double distinct_b;
-    kernels::LaunchConditions conditions;
-    kernels::KernelOverrides kernel;
-    std::optional<numerics::DataType> d_dtype;
-    double epilogue_operations;
-    kernels::OperandStorage storage;
-    sparsity::Densities densities;
-    auto operator<=>(const Key&) const = default;
-  };
-
   kernels::GemmProblem problem(const workload::Operation& op, bool sparse) const;
   /// Of the operands, as far as the tensor core skips zeros: 1 and 1 where it does not. Of values
   /// that are there, theirs.
@@ -105,7 +91,7 @@ class KernelRunner {
   const gpu::GpuSpec& gpu_;
   const RunOptions& options_;
   Launcher launch_;
-  std::map<Key, gpu::GemmRun> timed_;
+  std::map<std::pair<kernels::GemmProblem, kernels::KernelOverrides>, gpu::GemmRun> timed_;
   std::set<OperationId> as_recorded_;
   std::map<OperationId, std::string> refused_;  ///< whose kernel does not fit, and why
 };

@@ -14,6 +14,7 @@
 #include "sim/run/network.h"
 #include "sim/run/operand_memory.h"
 #include "sim/run/run_notes.h"
+#include "sim/run/unsupported_launches.h"
 #include "sim/run/value_files.h"
 #include "sim/run/variant_run.h"
 #include "sim/workload/layer_list.h"
@@ -293,11 +294,13 @@ Totals sum_up(const std::vector<OperationResult>& operations) {
   return totals;
 }
 
-RunResult run_workload(const workload::Workload& workload, const config::Architecture& architecture,
+RunResult run_workload(const workload::Workload& given, const config::Architecture& architecture,
                        const RunOptions& asked, const DataSource* data, const Launcher& launch,
                        const ProgressCallback& progress, SwitchingSource* switching) {
   require_consistent(asked);
   const RunOptions options = with_possible_variants(asked, architecture.gpu);
+  const auto taken = without_unsupported(architecture.gpu, options, given);
+  const workload::Workload& workload = taken ? *taken : given;
   AskedWork work = asked_work(workload, options);
   auto& operations = work.operations;  // no structured binding: clang 14 lets no lambda capture one
   auto& vectors = work.vectors;
@@ -378,6 +381,15 @@ RunResult run_workload(const workload::Workload& workload, const config::Archite
   if (!options.sparse_layers.empty()) {
     result.notes.push_back("only the weights that " + io::printable(options.sparse_layers) +
                            " lists are sparse");
+  }
+  if (taken) {
+    const auto first =
+        taken->not_taken.begin() + static_cast<std::ptrdiff_t>(given.not_taken.size());
+    for (auto left = first; left != taken->not_taken.end(); ++left) {
+      result.launches_left_out += left->count;
+    }
+    result.notes.push_back(fmt::format("{} launches of the recording are left out; the first: {}",
+                                       result.launches_left_out, first->reason));
   }
   if (is_dense_only(asked, architecture.gpu)) {
     result.notes.push_back(architecture.gpu.name +

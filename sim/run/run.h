@@ -16,12 +16,12 @@
 
 namespace sptc::run {
 
-/// Runs every operation of `workload` on `architecture`, dense and sparse as it is asked for,
-/// checks values and sums up. `data` holds the operand values; null: the real values of the
-/// workload's network where it has them and the fidelity carries values, else seeded random ones.
-/// `switching`: of the same operand values, kept between runs; null: sampled for this one. The
-/// result names no assumptions. Throws InputError.
-RunResult run_workload(const workload::Workload& workload, const config::Architecture& architecture,
+/// Runs every operation of `given` on `architecture`, dense and sparse as it is asked for, checks
+/// values and sums up; see leave_unsupported() for what it leaves of a recording. `data` holds the
+/// operand values; null: the real values of the workload's network where it has them and the
+/// fidelity carries values, else seeded random ones. `switching`: of the same operand values, kept
+/// between runs; null: sampled for this one. The result names no assumptions. Throws InputError.
+RunResult run_workload(const workload::Workload& given, const config::Architecture& architecture,
                        const RunOptions& asked, const DataSource* data, const Launcher& launch,
                        const ProgressCallback& progress = {}, SwitchingSource* switching = nullptr);
 

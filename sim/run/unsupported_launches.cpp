@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -24,7 +25,10 @@ std::string type_text(const workload::Operation& op) {
   return std::string(numerics::name(op.dtype));
 }
 
-bool multiplies(const gpu::GpuSpec& gpu, const workload::Operation& op) {
+/// Whether the tensor cores of `gpu` multiply the operands of `op`, with the types that `options`
+/// ask for.
+bool multiplies(const gpu::GpuSpec& gpu, const SimulationOptions& options, workload::Operation op) {
+  set_asked_type(options, op);
   kernels::GemmProblem problem{op.shape, op.batch, op.dtype};
   problem.storage = op.storage;
   try {
@@ -46,14 +50,14 @@ void leave_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options
   std::vector<workload::Operation> taken;
   std::vector<std::size_t> taken_before{0};
   for (workload::Operation& op : workload.operations) {
-    workload::Operation asked = op;
-    set_asked_type(options, asked);
-    const bool executed = multiplies(gpu, asked);
+    const bool executed = multiplies(gpu, options, op);
     taken_before.push_back(taken_before.back() + (executed ? 1 : 0));
     if (executed) {
       taken.push_back(std::move(op));
       continue;
     }
+    workload::Operation asked = op;
+    set_asked_type(options, asked);
     workload.not_taken.push_back(
         {op.name, op.shape, op.batch, type_text(asked), op.count, op.recorded.time_us,
          fmt::format("the tensor cores of {} multiply no {}", gpu.name, type_text(asked))});
@@ -67,6 +71,19 @@ void leave_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options
                                        io::printable(workload.file.string()), gpu.name,
                                        workload.not_taken[first].reason));
   }
+}
+
+std::optional<workload::Workload> without_unsupported(const gpu::GpuSpec& gpu,
+                                                      const SimulationOptions& options,
+                                                      const workload::Workload& workload) {
+  const auto is_left = [&](const workload::Operation& op) { return !multiplies(gpu, options, op); };
+  if (workload.source.empty() ||
+      std::none_of(workload.operations.begin(), workload.operations.end(), is_left)) {
+    return std::nullopt;
+  }
+  workload::Workload result = workload;
+  leave_unsupported(gpu, options, result);
+  return result;
 }
 
 }  // namespace sptc::run

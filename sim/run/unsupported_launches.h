@@ -5,6 +5,8 @@
 #include "sim/run/simulation_options.h"
 #include "sim/workload/workload.h"
 
+#include <optional>
+
 namespace sptc::run {
 
 /// Moves the launches of a recording whose operands the tensor cores of `gpu` do not multiply, with
@@ -12,5 +14,10 @@ namespace sptc::run {
 /// as it is: simulate() refuses such an operation. Throws InputError where no launch is left.
 void leave_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options,
                        workload::Workload& workload);
+
+/// `workload` without what leave_unsupported() leaves; nothing where it leaves none.
+std::optional<workload::Workload> without_unsupported(const gpu::GpuSpec& gpu,
+                                                      const SimulationOptions& options,
+                                                      const workload::Workload& workload);
 
 }  // namespace sptc::run

@@ -23,6 +23,7 @@ using namespace sptc;  // NOLINT(google-build-using-namespace)
 using nlohmann::json;
 
 struct Case {
+  int edge;              ///< of the cubic GEMM
   const char* variants;  ///< of the weights
   const char* kernels;   ///< where they come from
   const char* store;     ///< what of each point is kept
@@ -33,7 +34,7 @@ sweep::space::SweepPlan plan_of(const Case& what) {
   const json spec{{"schema", "sptcsim-sweep/0.1"},
                   {"name", "bench"},
                   {"store", what.store},
-                  {"workloads", {{{"m", 2048}, {"n", 1024}, {"k", 1024}}}},
+                  {"workloads", {{{"m", what.edge}, {"n", what.edge}, {"k", what.edge}}}},
                   {"options",
                    {{"check", "none"},
                     {"fidelity", "analytic"},
@@ -77,13 +78,14 @@ void run_sweep(benchmark::State& state, const Case& what) {
 }
 
 void add_all() {
-  static constexpr Case kCases[] = {{"dense", "library", "totals"},
-                                    {"both", "library", "totals"},
-                                    {"both", "library", "operations"},
-                                    {"both", "search", "totals"}};
+  static constexpr Case kCases[] = {
+      {512, "dense", "library", "totals"}, {4096, "dense", "library", "totals"},
+      {512, "both", "library", "totals"},  {512, "both", "library", "operations"},
+      {512, "dense", "search", "totals"},  {4096, "dense", "search", "totals"},
+  };
   for (const Case& what : kCases) {
-    const std::string name =
-        std::string("/") + what.variants + "/" + what.kernels + "/" + what.store;
+    const std::string name = "/" + std::to_string(what.edge) + "/" + what.variants + "/" +
+                             what.kernels + "/" + what.store;
     benchmark::RegisterBenchmark(("point" + name).c_str(), simulate_points, what)
         ->Unit(benchmark::kMicrosecond);
     benchmark::RegisterBenchmark(("sweep" + name).c_str(), run_sweep, what)

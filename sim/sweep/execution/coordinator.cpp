@@ -338,6 +338,16 @@ report::Progress SweepProgress::shown() const {
           {}};
 }
 
+bool finish(store::SweepStore& store) {
+  try {
+    return store.finish();
+  } catch (const base::InputError& error) {
+    throw base::InputError(fmt::format(
+        "{}; all {} points are stored, and the same command once more puts them in order",
+        error.what(), store.size()));
+  }
+}
+
 void require_whole(const space::SweepPlan& plan, const SweepShard& shard) {
   if (plan.spec().is_search() && shard.count > 1) {
     throw base::InputError(

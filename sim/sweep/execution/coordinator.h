@@ -33,6 +33,9 @@ struct SweepProgress {
 /// Throws InputError where the points of a plan cannot be divided and `shard` is a part of them.
 void require_whole(const space::SweepPlan& plan, const SweepShard& shard);
 
+/// SweepStore::finish(); what it throws says that the points are safe.
+bool finish(store::SweepStore& store);
+
 /// Hands the points of the shard that the store lacks to the workers, longest first, and stores
 /// what they report: every point that SystemC simulated in a transaction of its own, the
 /// others in order of their positions, several at a time. Of a plan that is a search (ParetoSearch)

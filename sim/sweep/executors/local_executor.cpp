@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -28,20 +27,6 @@ run::WorkerPool::Handler handler_of(const space::SweepPlan& plan, point::PointRu
   };
 }
 
-/// False where something among `bytes` is no outcome.
-bool append_outcomes(std::size_t worker, std::string_view bytes, std::vector<WorkerEvent>& events) {
-  while (!bytes.empty()) {
-    std::size_t used = 0;
-    std::optional<point::PointOutcome> outcome = from_bytes(bytes, used);
-    if (!outcome) {
-      return false;
-    }
-    bytes.remove_prefix(used);
-    events.push_back({worker, false, std::move(*outcome)});
-  }
-  return true;
-}
-
 }  // namespace
 
 LocalExecutor::LocalExecutor(const space::SweepPlan& plan, point::PointRunner& runner,
@@ -60,7 +45,7 @@ std::vector<WorkerEvent> LocalExecutor::wait(std::chrono::milliseconds timeout) 
       continue;
     }
     const bool is_part = event.kind == Kind::kPart;
-    if (is_part && append_outcomes(event.worker, event.bytes, events)) {
+    if (is_part && append_events(event.worker, event.bytes, events)) {
       continue;
     }
     pool_.stop(event.worker);

@@ -9,6 +9,7 @@
 #include <boost/mpi.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -105,15 +106,20 @@ class MpiExecutor : public Executor {
     if (rank.lost) {
       return;  // given up, and speaks again: its points went elsewhere
     }
-    std::string_view rest = *bytes;
-    while (!rest.empty()) {
-      std::size_t used = 0;
-      auto outcome = from_bytes(rest, used);
-      base::ensure(outcome.has_value(), "a rank sent half an outcome");
-      rest.remove_prefix(used);
-      --rank.busy;
-      events.push_back({worker, false, std::move(*outcome)});
+    const std::size_t before = events.size();
+    const bool all_told = append_events(worker, *bytes, events);
+    rank.busy -= std::min(rank.busy, events.size() - before);
+    if (!all_told) {
+      give_up(worker, run::kNoAnswerOfAWorker, events);
     }
+  }
+
+  void give_up(std::size_t worker, std::string reason, std::vector<WorkerEvent>& events) {
+    ranks_[worker].lost = any_lost_ = true;
+    WorkerEvent event{worker, true, {}};
+    event.outcome.failed = true;
+    event.outcome.reason = std::move(reason);
+    events.push_back(std::move(event));
   }
 
   /// The bytes of a message that has begun to come, valid until the next one; null where its rank
@@ -139,14 +145,10 @@ class MpiExecutor : public Executor {
   void find_silent(std::vector<WorkerEvent>& events) {
     const auto now = SteadyClock::now();
     for (std::size_t worker = 0; worker < ranks_.size(); ++worker) {
-      Rank& rank = ranks_[worker];
+      const Rank& rank = ranks_[worker];
       if (rank.busy > 0 && !rank.lost && now - rank.heard > silence_) {
-        rank.lost = any_lost_ = true;
-        WorkerEvent event{worker, true, {}};
-        event.outcome.failed = true;
-        event.outcome.reason =
-            fmt::format("rank {} was silent for {} s", worker + 1, silence_.count());
-        events.push_back(std::move(event));
+        give_up(worker, fmt::format("rank {} was silent for {} s", worker + 1, silence_.count()),
+                events);
       }
     }
   }

@@ -12,6 +12,7 @@
 #include <new>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <utility>
 
 namespace sptc::sweep::executors {
 namespace {
@@ -137,6 +138,19 @@ std::optional<point::PointOutcome> from_bytes(std::string_view bytes, std::size_
   }
   used = before - bytes.size();
   return outcome;
+}
+
+bool append_events(std::size_t worker, std::string_view bytes, std::vector<WorkerEvent>& events) {
+  while (!bytes.empty()) {
+    std::size_t used = 0;
+    std::optional<point::PointOutcome> outcome = from_bytes(bytes, used);
+    if (!outcome) {
+      return false;
+    }
+    bytes.remove_prefix(used);
+    events.push_back({worker, false, std::move(*outcome)});
+  }
+  return true;
 }
 
 PointWorker::PointWorker(const space::SweepPlan& plan, point::PointRunner& runner,

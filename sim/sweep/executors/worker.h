@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sptc::sweep::executors {
 
@@ -17,6 +18,10 @@ namespace sptc::sweep::executors {
 /// with a whole one; `used` is how many they were.
 void append_bytes(const point::PointOutcome& outcome, std::string& bytes);
 std::optional<point::PointOutcome> from_bytes(std::string_view bytes, std::size_t& used);
+
+/// Appends what `worker` reports with `bytes`, one outcome behind the other, to `events`. False
+/// where something among them is none: a worker that sends such is lost.
+bool append_events(std::size_t worker, std::string_view bytes, std::vector<WorkerEvent>& events);
 
 /// Simulates points one after the other and turns whatever goes wrong into a failed outcome.
 class PointWorker {

@@ -90,6 +90,9 @@ PointFigures figures_of(const run::RunResult& result) {
     dense += op.dense ? static_cast<double>(op.count * op.dense->timing.cycles) : 0;
     sparse += in_sparse != nullptr ? static_cast<double>(op.count * in_sparse->timing.cycles) : 0;
   }
+  if (result.launches_left_out > 0) {
+    figures.add({"launches_left_out"}, result.launches_left_out);
+  }
   if (result.totals.dense) {
     figures.add({"dense_cycles"}, dense);
   }

@@ -136,6 +136,13 @@ TEST_F(ImportProgram, ATypeThatTheGpuLacksIsNotTaken) {
   EXPECT_EQ(validated.exit_code, 0) << validated.err;
   ASSERT_EQ(run("import " + trace + " --out " + path("w.json")).exit_code, 0);
   expect_output("run " + path("w.json") + " --arch a100 --fidelity analytic", "aten::addmm");
+  ASSERT_EQ(run("sweep " + file("s.json", R"({"schema": "sptcsim-sweep/0.1", "name": "s",
+    "arch": ["a100", "b200"], "workloads": ["w.json"], "options": {"fidelity": "analytic"}})") +
+                " --quiet --jobs 1 --db " + path("db"))
+                .exit_code,
+            0);
+  const std::string table = run("sweep report " + path("db") + " --format csv").out;
+  EXPECT_NE(table.find("launches_left_out"), std::string::npos) << table;
   expect_refused("run " + path("w.json") + " --arch v100 --dtype e4m3",
                  "no launch can be simulated on v100-sxm2-16gb; the first: the tensor cores of "
                  "v100-sxm2-16gb multiply no e4m3");

@@ -116,7 +116,7 @@ TEST_F(CycleBudgetOfWarpgroups, SharedMemoryCountsOperandsThatNoWarpLoads) {
       kernel_with({base::GemmShape{128, 256, 64}, {}, {}},
                   {{4096, 4096, 4096}, 1, numerics::DataType::kF16, false});
   const kernels::MemoryTraffic traffic =
-      kernels::closed_form_traffic(wgmma, kernels::GridReuse(wgmma, gpu.memory, gpu.sms), gpu.sms);
+      kernels::closed_form_traffic(wgmma, kernels::dram_bytes(wgmma, gpu.memory, gpu.sms), gpu.sms);
   EXPECT_EQ(traffic.shared_memory_read, 0);
   // The busiest of 132 SMs runs 4 of 512 CTAs. For 16 of 4096 k two warpgroups read 64 rows of A
   // and 256 columns of B each; 128 rows and 256 columns are written once, by TMA, which

@@ -316,7 +316,7 @@ TEST(GemmSimulator, StreamKReadsPartialSumsFromTheL2) {
       config::load_architecture("a40").gpu.kernel_target(), false);
   const memory::MemorySpec memory = config::load_architecture("a40").gpu.memory;
   const kernels::MemoryTraffic form =
-      kernels::closed_form_traffic(kernel, kernels::GridReuse(kernel, memory, 84), 84);
+      kernels::closed_form_traffic(kernel, kernels::dram_bytes(kernel, memory, 84), 84);
   EXPECT_GT(form.l2_and_dram.dram_written, 4 * shape.m * shape.n);
   EXPECT_NEAR(static_cast<double>(form.l2_and_dram.dram_written),
               static_cast<double>(run.traffic.l2_and_dram.dram_written),

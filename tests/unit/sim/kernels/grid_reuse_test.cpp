@@ -29,7 +29,7 @@ GemmProblem convolution(double distinct_b) {
 
 double dram_bytes(const GemmProblem& problem) {
   const GemmKernel kernel = kernel_of(problem);
-  return GridReuse(kernel, a100().memory, a100().sms).dram_bytes();
+  return dram_bytes(kernel, a100().memory, a100().sms).delivered;
 }
 
 TEST(GridReuse, WindowsThatOverlapAreFetchedOnce) {
@@ -75,7 +75,7 @@ TEST(GridReuse, SlicesBehindTheEndOfKFetchNothing) {
   const GemmProblem problem{{31, 11, 5640}, 1, numerics::DataType::kF16, false};
   const GemmKernel kernel =
       choose_kernel(problem, {{{32, 32, 64}}, 3, 16}, a100().kernel_target(), false);
-  EXPECT_EQ(GridReuse(kernel, a100().memory, a100().sms).dram_bytes(), (31 + 11) * 2 * 5640);
+  EXPECT_EQ(dram_bytes(kernel, a100().memory, a100().sms).delivered, (31 + 11) * 2 * 5640);
 }
 
 TEST(GridReuse, RowsOfAGroupOfCtasBehindTheEdgeFetchNothing) {
@@ -85,7 +85,7 @@ TEST(GridReuse, RowsOfAGroupOfCtasBehindTheEdgeFetchNothing) {
   const GemmKernel kernel =
       choose_kernel(problem, {{{128, 64, 64}}, {}, 1}, b200.kernel_target(), false);
   ASSERT_EQ(kernel.cta_group, 2);
-  EXPECT_EQ(GridReuse(kernel, b200.memory, b200.sms).dram_bytes(), (300 + 64) * 2 * 512);
+  EXPECT_EQ(dram_bytes(kernel, b200.memory, b200.sms).delivered, (300 + 64) * 2 * 512);
 }
 
 TEST(GridReuse, PartialSumsStayInTheirPartitionInLaterWavesToo) {

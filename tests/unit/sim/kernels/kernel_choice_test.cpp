@@ -2,6 +2,7 @@
 #include "sim/kernels/kernel_choice.h"
 
 #include "models/mma/register_map.h"
+#include "sim/kernels/kernel_candidates.h"
 #include "sim/kernels/kernel_estimate.h"
 #include "sim/kernels/register_allocation.h"
 #include "sim/kernels/traffic_counts.h"
@@ -10,10 +11,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace sptc::kernels {
 namespace {
@@ -85,6 +89,62 @@ TEST(ChooseKernel, ByItsHeuristicLosesALittleWhereDramIsBusy) {
         by_heuristic.cta_tile == best.cta_tile && by_heuristic.split_k == best.split_k ? 0 : 1;
   }
   EXPECT_GT(others, 0);
+}
+
+/// What the heuristic takes, found the long way: all kernels of the library, each with its bytes.
+/// Nothing where it has none.
+std::optional<GemmKernel> taken_of_all(const GemmProblem& what, const KernelTarget& target) {
+  constexpr double kMostLost = 1.1;
+  std::string reason;
+  std::vector<GemmKernel> all;
+  double least = std::numeric_limits<double>::infinity();
+  for (const GemmKernel& uncut : fitting_kernels(what, {}, target, false, reason)) {
+    const int most = target.library.most_split_k_for(what.sparse, what.is_integer());
+    for (const int slices : slices_of_k(uncut, {}, most, false)) {
+      GemmKernel& kernel = all.emplace_back(uncut);
+      kernel.cut_k(slices);
+      use_all_stages(kernel, target);
+      least = std::min(least, closed_form_us(kernel, target));
+    }
+  }
+  const GemmKernel* taken = nullptr;
+  double lightest = std::numeric_limits<double>::infinity();
+  for (const GemmKernel& kernel : all) {
+    const double weight = estimate(kernel, target).without_dram().time_us(1);
+    if (weight < lightest && closed_form_us(kernel, target) <= kMostLost * least) {
+      taken = &kernel;
+      lightest = weight;
+    }
+  }
+  return taken == nullptr ? std::nullopt : std::optional(*taken);
+}
+
+TEST(ChooseKernel, TakesTheOneThatALookAtAllOfThemFinds) {
+  for (const char* const name : {"a100-sxm4-80gb", "h100-sxm5-80gb", "b200", "t4"}) {
+    const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
+    const KernelTarget target = gpu.kernel_target();
+    for (const base::GemmShape& shape : {base::GemmShape{64, 64, 64},
+                                         {4096, 16, 4096},
+                                         {512, 512, 8192},
+                                         {1000, 3000, 700},
+                                         {4096, 4096, 4096}}) {
+      for (const bool sparse : {false, gpu.sm.tensor_core.selector_inputs > 1}) {
+        const GemmProblem what{shape, 1, DataType::kF16, sparse};
+        const GemmKernel chosen = choose_kernel(what, {}, target, false);
+        const std::optional<GemmKernel> taken = taken_of_all(what, target);
+        if (!taken) {
+          continue;  // the library has larger tiles alone: see forced_kernel()
+        }
+        EXPECT_EQ(chosen.cta_tile, taken->cta_tile) << name << ": " << shape.m << " x " << shape.n;
+        EXPECT_EQ(chosen.warp_tile, taken->warp_tile);
+        EXPECT_EQ(chosen.split_k, taken->split_k);
+        EXPECT_EQ(chosen.stages, taken->stages);
+        const KernelEstimate form = estimate(chosen, target);
+        EXPECT_LE(least_us(chosen, target), form.time_us(1));
+        EXPECT_LE(least_us(chosen, target), form.without_dram().time_us(1));
+      }
+    }
+  }
 }
 
 TEST(ChooseKernel, TakesPartialSumsOfF16AsTheLibraryDoes) {

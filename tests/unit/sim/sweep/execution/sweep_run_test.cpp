@@ -474,6 +474,21 @@ TEST(SweepWire, AnOutcomeSurvivesTheWayThroughAPipeInPieces) {
   EXPECT_EQ(std::get<std::string_view>(point::PointFigures::take(rest)), "dense");
 }
 
+TEST(SweepWire, OutcomesBeforeGarbageCountAndItsWorkerIsLost) {
+  std::string bytes;
+  executors::append_bytes({7, false, "", {}}, bytes);
+  executors::append_bytes({8, false, "", {}}, bytes);
+  std::vector<executors::WorkerEvent> events;
+  EXPECT_TRUE(executors::append_events(3, bytes, events));
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[1].worker, 3u);
+  EXPECT_EQ(events[1].outcome.position, 8u);
+  EXPECT_FALSE(executors::append_events(3, bytes + "garbage", events));
+  EXPECT_EQ(events.size(), 4u);
+  EXPECT_FALSE(executors::append_events(3, std::string(200, '\xff'), events));
+  EXPECT_EQ(events.size(), 4u);
+}
+
 TEST(SweepProgress, ShowsRateFailuresAndTimeLeft) {
   SweepProgress progress;
   progress.total = 40;
