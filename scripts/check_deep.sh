@@ -48,8 +48,9 @@ cd "$root" || exit 1
 
 # build <preset> [cmake option ...]
 build() {
+  # Of a sanitizer build little is found in a cache; what it has instead are precompiled headers.
   local launcher=()
-  if command -v ccache >/dev/null; then
+  if [[ $1 != *san ]] && command -v ccache >/dev/null; then
     launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   fi
   cmake --preset "$1" "${launcher[@]}" "${@:2}" &&
@@ -60,6 +61,12 @@ build() {
 test_preset() {
   ctest --preset "$1" --parallel "$jobs" ${2:+--tests-regex "$2"}
 }
+
+# What starts threads or worker processes: executables of tests, and the names of these tests.
+threaded=(sptcsim test_api_estimate test_api_simulate test_energy test_engine test_engine_properties test_io
+  test_kernel_comparison test_sim_cli_sweep test_sim_run test_sim_sweep test_vectors)
+threaded_tests='^(unit|property)\.(Targets/)?(Api(Estimate|Simulate)|BatchTarget|EngineF64|EngineTarget|FileUse|GemmTest|MmaBatch'
+threaded_tests+='|PlantedFaults|ReferenceToggles|Resimulation|Simulator|SparseGemm|Sweep|Verify|WorkerPool|WorkerProgress)'
 
 # ThreadSanitizer must be there before the interpreter that imports the package.
 tsan_python() {
@@ -73,9 +80,11 @@ run_step() {
     tsan)
       local python
       python=$(tsan_python)
+      [[ ${#targets[@]} -gt 0 ]] || targets=("${threaded[@]}" ${python:+sptcsim_python fixed_dram})
       build tsan ${python:+"$python"} -DSPTC_WITH_MPI=OFF || return
-      export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1"
-      test_preset tsan "${tests:-Batched|WorkerPool|Sweep|Simulator|Compare}" || return
+      # Workers are copies of a process that may have threads, and they may start some of their own.
+      export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 die_after_fork=0"
+      test_preset tsan "${tests:-$threaded_tests}" || return
       if [[ -n $python && -z $tests ]]; then
         LD_PRELOAD=$(g++ -print-file-name=libtsan.so) test_preset tsan '^python\.(simulation|sweep|arrays)'
       fi

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/batched/fallback.h"
 
+#include "models/base/per_thread.h"
 #include "models/mma/dot_step.h"
 #include "models/sparsity/pattern.h"
 
@@ -27,7 +28,11 @@ SelectionTable::SelectionTable(numerics::DataType type) {
 Word slow_dot(const GemmSlice& gemm, std::size_t row, std::size_t column, std::size_t begin,
               std::size_t end, Word c) {
   const std::size_t count = end - begin;
-  thread_local std::vector<Word> row_buffer, column_buffer;
+  struct Buffers {
+    std::vector<Word> row, column, selected;
+  };
+  static const base::PerThread<Buffers> buffers;
+  auto& [row_buffer, column_buffer, selected] = buffers.get();
   row_buffer.resize(count);
   const std::span<const Word> a(gemm.a.words(row, begin, end, row_buffer.data()), count);
   if (gemm.nibbles == nullptr) {
@@ -38,7 +43,6 @@ Word slow_dot(const GemmSlice& gemm, std::size_t row, std::size_t column, std::s
   }
   const SelectionTable table(gemm.instruction->a_type);
   const auto nibbles = gemm.nibbles->row(row);
-  thread_local std::vector<Word> selected;
   selected.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t t = begin + i;

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <mutex>
 
 namespace sptc::energy {
 namespace {
@@ -188,9 +187,8 @@ Toggles ToggleSampler::toggles() const {
 }
 
 const Toggles& reference_toggles(DataType type) {
-  static std::mutex mutex;
-  static std::map<DataType, Toggles> cache;
-  const std::lock_guard<std::mutex> lock(mutex);
+  // No lock: a copy of the process that is made while another thread holds one would wait for ever.
+  thread_local std::map<DataType, Toggles> cache;
   const auto found = cache.find(type);
   return found != cache.end() ? found->second
                               : cache.emplace(type, sample_reference(type)).first->second;

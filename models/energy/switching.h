@@ -64,7 +64,7 @@ class ToggleSampler {
   std::int64_t steps_ = 0;
 };
 
-/// Toggles of the reference operands; sampled once per type from a fixed seed.
+/// Toggles of the reference operands; each thread samples them once per type from a fixed seed.
 const Toggles& reference_toggles(numerics::DataType type);
 
 /// `toggles` over the reference of `type`.

@@ -76,7 +76,7 @@ Workload::Workload(const std::vector<Gemm>& gemms, const std::string& name) {
 Workload Workload::read(const std::string& path) {
   sptc::workload::WorkloadText text = sptc::workload::read_workload_text(path);
   sptc::workload::Workload value = sptc::workload::to_workload(text);
-  return Workload(std::make_shared<const State>(std::move(value), std::move(text)));
+  return Workload(std::make_shared<const State>(State{std::move(value), std::move(text)}));
 }
 
 std::optional<double> GemmResult::speedup() const {

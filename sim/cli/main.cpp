@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program `sptcsim`. libsystemc owns main() and calls sc_main(). Exit codes: 0 done and right,
-// 1 a check failed, 2 bad usage or bad input, 3 internal error, 130 interrupted.
+// The program `sptcsim`. libsystemc calls sc_main() where a program has no main() of its own. Exit
+// codes: 0 done and right, 1 a check failed, 2 bad usage or bad input, 3 internal error, 130
+// interrupted.
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/cli/commands.h"
@@ -70,7 +71,7 @@ void touch_stack() {
   }
 }
 
-// Before main(), which is SystemC's, and before the static objects of this program.
+// Before main() and before the static objects of this program.
 [[gnu::constructor(101)]] void begin() {
   touch_stack();
   std::set_terminate(on_uncaught_exception);
@@ -324,10 +325,18 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int sc_main(int argc, char** argv) {
+  sptc::cli::keep_arguments(argc, argv);
   sc_core::sc_report_handler::set_handler(on_report);
   try {
     return run(argc, argv);
   } catch (...) {
     return sptc::report::report_exception();
   }
+}
+
+// SystemC's copies the arguments first, and a lack of memory there would end with exit code 1. Its
+// pool of memory writes through null where there is none.
+int main(int argc, char** argv) {
+  ::setenv("SYSTEMC_MEMPOOL_DONT_USE", "1", 1);
+  return sc_main(argc, argv);
 }

@@ -9,7 +9,6 @@
 #include "sim/report/message.h"
 
 #include <fmt/format.h>
-#include <systemc>
 
 #include <algorithm>
 #include <cctype>
@@ -24,6 +23,9 @@
 
 namespace sptc::cli {
 namespace {
+
+int argument_count = 0;
+char** argument_words = nullptr;
 
 void on_interrupt(int /*signal*/) {
   constexpr std::string_view kMessage = "\nsptcsim: interrupted, no result written\n";
@@ -104,10 +106,15 @@ void write_result(const std::filesystem::path& path, std::string_view text) {
   }
 }
 
+void keep_arguments(int argc, char** argv) {
+  argument_count = argc;
+  argument_words = argv;
+}
+
 std::string command_line() {
   std::string line = "sptcsim";
-  for (int i = 1; i < sc_core::sc_argc(); ++i) {
-    const std::string word = sc_core::sc_argv()[i];
+  for (int i = 1; i < argument_count; ++i) {
+    const std::string word = argument_words[i];
     const bool is_plain =
         !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
           return std::isalnum(c) != 0 || std::strchr("-_./:=,+@%", c) != nullptr;

@@ -31,6 +31,8 @@ void require_format(std::string_view format, std::initializer_list<std::string_v
 /// Throws InputError.
 void write_result(const std::filesystem::path& path, std::string_view text);
 
+/// The arguments of the program, for command_line(); they are not copied.
+void keep_arguments(int argc, char** argv);
 /// The command as it was typed, in a form that a shell understands: "sptcsim run x.json".
 std::string command_line();
 

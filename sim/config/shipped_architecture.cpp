@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/base/per_thread.h"
 #include "sim/config/architecture.h"
 
 #include <algorithm>
@@ -15,8 +16,12 @@ namespace {
 /// Numbers of the architecture called `name`, read once; nothing where there is none.
 const std::optional<Architecture>& shipped_architecture(const std::string& name) {
   // Asked for at each run: what was read holds for as long as the directory has the same name.
-  thread_local std::string directory;
-  thread_local std::map<std::string, std::optional<Architecture>> known;
+  struct Known {
+    std::string directory;
+    std::map<std::string, std::optional<Architecture>> architectures;
+  };
+  static const base::PerThread<Known> known_to_threads;
+  auto& [directory, known] = known_to_threads.get();
   const char* const set = std::getenv("SPTCSIM_CONFIG_DIR");
   if (const std::string_view now = set == nullptr ? "" : set; now != directory) {
     directory = now;

@@ -2,6 +2,7 @@
 #include "sim/gpu/analytic_gemm.h"
 
 #include "models/base/error.h"
+#include "models/base/per_thread.h"
 #include "models/mma/catalogue.h"
 #include "sim/kernels/grid_reuse.h"
 #include "sim/kernels/kernel_choice.h"
@@ -85,7 +86,8 @@ void require_instruction(const mma::MmaInstruction& instruction, const GpuSpec& 
     mma::MmaInstruction instruction;
     bool operator==(const Found&) const = default;
   };
-  thread_local std::vector<Found> found;
+  static const base::PerThread<std::vector<Found>> found_by_threads;
+  std::vector<Found>& found = found_by_threads.get();
   const Found wanted{gpu.numerics, gpu.instruction_set, instruction};
   if (std::find(found.begin(), found.end(), wanted) != found.end()) {
     return;

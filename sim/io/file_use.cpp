@@ -8,6 +8,7 @@
 
 #include <map>
 #include <mutex>
+#include <pthread.h>
 #include <set>
 #include <string>
 #include <sys/stat.h>
@@ -21,15 +22,21 @@ struct Output {
   std::string shown;
 };
 
+/// A copy of the process has no thread that would unlock what another one of the original has
+/// locked: fork() waits until nobody has. Made before there are threads.
 struct FileUse {
+  FileUse();
+
   std::mutex mutex;
   std::set<std::string> inputs;
   std::map<std::string, Output> outputs;
 };
 
-FileUse& file_use() {
-  static FileUse use;
-  return use;
+FileUse file_use;
+
+FileUse::FileUse() {
+  ::pthread_atfork([] { file_use.mutex.lock(); }, [] { file_use.mutex.unlock(); },
+                   [] { file_use.mutex.unlock(); });
 }
 
 /// Device and inode; of a file that is not there yet, the place where it will be.
@@ -51,24 +58,22 @@ std::string identity(const std::filesystem::path& path) {
 }  // namespace
 
 void announce_input(const std::filesystem::path& path) {
-  FileUse& use = file_use();
   const std::string file = identity(path);
-  const std::lock_guard lock(use.mutex);
-  if (const auto found = use.outputs.find(file); found != use.outputs.end()) {
+  const std::lock_guard lock(file_use.mutex);
+  if (const auto found = file_use.outputs.find(file); found != file_use.outputs.end()) {
     refuse(found->second.option + " " + found->second.shown);
   }
-  use.inputs.insert(file);
+  file_use.inputs.insert(file);
 }
 
 void announce_output(std::string_view option, const std::filesystem::path& path) {
-  FileUse& use = file_use();
   const std::string file = identity(path);
   const std::string shown = printable(path.string());
-  const std::lock_guard lock(use.mutex);
-  if (use.inputs.contains(file)) {
+  const std::lock_guard lock(file_use.mutex);
+  if (file_use.inputs.contains(file)) {
     refuse(fmt::format("{} {}", option, shown));
   }
-  const auto [found, fresh] = use.outputs.insert({file, {std::string(option), shown}});
+  const auto [found, fresh] = file_use.outputs.insert({file, {std::string(option), shown}});
   if (!fresh) {
     throw base::InputError(
         fmt::format("{} {}: {} names the same file", option, shown, found->second.option));
@@ -76,10 +81,9 @@ void announce_output(std::string_view option, const std::filesystem::path& path)
 }
 
 void require_no_input(const std::filesystem::path& path) {
-  FileUse& use = file_use();
   const std::string file = identity(path);
-  const std::lock_guard lock(use.mutex);
-  if (use.inputs.contains(file)) {
+  const std::lock_guard lock(file_use.mutex);
+  if (file_use.inputs.contains(file)) {
     refuse(printable(path.string()));
   }
 }

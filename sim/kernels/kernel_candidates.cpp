@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kernels/kernel_candidates.h"
 
+#include "models/base/per_thread.h"
 #include "sim/kernels/issue_stretch.h"
 
 #include <algorithm>
@@ -125,7 +126,8 @@ const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem
   using Kept = std::pair<CandidatesOf, std::vector<KernelCandidate>>;
   // Dense and sparse weights of a few types, a few short K, and numbers of stages of a search.
   constexpr std::size_t kMostKept = 32;
-  thread_local std::vector<Kept> kept;
+  static const base::PerThread<std::vector<Kept>> kept_for_threads;
+  std::vector<Kept>& kept = kept_for_threads.get();
   const auto found = std::find_if(kept.begin(), kept.end(), [&](const Kept& known) {
     return known.first.are(problem, stages, target);
   });

@@ -25,7 +25,7 @@ constexpr std::int64_t kLayers = 12, kHidden = 768, kFfn = 3072, kHeads = 12, kD
 /// The layers of BERT-Base as PyTorch's exporter writes them.
 class ExportedBert {
  public:
-  ExportedBert(std::int64_t batch, std::int64_t seq) : batch_(batch), seq_(seq) {
+  ExportedBert(std::int64_t batch, std::int64_t seq) {
     graph_ = input("x0", kHalf, {batch, seq, kHidden}) + input("mask", kHalf, {batch, 1, 1, seq});
     graph_ += weight("eight", kHalf, {}) + weight("root", kHalf, {}) + weight("one", kHalf, {});
     graph_ += shape("heads", {batch, seq, kHeads, kDepth}) + shape("whole", {batch, seq, kHidden});
@@ -81,7 +81,6 @@ class ExportedBert {
     residual_and_norm("outer", p + "norm", y);
   }
 
-  std::int64_t batch_, seq_;
   std::string graph_, prefix_;
 };
 

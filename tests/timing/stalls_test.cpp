@@ -172,7 +172,8 @@ TEST(Stalls, GrowWhereWhatTheyWaitForIsSlower) {
     base.memory.l2_bytes_per_cycle *= static_cast<double>(kSms) / base.sms;
     base.memory.dram_gb_per_s *= 2 * static_cast<double>(kSms) / base.sms;
     base.sms = kSms;
-    Case& added = cases.emplace_back(base, &gpus.add(base));
+    cases.push_back({base, &gpus.add(base), {}});
+    Case& added = cases.back();
     for (const Slower& one : slower_ones()) {
       gpu::GpuSpec spec = base;
       one.change(spec);

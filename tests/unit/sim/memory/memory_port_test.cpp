@@ -10,6 +10,7 @@
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,8 +26,11 @@ class EvenMemory : public MemoryPorts {
  public:
   EvenMemory(const base::Clock& clock, int ports) : MemoryPorts("memory", clock, ports) {}
 
+  std::vector<std::uint64_t> addresses;  ///< of all requests, in the order of complete()
+
  protected:
-  std::int64_t complete(std::size_t, tlm::tlm_generic_payload&, std::int64_t now) override {
+  std::int64_t complete(std::size_t, tlm::tlm_generic_payload& payload, std::int64_t now) override {
+    addresses.push_back(payload.get_address());
     return now + kLatency;
   }
 };
@@ -167,6 +171,16 @@ TEST(MemoryPorts, ARequestThatIsAheadOfTimeIsLookedAtWhenItsTimeHasCome) {
   sc_core::sc_start();
   EXPECT_EQ(bench.requester(0).responses, (Responses{{5 + kAnswered, 0, tlm::TLM_OK_RESPONSE}}));
   EXPECT_EQ(bench.requester(1).responses, (Responses{{kAnswered, 64, tlm::TLM_OK_RESPONSE}}));
+}
+
+TEST(MemoryPorts, LookAtRequestsOfOneCycleInTheOrderOfTheirPorts) {
+  Bench bench;
+  bench.requester(1).request(128);
+  bench.requester(0).request(0);
+  bench.requester(1).request(192);
+  bench.requester(0).request(64);
+  sc_core::sc_start();
+  EXPECT_EQ(bench.memory.addresses, (std::vector<std::uint64_t>{0, 64, 128, 192}));
 }
 
 TEST(MemoryPorts, RefuseWhatTheyCannotCarryOut) {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/io/file_use.h"
+
+#include "tests/support/copies.h"
+#include "tests/support/expect_input_error.h"
+#include "tests/support/put_file.h"
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace sptc::io {
+namespace {
+
+TEST(FileUse, AFileThatIsReadIsNotWrittenWhateverItIsCalled) {
+  const support::TemporaryDirectory directory;
+  const auto read = directory.path() / "read.json";
+  support::put_file(read, "{}");
+  std::filesystem::create_hard_link(read, directory.path() / "other.json");
+  announce_input(read);
+  support::expect_input_error([&] { announce_output("--json", directory.path() / "other.json"); },
+                              {"--json ", "other.json: this file is read"});
+  const auto written = directory.path() / "written.json";
+  announce_output("--json", written);
+  support::expect_input_error(
+      [&] { announce_output("--html", directory.path() / "." / "written.json"); },
+      {"--html ", "--json names the same file"});
+}
+
+TEST(FileUse, ACopyOfTheProcessMayUseFilesWhateverOtherThreadsDid) {
+  const support::TemporaryDirectory directory;
+  const auto file = directory.path() / "read.json";
+  support::put_file(file, "{}");
+  EXPECT_TRUE(support::every_copy_ends(
+      300, [&] { announce_input(file); }, [&] { announce_input(file); }));
+}
+
+}  // namespace
+}  // namespace sptc::io
