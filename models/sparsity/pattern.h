@@ -15,7 +15,7 @@ struct Pattern {
   int run = 1;
   bool one_hot = false;  ///< metadata: a bit for each candidate of a choice instead of its index
 
-  bool operator==(const Pattern&) const = default;
+  auto operator<=>(const Pattern&) const = default;
 
   int candidates() const { return group / run; }  ///< M of the choice that one index makes
   int choices() const { return kept / run; }      ///< indices per group

@@ -14,17 +14,6 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
-#include <tuple>
-
-namespace sptc::sparsity {
-
-/// For keys.
-inline auto operator<=>(const Pattern& left, const Pattern& right) {
-  return std::tuple(left.kept, left.group, left.run, left.one_hot) <=>
-         std::tuple(right.kept, right.group, right.run, right.one_hot);
-}
-
-}  // namespace sptc::sparsity
 
 namespace sptc::kernels {
 
