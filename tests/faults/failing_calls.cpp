@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded into a program, this library makes one of its calls fail:
 //
-//   SPTC_FAIL_CALL    malloc, write, interrupt, short, clock, create, garble or none
+//   SPTC_FAIL_CALL    malloc, write, interrupt, short, clock, create, garble, garble-rank or none
 //   SPTC_FAIL_NUMBER  which of them, from 1
 //   SPTC_COUNT_FILE   where the number of calls is written when the program ends
 //   SPTC_SITE_FILE    where each call site of allocations is written, and its first allocation
@@ -9,10 +9,10 @@
 // "malloc": an allocation finds no memory. "write": the disk is full. "interrupt": a write ends
 // with EINTR, once. "short": a write writes half, once. "clock": from that reading on, the time of
 // day is ten years ago. "create": from that one on, files cannot be opened for writing, as where a
-// file system is read-only. "garble": a process that was forked inverts all bytes of that send(). A
-// call site is the innermost kFrames return addresses. But for "garble", calls are those of the
-// process that was started, not of its children, and count from when its shared libraries are
-// ready.
+// file system is read-only. "garble": a process that was forked inverts all bytes of that send().
+// "garble-rank": rank 2 of an MPI job does so with that MPI_Send(). A call site is the innermost
+// kFrames return addresses. But for "garble", calls are those of the process that was started, not
+// of its children, and count from when its shared libraries are ready.
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
@@ -33,7 +33,17 @@
 
 namespace {
 
-enum class Failure { kNone, kMalloc, kWrite, kInterrupt, kShort, kClock, kCreate, kGarble };
+enum class Failure {
+  kNone,
+  kMalloc,
+  kWrite,
+  kInterrupt,
+  kShort,
+  kClock,
+  kCreate,
+  kGarble,
+  kGarbleRank
+};
 
 struct Plan {
   Failure failure = Failure::kNone;
@@ -47,6 +57,7 @@ std::atomic<long> writes{0};
 std::atomic<long> clock_readings{0};
 std::atomic<long> creations{0};
 std::atomic<long> sends_of_child{0};
+std::atomic<long> sends_of_rank{0};
 
 constexpr int kFrames = 7;
 constexpr std::size_t kMostSites = 1 << 16;
@@ -62,20 +73,29 @@ Function* next(const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
 }
 
+std::string inverted(const void* bytes, std::size_t size) {
+  std::string result(static_cast<const char*>(bytes), size);
+  for (char& byte : result) {
+    byte = static_cast<char>(~byte);
+  }
+  return result;
+}
+
 /// What the environment asks for; from here on calls count.
 void begin() {
   const char* const call = std::getenv("SPTC_FAIL_CALL");
   const char* const number = std::getenv("SPTC_FAIL_NUMBER");
   plan.number = number == nullptr ? 0 : std::atol(number);
   if (call != nullptr) {
-    plan.failure = std::strcmp(call, "malloc") == 0      ? Failure::kMalloc
-                   : std::strcmp(call, "write") == 0     ? Failure::kWrite
-                   : std::strcmp(call, "interrupt") == 0 ? Failure::kInterrupt
-                   : std::strcmp(call, "short") == 0     ? Failure::kShort
-                   : std::strcmp(call, "clock") == 0     ? Failure::kClock
-                   : std::strcmp(call, "create") == 0    ? Failure::kCreate
-                   : std::strcmp(call, "garble") == 0    ? Failure::kGarble
-                                                         : Failure::kNone;
+    plan.failure = std::strcmp(call, "malloc") == 0        ? Failure::kMalloc
+                   : std::strcmp(call, "write") == 0       ? Failure::kWrite
+                   : std::strcmp(call, "interrupt") == 0   ? Failure::kInterrupt
+                   : std::strcmp(call, "short") == 0       ? Failure::kShort
+                   : std::strcmp(call, "clock") == 0       ? Failure::kClock
+                   : std::strcmp(call, "create") == 0      ? Failure::kCreate
+                   : std::strcmp(call, "garble") == 0      ? Failure::kGarble
+                   : std::strcmp(call, "garble-rank") == 0 ? Failure::kGarbleRank
+                                                           : Failure::kNone;
   }
   lists_sites = std::getenv("SPTC_SITE_FILE") != nullptr;
   if (lists_sites) {
@@ -355,13 +375,16 @@ ssize_t send(int socket, const void* bytes, size_t size, int flags) {
   static auto* const real = next<ssize_t(int, const void*, size_t, int)>("send");
   const bool is_it = plan.failure == Failure::kGarble && ::getpid() != plan.process &&
                      ++sends_of_child == plan.number;
-  if (!is_it) {
-    return real(socket, bytes, size, flags);
-  }
-  std::string garbled(static_cast<const char*>(bytes), size);
-  for (char& byte : garbled) {
-    byte = static_cast<char>(~byte);
-  }
-  return real(socket, garbled.data(), size, flags);
+  return real(socket, is_it ? inverted(bytes, size).data() : bytes, size, flags);
+}
+
+/// The types of MPI are pointers, as Open MPI has them.
+int MPI_Send(const void* bytes, int size, void* type, int to, int tag, void* communicator) {
+  static auto* const real = next<int(const void*, int, void*, int, int, void*)>("MPI_Send");
+  const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  const bool is_it = plan.failure == Failure::kGarbleRank && size > 0 && rank != nullptr &&
+                     std::strcmp(rank, "2") == 0 && ++sends_of_rank == plan.number;
+  return real(is_it ? inverted(bytes, static_cast<size_t>(size)).data() : bytes, size, type, to,
+              tag, communicator);
 }
 }

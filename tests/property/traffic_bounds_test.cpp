@@ -100,7 +100,7 @@ TEST(TrafficBounds, DramReadsLieBetweenTheOperandsAndWhatTheL2IsAskedFor) {
       }
       ++launches;
       kernels::MemoryTraffic traffic = kernels::closed_form_traffic(
-          *kernel, kernels::GridReuse(*kernel, gpu.memory, gpu.sms), gpu.sms);
+          *kernel, kernels::dram_bytes(*kernel, gpu.memory, gpu.sms), gpu.sms);
       const kernels::ReductionBytes reduction = kernels::reduction_bytes(*kernel, gpu.memory);
       traffic.l2_and_dram += reduction.moved();
       SCOPED_TRACE(describe(*kernel, name));

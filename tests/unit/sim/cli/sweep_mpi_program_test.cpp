@@ -49,9 +49,14 @@ class SweepMpi : public support::ProgramFixture {
 
   /// mpirun with `ranks` ranks, without a shell. A rank is given up sooner than by default.
   pid_t start(const std::string& spec, const std::string& db, const std::string& ranks,
-              bool recovery = false) const {
+              bool recovery = false, const char* garbled_send = nullptr) const {
     const pid_t child = ::fork();
     if (child == 0) {
+      if (garbled_send != nullptr) {
+        ::setenv("LD_PRELOAD", SPTC_FAILING_CALLS, 1);
+        ::setenv("SPTC_FAIL_CALL", "garble-rank", 1);
+        ::setenv("SPTC_FAIL_NUMBER", garbled_send, 1);
+      }
       const int out = ::open(path("mpi.out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
       ::dup2(out, STDOUT_FILENO);
       ::dup2(out, STDERR_FILENO);
@@ -180,6 +185,12 @@ TEST_F(SweepMpi, ARankThatIsKilledCostsOnePointWhereMpiGoesOnWithoutIt) {
     EXPECT_EQ(serial("long.json", db, "--retry-failed"), 0);
     EXPECT_EQ(read(path(db)), read(path("whole")));
   }
+}
+
+TEST_F(SweepMpi, GarbageOfARankIsSimulatedAgainByOthers) {
+  ASSERT_EQ(serial("quick.json", "whole"), 0);
+  EXPECT_EQ(wait_for(start("quick.json", "mpi", "3", true, "3")), 0) << mpi_output();
+  EXPECT_EQ(read(path("mpi")), read(path("whole")));
 }
 
 TEST_F(SweepMpi, TheExitCodeOfASweepIsThatOfMpirunWhereMpiGoesOnWithoutARankToo) {
