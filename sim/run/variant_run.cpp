@@ -103,7 +103,7 @@ void require_values(const std::vector<workload::Operation>& operations, bool cha
   };
   if (saves_values(options) && std::any_of(operations.begin(), operations.end(), saves_own)) {
     throw base::InputError(
-        fmt::format("--save-operands and --save-d know patterns and metadata of mma.sp, not {}",
+        fmt::format("--save-operands and --save-d know the patterns of the hardware, not {}",
                     own_name(options, gpu)));
   }
   if (options.fidelity != Fidelity::kDatapath ||
