@@ -64,9 +64,9 @@ test_preset() {
 
 # What starts threads or worker processes: executables of tests, and the names of these tests.
 threaded=(sptcsim test_api_estimate test_api_simulate test_energy test_engine test_engine_properties test_io
-  test_kernel_comparison test_sim_cli_sweep test_sim_run test_sim_sweep test_vectors)
-threaded_tests='^(unit|property)\.(Targets/)?(Api(Estimate|Simulate)|BatchTarget|EngineF64|EngineTarget|FileUse|GemmTest|MmaBatch'
-threaded_tests+='|PlantedFaults|ReferenceToggles|Resimulation|Simulator|SparseGemm|Sweep|Verify|WorkerPool|WorkerProgress)'
+  test_kernel_comparison test_sim_cli_sweep test_sim_run test_sim_sweep test_base)
+threaded_tests='^(unit|property)\.(Targets/)?(Api(Estimate|Simulate)|BatchTarget|EngineF64|EngineTarget|FileUse|ForEachInWorkers'
+threaded_tests+='|GemmTest|MmaBatch|PerThread|PlantedFaults|ReferenceToggles|Resimulation|Simulator|SparseGemm|Sweep|WorkerPool|WorkerProgress)'
 
 # ThreadSanitizer must be there before the interpreter that imports the package.
 tsan_python() {

@@ -11,10 +11,11 @@
 namespace sptc::sparsity {
 
 int Pattern::metadata_bits() const {
+  const bool halves = candidates() == 2 && choices() == 1;  // 2:4 of half elements
   if (one_hot) {
-    return choices() * candidates();
+    return halves ? 8 : choices() * candidates();
   }
-  if (candidates() == 2 && choices() == 1) {
+  if (halves) {
     return 4;
   }
   return choices() * static_cast<int>(std::bit_width(static_cast<unsigned>(candidates() - 1)));

@@ -19,8 +19,8 @@ struct Pattern {
 
   int candidates() const { return group / run; }  ///< M of the choice that one index makes
   int choices() const { return kept / run; }      ///< indices per group
-  /// Bits of metadata per group: an index or a one-hot word for each choice. Indices of 1:2 are
-  /// stored as those of 2:4 of half elements, as mma.sp of tf32 has it.
+  /// Bits of metadata per group: an index or a one-hot word for each choice. 1:2 is stored as 2:4
+  /// of half elements, as mma.sp of tf32 has it.
   int metadata_bits() const;
   std::string name() const { return std::to_string(kept) + ":" + std::to_string(group); }
 };

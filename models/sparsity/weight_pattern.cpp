@@ -164,6 +164,15 @@ PatternExecution execution_by_indices(const WeightPattern& weights, DataType typ
   if (weights.vector_rows == 0 && same && has_hardware) {
     return {hardware, hardware.group, 1, 1, 0};
   }
+  const SelectorWidth reach = for_elements(selector, type);
+  const std::string needs = "weights at " + weights.name() + " need a selector of " +
+                            std::to_string(pattern.candidates()) + " inputs for each " +
+                            std::to_string(pattern.kept) + " multipliers, and this one has " +
+                            std::to_string(reach.inputs) + " for each " +
+                            std::to_string(reach.kept) + " of " + std::string(numerics::name(type));
+  if (same && weights.vector_rows == 0) {
+    throw base::InputError(needs);
+  }
   if (hardware.run != 1) {
     throw base::InputError("weights of " + std::string(numerics::name(type)) + " are " +
                            hardware.name() + " in pairs; " + weights.name() + " is not modelled");
@@ -178,7 +187,6 @@ PatternExecution execution_by_indices(const WeightPattern& weights, DataType typ
   }
   const bool within = has_hardware && contained(pattern, hardware);
   const bool as_dense = pattern.kept * hardware.group == hardware.kept * pattern.group;
-  const SelectorWidth reach = for_elements(selector, type);
   if (reaches(reach, pattern) && !(within && as_dense)) {
     return {pattern, pattern.group, 1, 1, 0};
   }
@@ -188,12 +196,8 @@ PatternExecution execution_by_indices(const WeightPattern& weights, DataType typ
   if (two_of_four && pattern.kept == pattern.group - 2 && pattern.group % 2 == 0) {
     return {hardware, pattern.group, 4 * (pattern.group / 2 - 1), pattern.group, 0};
   }
-  throw base::InputError("weights at " + weights.name() + " need a selector of " +
-                         std::to_string(pattern.candidates()) + " inputs for each " +
-                         std::to_string(pattern.kept) + " multipliers, and this one has " +
-                         std::to_string(reach.inputs) + " for each " + std::to_string(reach.kept) +
-                         " of " + std::string(numerics::name(type)) + "; they neither are " +
-                         hardware.name() + " nor decompose into it");
+  throw base::InputError(needs + "; they neither are " + hardware.name() +
+                         " nor decompose into it");
 }
 
 }  // namespace

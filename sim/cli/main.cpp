@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program `sptcsim`. libsystemc calls sc_main() where a program has no main() of its own. Exit
-// codes: 0 done and right, 1 a check failed, 2 bad usage or bad input, 3 internal error, 130
-// interrupted.
+// The program `sptcsim`. Its main() calls sc_main(), which libsystemc asks for. Exit codes: 0 done
+// and right, 1 a check failed, 2 bad usage or bad input, 3 internal error, 130 interrupted.
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/cli/commands.h"
@@ -182,8 +181,10 @@ void refuse_extras(CLI::App* app) {
     }
     const std::vector<std::string_view> views(names.begin(), names.end());
     const std::string name = first.substr(0, first.find('='));
-    const bool has_format = std::count(names.begin(), names.end(), "--format") > 0;
-    if (has_format && (name == "--json" || name == "--csv")) {
+    const CLI::Option* const format = command->get_option_no_throw("--format");
+    const bool is_format = name == "--json" || name == "--csv";
+    if (is_format && format != nullptr &&
+        format->get_type_name().find(name.substr(2)) != std::string::npos) {
       throw InputError(
           fmt::format("unknown option '{}'; '--format {}' prints that", name, name.substr(2)));
     }

@@ -27,6 +27,9 @@ workload::Workload load(Arguments& arguments) {
     if (!arguments.arch_given && !read.account.arch.empty()) {
       proposed = arguments.simulation.arch = read.account.arch;
     }
+    if (read.account.format.empty()) {
+      return;  // no account says what is left, so that the result does
+    }
     const run::SimulationOptions options = arguments.simulation.options.parsed();
     const config::Architecture architecture =
         run::with_asked(config::load_architecture(arguments.simulation.arch), options);

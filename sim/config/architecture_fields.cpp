@@ -164,7 +164,8 @@ constexpr std::array kFields = {
     ArchitectureField{
         kTensorCore, "selector_bytes_per_cycle", false, kMaxCount,
         "bytes of operand B that the selector hands to the multipliers, also for dense "
-        "instructions: at least dot_units x dot_width_bytes for the peak rate",
+        "instructions but where they bypass it: at least dot_units x dot_width_bytes for the peak "
+        "rate",
         store_tc<&Tc::selector_bytes_per_cycle>},
     ArchitectureField{kTensorCore, "selector_inputs", true, 64,
                       "candidates of one multiplier: M of the widest N:M pattern",

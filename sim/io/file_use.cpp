@@ -8,6 +8,7 @@
 
 #include <map>
 #include <mutex>
+#include <new>
 #include <pthread.h>
 #include <set>
 #include <string>
@@ -35,8 +36,10 @@ struct FileUse {
 FileUse file_use;
 
 FileUse::FileUse() {
-  ::pthread_atfork([] { file_use.mutex.lock(); }, [] { file_use.mutex.unlock(); },
-                   [] { file_use.mutex.unlock(); });
+  if (::pthread_atfork([] { file_use.mutex.lock(); }, [] { file_use.mutex.unlock(); },
+                       [] { file_use.mutex.unlock(); }) != 0) {
+    throw std::bad_alloc();
+  }
 }
 
 /// Device and inode; of a file that is not there yet, the place where it will be.

@@ -166,18 +166,6 @@ void check_cut(const KernelOverrides& overrides, bool values) {
   }
 }
 
-/// Throws where there are not as many k-tiles, `most`, as slices of K are asked for.
-void check_slices(const KernelOverrides& overrides, const GemmProblem& problem, std::int64_t most) {
-  if (overrides.split_k.value_or(1) > most) {
-    const base::GemmShape& shape = problem.shape;
-    throw base::InputError("split-k " + std::to_string(*overrides.split_k) + " is not in 1.." +
-                           std::to_string(most) + ": a slice of K has a k-tile at least, and " +
-                           std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " +
-                           std::to_string(shape.k) + (problem.sparse ? ", sparse," : ", dense,") +
-                           " has no more");
-  }
-}
-
 /// The kernel of the library that has these rows and columns, and `fits`, if one has: of several,
 /// whose instructions run on one SM or a pair, the fastest one.
 template <typename Fits>
@@ -244,7 +232,7 @@ GemmKernel named_kernel(const GemmProblem& problem, const KernelOverrides& overr
                         const KernelTarget& target, bool values) {
   GemmKernel kernel = overrides.tile_of_pair ? kernel_of_pair(problem, overrides, target, values)
                                              : kernel_as_asked(problem, overrides, target, values);
-  check_slices(overrides, problem, kernel.all_k_tiles());
+  require_slices(overrides, problem, kernel.all_k_tiles());
   kernel.cut_k(overrides.split_k.value_or(1));
   kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
   kernel.issue_stretch = issue_stretch(kernel, target.sm.tensor_core, target.numerics);
@@ -255,6 +243,18 @@ GemmKernel named_kernel(const GemmProblem& problem, const KernelOverrides& overr
 }
 
 }  // namespace
+
+void require_slices(const KernelOverrides& overrides, const GemmProblem& problem,
+                    std::int64_t most) {
+  if (overrides.split_k.value_or(1) > most) {
+    const base::GemmShape& shape = problem.shape;
+    throw base::InputError("split-k " + std::to_string(*overrides.split_k) + " is not in 1.." +
+                           std::to_string(most) + ": a slice of K has a k-tile at least, and " +
+                           std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " +
+                           std::to_string(shape.k) + (problem.sparse ? ", sparse," : ", dense,") +
+                           " has no more");
+  }
+}
 
 double closed_form_us(const GemmKernel& kernel, const KernelTarget& target) {
   const KernelEstimate form = estimate(kernel, target);
@@ -285,7 +285,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
   }
   const std::optional<GemmKernel> best = choice.best();
   if (!best && most_slices > 0) {
-    check_slices(overrides, problem, most_slices);
+    require_slices(overrides, problem, most_slices);
   }
   if (!best && reason.empty()) {
     // A library whose kernels multiply in shared memory. Values travel through mma.sync, whose

@@ -8,6 +8,10 @@
 
 namespace sptc::kernels {
 
+/// Throws InputError where `overrides` ask for more slices of K than there are k-tiles, `most`.
+void require_slices(const KernelOverrides& overrides, const GemmProblem& problem,
+                    std::int64_t most);
+
 /// Time [us] of a launch at the boost clock: that of the closed form, at least that of the DRAM
 /// bytes that are counted for it.
 double closed_form_us(const GemmKernel& kernel, const KernelTarget& target);

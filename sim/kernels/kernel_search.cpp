@@ -205,6 +205,13 @@ std::vector<GemmKernel> search_kernels(const GemmProblem& problem, const KernelO
   };
   std::priority_queue kernels(later, weighed_kernels(fitted, overrides, searched, values));
   if (kernels.empty()) {
+    std::int64_t most_slices = 0;
+    for (const GemmKernel& kernel : fitted) {
+      most_slices = std::max(most_slices, kernel.all_k_tiles());
+    }
+    if (!fitted.empty()) {
+      require_slices(overrides, problem, most_slices);
+    }
     throw base::InputError("no GEMM kernel for " + std::string(numerics::name(problem.dtype)) +
                            " fits this SM: the last one " + reason);
   }

@@ -67,6 +67,12 @@ std::string front_text(const PlanResult& result) {
   return text;
 }
 
+/// Of the plan, whose metric is known.
+double measured_loss(const PlanResult& result) {
+  const double sign = result.lower_is_better ? 1 : -1;
+  return sign * (*result.plan_metric - *result.dense_metric);
+}
+
 std::string plan_sentence(const PlanResult& result) {
   const PlanPoint& plan = *result.plan;
   std::string text =
@@ -79,9 +85,8 @@ std::string plan_sentence(const PlanResult& result) {
                     result.dense.time_us / result.simulated->time_us);
   }
   if (result.plan_metric) {
-    const double sign = result.lower_is_better ? 1 : -1;
     text += fmt::format("; measured: metric {:.6g}, loss {:.5g}", *result.plan_metric,
-                        sign * (*result.plan_metric - *result.dense_metric));
+                        measured_loss(result));
   }
   return report::wrapped(text, kWidth);
 }
@@ -94,9 +99,16 @@ std::string plan_verdict(const PlanResult& result) {
     return result.plan ? "The plan takes no layer."
                        : fmt::format("No layer gains from {}.", result.pattern);
   }
-  return fmt::format("{}: {:.3f}x as fast, loss {:.4g}.",
-                     result.plan ? "The plan" : "All layers that gain", result.gain(best),
-                     best.loss);
+  if (!result.plan) {
+    return fmt::format("All layers that gain make it {:.3f}x as fast and should lose {:.4g}.",
+                       result.gain(best), best.loss);
+  }
+  const double gain =
+      result.simulated ? result.dense.time_us / result.simulated->time_us : result.gain(best);
+  return result.plan_metric
+             ? fmt::format("The plan is {:.3f}x as fast and loses {:.4g}, as measured.", gain,
+                           measured_loss(result))
+             : fmt::format("The plan is {:.3f}x as fast and should lose {:.4g}.", gain, best.loss);
 }
 
 std::string plan_text(const PlanResult& result) {

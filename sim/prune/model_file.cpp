@@ -7,6 +7,7 @@
 #include "sim/io/memory_guard.h"
 #include "sim/io/npz.h"
 #include "sim/io/text_file.h"
+#include "sim/prune/compressed_layer.h"
 
 #include <fmt/format.h>
 
@@ -114,15 +115,18 @@ class ArrayModel : public ModelFile {
   std::vector<std::byte> read(std::size_t tensor) const override { return arrays_[tensor].bytes; }
 
  private:
-  /// An array of that name holds the text that safetensors has in its header.
+  /// What compressed layers are stands in an array of that name, as ArrayWriter has it.
   void take_metadata() {
-    const auto text = std::find_if(arrays_.begin(), arrays_.end(), [](const io::Tensor& array) {
-      return array.name == kMetadataName && array.dtype == "U8" && array.shape.size() == 1;
+    const auto words = [](const io::Tensor& array) {
+      return std::string_view(reinterpret_cast<const char*>(array.bytes.data()),
+                              array.bytes.size());
+    };
+    const auto text = std::find_if(arrays_.begin(), arrays_.end(), [&](const io::Tensor& array) {
+      return array.name == kMetadataName && array.dtype == "U8" &&
+             words(array).find(kFormsKey) != std::string_view::npos;
     });
     if (text != arrays_.end()) {
-      const std::string_view words(reinterpret_cast<const char*>(text->bytes.data()),
-                                   text->bytes.size());
-      metadata_ = io::parse_metadata(words, fmt::format("{}: {}", shown_, kMetadataName));
+      metadata_ = io::parse_metadata(words(*text), fmt::format("{}: {}", shown_, kMetadataName));
       arrays_.erase(text);
     }
   }

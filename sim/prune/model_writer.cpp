@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <optional>
@@ -136,6 +137,13 @@ class ArrayWriter : public ModelWriter {
   void add(const io::Tensor& tensor) override { arrays_.push_back(tensor); }
   void finish() override {
     if (!forms_.empty()) {
+      if (std::any_of(arrays_.begin(), arrays_.end(),
+                      [](const io::Tensor& array) { return array.name == kMetadataName; })) {
+        throw base::InputError(fmt::format(
+            "{}: a tensor is called {}, where the forms of compressed layers stand: write a "
+            ".safetensors file, or leave the tensor out",
+            io::printable(path_.string()), kMetadataName));
+      }
       const auto bytes = std::as_bytes(std::span(forms_));
       arrays_.push_back({std::string(kMetadataName),
                          "U8",

@@ -3,6 +3,8 @@
 
 #include "models/base/text.h"
 
+#include <algorithm>
+
 namespace sptc::report {
 
 std::string fitted_name(std::string_view name, std::size_t width) {
@@ -27,7 +29,7 @@ std::string fitted_layer(std::string_view name, std::size_t width) {
     if (end == std::string::npos) {
       break;  // the last word stays
     }
-    const std::size_t number = result.find_last_not_of(kDigits, end - 1) + 1;
+    const std::size_t number = std::min(end, result.find_first_of(kDigits, begin + 1));
     const bool plain =
         (static_cast<unsigned char>(result[begin]) & 0x80) == 0 && result[begin] != '\\';
     if (plain && number > begin + 1) {

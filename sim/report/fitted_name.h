@@ -12,8 +12,8 @@ namespace sptc::report {
 std::string fitted_name(std::string_view name, std::size_t width);
 
 /// A name of a layer, fitted so that layers stay apart: words before the last '/' or '.' keep their
-/// first letter and the number at their end, from the left, until the rest fits:
-/// "/b/e/l.0/o/dense/MatMul".
+/// first letter and what begins with a digit, from the left, until the rest fits:
+/// "/b/e/l.0/o/dense/MatMul", "/i3a/conv".
 std::string fitted_layer(std::string_view name, std::size_t width);
 
 }  // namespace sptc::report

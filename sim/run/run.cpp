@@ -385,11 +385,13 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
   if (taken) {
     const auto first =
         taken->not_taken.begin() + static_cast<std::ptrdiff_t>(given.not_taken.size());
+    std::int64_t launches = 0;
     for (auto left = first; left != taken->not_taken.end(); ++left) {
-      result.launches_left_out += left->count;
+      launches += left->count;
     }
-    result.notes.push_back(fmt::format("{} launches of the recording are left out; the first: {}",
-                                       result.launches_left_out, first->reason));
+    result.left_out = fmt::format("{} launches of the recording are left out; the first: {}",
+                                  launches, first->reason);
+    result.notes.push_back(result.left_out);
   }
   if (is_dense_only(asked, architecture.gpu)) {
     result.notes.push_back(architecture.gpu.name +

@@ -177,8 +177,9 @@ struct RunResult {
   std::vector<std::pair<std::string, std::string>> options;  ///< as given or by default, in order
   std::uint64_t seed = 0;
   std::vector<OperationResult> operations;
-  /// Launches of a recording that the GPU cannot execute: no part of the operations.
-  std::int64_t launches_left_out = 0;
+  /// A sentence on the launches of a recording that the GPU cannot execute, which are no part of
+  /// the operations; empty where there are none.
+  std::string left_out;
   Totals totals;
   std::optional<InferenceResult> inference;  ///< under an engine that runs more than GEMMs
   /// See assumed_share() (sim/run/simulate.h); absent where nobody asked.

@@ -86,4 +86,10 @@ std::optional<workload::Workload> without_unsupported(const gpu::GpuSpec& gpu,
   return result;
 }
 
+void require_all_launches(const RunResult& result) {
+  if (!result.left_out.empty()) {
+    throw base::InputError(result.left_out);
+  }
+}
+
 }  // namespace sptc::run

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/gpu/gpu_spec.h"
+#include "sim/run/run_result.h"
 #include "sim/run/simulation_options.h"
 #include "sim/workload/workload.h"
 
@@ -19,5 +20,8 @@ void leave_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options
 std::optional<workload::Workload> without_unsupported(const gpu::GpuSpec& gpu,
                                                       const SimulationOptions& options,
                                                       const workload::Workload& workload);
+
+/// Throws InputError where `result` is not of all launches, as figures that are compared must be.
+void require_all_launches(const RunResult& result);
 
 }  // namespace sptc::run

@@ -96,12 +96,9 @@ bool saves_values(const RunOptions& options) {
 void require_values(const std::vector<workload::Operation>& operations, bool chained,
                     const gpu::GpuSpec& gpu, const RunOptions& options) {
   const auto is_own = [&](const workload::Operation& op) {
-    return op.prunable && !is_hardware(options, op.dtype, gpu);
+    return runs_sparse(op, options.variants) && !is_hardware(options, op.dtype, gpu);
   };
-  const auto saves_own = [&](const workload::Operation& op) {
-    return runs_sparse(op, options.variants) && is_own(op);
-  };
-  if (saves_values(options) && std::any_of(operations.begin(), operations.end(), saves_own)) {
+  if (saves_values(options) && std::any_of(operations.begin(), operations.end(), is_own)) {
     throw base::InputError(
         fmt::format("--save-operands and --save-d know the patterns of the hardware, not {}",
                     own_name(options, gpu)));

@@ -6,6 +6,7 @@
 #include "sim/report/fitted_name.h"
 #include "sim/run/run_options.h"
 #include "sim/run/simulate.h"
+#include "sim/run/unsupported_launches.h"
 #include "sim/run/worker_pool.h"
 #include "sim/workload/importer/recording_reader.h"
 
@@ -86,6 +87,7 @@ void add_measured(const run::OperationResult& op, const run::MeasuredGain& gain,
 std::string simulated(const workload::Workload& workload, const config::Architecture& board,
                       const run::SimulationOptions& options) {
   const run::RunResult result = run::simulate(workload, board, options);
+  run::require_all_launches(result);
   const run::MeasuredGain measured = compare::times::measured_neighbours(result, board, options);
   std::vector<ComparedFigures> rows{figures_of(result.totals)};
   for (const run::OperationResult& op : result.operations) {

@@ -6,6 +6,7 @@
 #include "sim/report/figures.h"
 #include "sim/run/option_table.h"
 #include "sim/run/simulate.h"
+#include "sim/run/unsupported_launches.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -89,9 +90,6 @@ PointFigures figures_of(const run::RunResult& result) {
     const run::VariantResult* in_sparse = op.in_sparse_network();
     dense += op.dense ? static_cast<double>(op.count * op.dense->timing.cycles) : 0;
     sparse += in_sparse != nullptr ? static_cast<double>(op.count * in_sparse->timing.cycles) : 0;
-  }
-  if (result.launches_left_out > 0) {
-    figures.add({"launches_left_out"}, result.launches_left_out);
   }
   if (result.totals.dense) {
     figures.add({"dense_cycles"}, dense);
@@ -283,6 +281,7 @@ PointOutcome SimulationPointRunner::run(const space::SweepPlan& plan,
       run::simulate(plan.spec().workloads[point.workload].workload, architecture_of(plan, point),
                     options_of(plan, point), hooks);
   PointOutcome outcome;
+  run::require_all_launches(result);
   outcome.totals = figures_of(result);
   if (plan.spec().store_operations) {
     outcome.operations = operations_of(result);

@@ -46,7 +46,7 @@ TEST(PackedIndices, AreReadAsTheyWereWritten) {
 TEST(PackedIndices, OneHotWordsAreReadAsTheyWereWritten) {
   expect_read_as_written({2, 4, 1, true}, 16, 1, 1);
   expect_read_as_written({2, 8, 1, true}, 16, 1, 2);
-  expect_read_as_written({1, 2, 1, true}, 8, 4, 1);
+  expect_read_as_written({1, 2, 1, true}, 8, 1, 1);
   expect_read_as_written({2, 64, 1, true}, 8, 1, 8);
   const PackedIndices packed({2, 4, 1, true}, 16, 16);  // 64 bits per row
   std::vector<LaneWords> words(1, LaneWords{});

@@ -53,6 +53,7 @@ TEST(MetadataBits, AreAnIndexPerKeptElement) {
   EXPECT_EQ(hardware_pattern(DataType::kTf32).metadata_bits(), 4) << "as mma.sp stores 1:2";
   EXPECT_EQ((Pattern{2, 4, 1, true}.metadata_bits()), 8) << "one-hot: a bit for each candidate";
   EXPECT_EQ((Pattern{2, 8, 1, true}.metadata_bits()), 16);
+  EXPECT_EQ((Pattern{1, 2, 1, true}.metadata_bits()), 8) << "of half elements, too";
 }
 
 TEST(PatternExecution, IsThePatternItselfWhereTheSelectorReachesThatFar) {

@@ -140,9 +140,13 @@ TEST_F(ImportProgram, ATypeThatTheGpuLacksIsNotTaken) {
     "arch": ["a100", "b200"], "workloads": ["w.json"], "options": {"fidelity": "analytic"}})") +
                 " --quiet --jobs 1 --db " + path("db"))
                 .exit_code,
-            0);
+            1)
+      << "a point of fewer launches is no point of this workload";
+  const std::string left = "of the recording are left out; the first: the tensor cores of a100";
   const std::string table = run("sweep report " + path("db") + " --format csv").out;
-  EXPECT_NE(table.find("launches_left_out"), std::string::npos) << table;
+  EXPECT_NE(table.find(left), std::string::npos) << table;
+  expect_output("compare " + path("w.json") + " --arch b200,a100 --fidelity analytic", "n/a");
+  expect_output("run " + path("w.json") + " --arch a100 --fidelity analytic", "are left out");
   expect_refused("run " + path("w.json") + " --arch v100 --dtype e4m3",
                  "no launch can be simulated on v100-sxm2-16gb; the first: the tensor cores of "
                  "v100-sxm2-16gb multiply no e4m3");

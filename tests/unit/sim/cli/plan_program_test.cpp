@@ -62,11 +62,11 @@ TEST_F(PlanProgram, ResultIsWhatItsSchemaSays) {
 TEST_F(PlanProgram, VerdictComesFirst) {
   const auto first_line = [](const std::string& text) { return text.substr(0, text.find('\n')); };
   const std::string all = first_line(run(plan("--html " + path("all.html"))).out);
-  EXPECT_TRUE(all.starts_with("All layers that gain: 1.") &&
-              all.find("x as fast, loss 0.") != all.npos)
+  EXPECT_TRUE(all.starts_with("All layers that gain make it 1.") &&
+              all.find("x as fast and should lose 0.") != all.npos)
       << all;
   EXPECT_NE(read(path("all.html")).find("\"verdict\":\"" + all + "\""), std::string::npos);
-  EXPECT_TRUE(first_line(run(plan("--max-loss 10")).out).starts_with("The plan: 1."));
+  EXPECT_TRUE(first_line(run(plan("--max-loss 10")).out).starts_with("The plan is 1."));
   EXPECT_EQ(first_line(run(plan("--max-loss 0")).out), "The plan takes no layer.");
   EXPECT_EQ(first_line(run(plan("--arch h100-sxm5-80gb")).out), "No layer gains from 2:4.");
 }

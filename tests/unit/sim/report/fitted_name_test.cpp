@@ -14,6 +14,8 @@ TEST(FittedLayer, FoldersLoseLettersFromTheLeftAndKeepNumbers) {
   EXPECT_EQ(fitted_layer(onnx, 16), "/b/e/l.10/o/d/..");
   EXPECT_EQ(fitted_layer("model.layers.7.mlp.down_proj", 20), "m.l.7.mlp.down_proj");
   EXPECT_EQ(fitted_layer("stage12//conv3.weight", 14), "s12//c3.weight");
+  EXPECT_EQ(fitted_layer("/inception3a/branch1x1/conv/Conv", 23), "/i3a/b1x1/conv/Conv");
+  EXPECT_EQ(fitted_layer("/Mixed_5b/branch1x1/conv/Conv", 28), "/M5b/branch1x1/conv/Conv");
 }
 
 TEST(FittedLayer, WordWithoutFoldersIsCutAtItsEnd) {
