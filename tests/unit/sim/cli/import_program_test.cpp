@@ -182,6 +182,18 @@ TEST_F(ImportProgram, DimensionsOfAWorkloadAreSet) {
   expect_refused("run " + net + " --dim bach=1", "nearest valid: 'batch'");
 }
 
+TEST_F(ImportProgram, ExtentsOfAnOnnxInputAreSet) {
+  const std::string import = "import " SPTC_SOURCE_DIR "/tests/fuzz/corpus/onnx/convolution.onnx";
+  const std::string by_dimension = run(import + " --dim batch=4").out;
+  const std::string by_input = run(import + " --input x=4,16,9,9").out;
+  EXPECT_FALSE(by_input.empty());
+  EXPECT_EQ(by_input, by_dimension);
+  expect_refused(import + " --input x", "--input must be NAME=V, for example x=1,3,224,224");
+  expect_refused(import + " --input x=1,0,9,9", "--input x must be an integer from 1 to");
+  expect_refused(import + " --input x=1,16,9,9 --input x=1,16,9,9", "--input: x is given twice");
+  expect_refused(import + " --input y=1,16,9,9", "has no input 'y' (nearest valid: 'x'");
+}
+
 TEST_F(ImportProgram, ResultsGoToStandardOutputByName) {
   const std::string net = file("net.json", kParametric);
   const std::string plain = run("import " + net).out;

@@ -100,6 +100,35 @@ TEST_F(PruneProgram, WeightsWithKFirstComeBackWithTheirExtents) {
   EXPECT_EQ(io::as_doubles(after.tensor("a")), io::as_doubles(before.tensor("a")));
 }
 
+TEST_F(PruneProgram, CriteriaThatSeeInputsLoseLessOfTheOutput) {
+  // Channels of very different size, of which neighbours go together.
+  const auto noise = [](std::size_t i) {
+    return static_cast<float>(static_cast<int>(i * 2654435761U >> 7 & 1023U) - 511) / 512;
+  };
+  std::vector<float> weights(64 * 64), inputs(256 * 64);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    weights[i] = noise(i);
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::size_t channel = i % 64;
+    inputs[i] = (noise(i - channel + channel / 2) + noise(7 * i + 3)) *
+                static_cast<float>(1 + channel * 5 % 8);
+  }
+  const std::string file = model({tensor("a", {64, 64}, weights)});
+  io::write_safetensors(path("x.safetensors"), std::vector{tensor("a", {256, 64}, inputs)});
+  const auto error = [&](const std::string& criterion) {
+    const support::ProgramOutcome outcome =
+        run("prune " + file + " --criterion " + criterion + " --activations " +
+            path("x.safetensors") + " --format json");
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out).at("layers").at(0).at("output_error").get<double>();
+  };
+  const double magnitude = error("magnitude");
+  const double wanda = error("wanda");
+  EXPECT_LT(wanda, 0.95 * magnitude);
+  EXPECT_LT(error("sparsegpt"), 0.95 * wanda);
+}
+
 TEST_F(PruneProgram, CompressedArraysSayWhatTheyAre) {
   const std::string file = model({tensor("a", {64, 64}, ramp(4096))});
   for (const std::string layout : {"canonical", "ptx", "cutlass", "pytorch", "marlin"}) {
