@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // gemm.json and power.json: times of whole GEMMs, and power and clocks of sustained ones.
-#include "models/mma/catalogue.h"
 #include "tests/hardware/capture/gemm_data.h"
+#include "tests/hardware/capture/pair_programme.h"
 #include "tests/hardware/capture/row_table.h"
 #include "tests/hardware/capture/timing_device.h"
 #include "tests/hardware/capture/timing_programme.h"
@@ -17,6 +17,7 @@ using Json = nlohmann::ordered_json;
 
 // NVML averages power over as much as a second.
 constexpr double kSustainedSeconds = 3;
+constexpr double kQuickSeconds = 2.4;
 
 class GemmProgramme {
  public:
@@ -44,27 +45,23 @@ class GemmProgramme {
     }
   }
 
+  /// The libraries in every type, and the own kernels in f16: random operands against zeros.
   void power(RowTable& table) {
     const GemmShape& shape = shapes_.front();
-    for (const char* const library : {"own", "cublaslt", "cusparselt"}) {
-      for (const bool sparse : {false, true}) {
-        if ((std::string(library) == "cublaslt" && sparse) ||
-            (std::string(library) == "cusparselt" && !sparse)) {
-          continue;
-        }
-        for (const bool random : {true, false}) {
-          sustained_row(table, shape, {library, sparse, "f16"}, random);
-        }
+    const char* const own = timing_.timed_wgmma().empty() ? "own" : "wgmma";
+    for (const char* const dtype : {"f16", "s8", "e4m3"}) {
+      for (const bool random : {true, false}) {
+        sustained_row(table, shape, {"cublaslt", false, dtype}, random);
+        sustained_row(table, shape, {"cusparselt", true, dtype}, random);
       }
+    }
+    for (const bool random : {true, false}) {
+      sustained_row(table, shape, {own, false, "f16"}, random);
+      sustained_row(table, shape, {own, true, "f16"}, random);
     }
   }
 
  private:
-  /// The instruction of the own kernel for a type: it also decides the operands of the libraries.
-  static mma::MmaInstruction instruction_of(const GemmChoice& choice) {
-    return mma::gemm_instruction(*numerics::parse_data_type(choice.dtype), choice.sparse);
-  }
-
   static Json point(const GemmShape& shape, const GemmChoice& choice, bool random) {
     return {{"name", shape.name},
             {"m", shape.m},
@@ -114,7 +111,13 @@ class GemmProgramme {
   void sustained_row(RowTable& table, const GemmShape& shape, const GemmChoice& choice,
                      bool random) {
     Json keys = point(shape, choice, random);
-    keys.update({{"duration_s", nullptr},
+    const numerics::DataType d_type =
+        result_types(*numerics::parse_data_type(choice.dtype)).front();
+    const bool is_library = choice.library == "cublaslt" || choice.library == "cusparselt";
+    const auto algorithm = is_library ? kernels::Algorithm::kBest : kernels::Algorithm::kHeuristic;
+    keys.update({{"d_dtype", numerics::name(d_type)},
+                 {"algorithm", kernels::name(algorithm)},
+                 {"duration_s", nullptr},
                  {"launches", 0},
                  {"time_us_mean", nullptr},
                  {"power_w_mean", nullptr},
@@ -126,7 +129,9 @@ class GemmProgramme {
         throw AbsentError(why);
       }
       const GemmData data(instruction_of(choice), shape, random, programme_.seed);
-      add_run(timing_.gemm(choice, data)->sustain(kSustainedSeconds), row);
+      const std::unique_ptr<GemmWorkload> workload = timing_.gemm(choice, data);
+      workload->choose(d_type, algorithm);
+      add_run(workload->sustain(programme_.quick ? kQuickSeconds : kSustainedSeconds), row);
     });
   }
 

@@ -36,19 +36,6 @@ constexpr Family kOwn{"own", {"own", "own"}};
 constexpr Family kWgmma{"wgmma", {"wgmma", "wgmma"}};
 constexpr Family kLibraries{"libraries", {"cublaslt", "cusparselt"}};
 
-/// The instruction of the own kernels: it also decides the operands of the libraries.
-mma::MmaInstruction instruction_of(const GemmChoice& choice) {
-  const DataType dtype = *numerics::parse_data_type(choice.dtype);
-  const mma::MmaInstruction instruction = mma::gemm_instruction(dtype, choice.sparse);
-  if (choice.library != "wgmma") {
-    return instruction;
-  }
-  const std::string_view type = numerics::name(dtype);
-  return mma::parse_instruction(fmt::format("wgmma.mma_async{}.m64n128k{}.{}.{}.{}",
-                                            choice.sparse ? ".sp" : "", instruction.shape.k,
-                                            numerics::name(instruction.accumulator), type, type));
-}
-
 /// One of the two GEMMs of a pair, made when it is first needed; what is absent stays absent.
 class Side {
  public:
@@ -195,6 +182,18 @@ class PairItem {
 };
 
 }  // namespace
+
+mma::MmaInstruction instruction_of(const GemmChoice& choice) {
+  const DataType dtype = *numerics::parse_data_type(choice.dtype);
+  const mma::MmaInstruction instruction = mma::gemm_instruction(dtype, choice.sparse);
+  if (choice.library != "wgmma") {
+    return instruction;
+  }
+  const std::string_view type = numerics::name(dtype);
+  return mma::parse_instruction(fmt::format("wgmma.mma_async{}.m64n128k{}.{}.{}.{}",
+                                            choice.sparse ? ".sp" : "", instruction.shape.k,
+                                            numerics::name(instruction.accumulator), type, type));
+}
 
 std::vector<DataType> result_types(DataType dtype) {
   switch (dtype) {

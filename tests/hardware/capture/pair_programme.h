@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/mma/catalogue.h"
 #include "models/numerics/data_type.h"
 #include "sim/kernels/launch_conditions.h"
 #include "tests/hardware/capture/capture_writer.h"
 #include "tests/hardware/capture/device.h"
+#include "tests/hardware/capture/timing_device.h"
 
 #include <chrono>
 #include <cstdint>
@@ -30,6 +32,9 @@ struct PairProgramme {
   bool quick = false;
   std::chrono::duration<double> time{};  ///< no pair begins after it
 };
+
+/// The instruction of the own kernel for a choice: it also decides the operands of the libraries.
+mma::MmaInstruction instruction_of(const GemmChoice& choice);
 
 /// Types that the D of a GEMM may have, that of the simulator's default first.
 std::vector<numerics::DataType> result_types(numerics::DataType dtype);

@@ -2,11 +2,13 @@
 #include "tests/hardware/cuda/conditioned_launches.h"
 
 #include "tests/hardware/cuda/check.cuh"
+#include "tests/hardware/cuda/clock_probe.h"
 #include "tests/hardware/cuda/nvml.h"
 
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -107,16 +109,43 @@ class Launches {
   }
 
   TimedLaunches time(const kernels::Repetition& repetition) {
-    SPTC_CUDA(cudaDeviceSynchronize());
-    std::this_thread::sleep_for(kRest);
-    return conditions_.launch == kernels::LaunchMode::kEager ? eager(repetition)
-                                                             : queued(repetition);
+    rest();
+    const bool eager_host = conditions_.launch == kernels::LaunchMode::kEager;
+    TimedLaunches result = eager_host ? eager(repetition) : queued(repetition);
+    if (const std::optional<double> clock = clock_of_the_same(repetition, eager_host)) {
+      result.clock_mhz = clock;
+    }
+    return result;
   }
 
  private:
+  static void rest() {
+    SPTC_CUDA(cudaDeviceSynchronize());
+    std::this_thread::sleep_for(kRest);
+  }
+
+  /// The same launches once more, without their time: the probe may take an SM from them.
+  std::optional<double> clock_of_the_same(const kernels::Repetition& repetition, bool eager_host) {
+    rest();
+    const ClockProbe probe;
+    const auto launch = [&](int count) {
+      for (int i = 0; i < count; ++i) {
+        queue(1, nullptr, false);
+        if (eager_host) {
+          stream_.wait();
+        }
+      }
+    };
+    launch(repetition.warmup);
+    probe.begin(stream_.get());
+    launch(repetition.repeat);
+    probe.end(stream_.get());
+    stream_.wait();
+    return probe.mhz();
+  }
+
   /// `count` launches; `events`: around each.
-  void queue(int count, const EventPairs* events) {
-    const bool in_graph = conditions_.launch == kernels::LaunchMode::kGraph;
+  void queue(int count, const EventPairs* events, bool in_graph) {
     const unsigned flags = in_graph ? cudaEventRecordExternal : cudaEventRecordDefault;
     for (int i = 0; i < count; ++i) {
       flush();
@@ -144,22 +173,22 @@ class Launches {
     std::unique_ptr<Graph> timed;
     if (conditions_.launch == kernels::LaunchMode::kGraph) {
       if (repetition.warmup > 0) {
-        warmup = std::make_unique<Graph>(stream_, [&] { queue(repetition.warmup, nullptr); });
+        warmup = std::make_unique<Graph>(stream_, [&] { queue(repetition.warmup, nullptr, true); });
       }
-      timed = std::make_unique<Graph>(stream_, [&] { queue(repetition.repeat, events); });
+      timed = std::make_unique<Graph>(stream_, [&] { queue(repetition.repeat, events, true); });
       stream_.wait();
     }
     if (warmup) {
       warmup->launch(stream_);
     } else if (!timed) {
-      queue(repetition.warmup, nullptr);
+      queue(repetition.warmup, nullptr, false);
     }
     PowerSampler sampler(kSampling);
     around_all.start(0).record(stream_.get());
     if (timed) {
       timed->launch(stream_);
     } else {
-      queue(repetition.repeat, events);
+      queue(repetition.repeat, events, false);
     }
     around_all.stop(0).record(stream_.get());
     stream_.wait();

@@ -5,6 +5,7 @@
 
 #include "models/base/error.h"
 #include "tests/hardware/cuda/check.cuh"
+#include "tests/hardware/cuda/clock_probe.h"
 #include "tests/hardware/cuda/conditioned_launches.h"
 #include "tests/hardware/cuda/gemm.h"
 #include "tests/hardware/cuda/gemm_reference.h"
@@ -88,6 +89,9 @@ class CudaWorkload : public GemmWorkload {
     if (before && after) {
       run.energy_j = *after - *before;
     }
+    if (const std::optional<double> clock = clock_of(kBatch)) {
+      run.clock_mhz = clock;
+    }
     return run;
   }
 
@@ -140,6 +144,19 @@ class CudaWorkload : public GemmWorkload {
     SPTC_CUDA(cudaGetDevice(&device));
     SPTC_CUDA(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, device));
     copies_ = std::clamp<std::size_t>(2 * static_cast<std::size_t>(l2) / bytes_of_one + 1, 2, 8);
+  }
+  /// Of `count` more launches, while the board is still hot.
+  std::optional<double> clock_of(int count) {
+    const ClockProbe probe;
+    for (int i = 0; i < count; ++i) {
+      launch();  // the host was away for a moment: the clock falls again
+    }
+    probe.begin(nullptr);
+    for (int i = 0; i < count; ++i) {
+      launch();
+    }
+    probe.end(nullptr);
+    return probe.mhz();
   }
   virtual void queue(const std::uint8_t* a, const std::uint8_t* b, cudaStream_t stream) = 0;
   /// Type and layout of D.

@@ -34,7 +34,7 @@ find_package(CUDAToolkit REQUIRED)
 message(STATUS "Hardware kit: CUDA ${CMAKE_CUDA_COMPILER_VERSION}, kernels for ${SPTC_CUDA_TARGETS}")
 
 add_library(sptc_hardware_kernels OBJECT
-  cuda/chase_bench.cu cuda/gemm_kernel.cu cuda/gemm_reference.cu cuda/gpu_device.cu cuda/memory_bench.cu cuda/mma_bench.cu
+  cuda/chase_bench.cu cuda/clock_probe.cu cuda/gemm_kernel.cu cuda/gemm_reference.cu cuda/gpu_device.cu cuda/memory_bench.cu cuda/mma_bench.cu
   cuda/mma_bits.cu cuda/wgmma_bench.cu cuda/wgmma_bits.cu cuda/wgmma_gemm.cu)
 
 set_target_properties(sptc_hardware_kernels PROPERTIES CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)

@@ -36,7 +36,6 @@ class Nvml {
   std::string open();
 
   DynamicLibrary library_;
-  std::string problem_;
   Device device_ = nullptr;
   int (*system_driver_)(char*, unsigned) = nullptr;
   int (*power_limit_)(Device, unsigned*) = nullptr;
@@ -44,6 +43,7 @@ class Nvml {
   int (*clock_)(Device, int, unsigned*) = nullptr;
   int (*temperature_)(Device, int, unsigned*) = nullptr;
   int (*energy_)(Device, unsigned long long*) = nullptr;
+  std::string problem_;  ///< last: open(), which fills it, sets the members above
 };
 
 /// Samples NVML on a thread of its own from construction to stop(); without NVML there are none.

@@ -17,6 +17,12 @@ struct WgmmaGemm {
   static constexpr int kSteps = Tile::kStepsPerStage;
   using Accumulators = std::uint32_t[kParts][Op::kRegisters];
 
+  /// Waits until all but the newest `kNewest` groups of wgmma have finished.
+  template <int kNewest>
+  __device__ static void wait_for_wgmma() {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kNewest) : "memory");
+  }
+
   /// All wgmma of the stage at `place` bytes of shared memory, as one group that runs on by itself.
   __device__ static void issue(Accumulators& d, const std::uint8_t* shared, int place) {
     constexpr WgmmaTile kA{Tile::kRows, Tile::kA.row_bytes};
@@ -25,6 +31,9 @@ struct WgmmaGemm {
     const std::uint32_t b = a + Tile::kBytesOfA;
     std::uint32_t metadata[kParts][kSteps] = {};
     if constexpr (Op::kSparse) {
+      // The tensor cores read the words while they work, so those of the stage before must stay in
+      // their registers until it has finished; ptxas does not see to that (found on an H100).
+      wait_for_wgmma<0>();
       // [16 rows][step][lane], one word of which is this lane's for each part and step.
       const auto* const words = reinterpret_cast<const std::uint32_t*>(
           shared + place + Tile::kBytesOfA + Tile::kBytesOfB);
@@ -48,12 +57,6 @@ struct WgmmaGemm {
       }
     }
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-  }
-
-  /// Waits until all but the newest `kNewest` groups of wgmma have finished.
-  template <int kNewest>
-  __device__ static void wait_for_wgmma() {
-    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kNewest) : "memory");
   }
 
   __device__ static void store(const GemmLaunch& g, const Accumulators& d) {
