@@ -327,7 +327,7 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
     kernel.executed = executed;
     kernel.cta_group = tile.cta_group;
     kernel.cluster_ctas = target.launch.cluster_ctas;
-    kernel.promotes = executed.family == mma::MmaFamily::kWgmma &&
+    kernel.promotes = executed.family == mma::MmaFamily::kWgmma && !problem.sparse &&
                       numerics::is_fp8(problem.dtype) &&
                       target.library.fp8_accumulation == Fp8Accumulation::kPromoted;
   }

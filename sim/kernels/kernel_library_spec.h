@@ -37,7 +37,8 @@ enum class ReductionScheme {
   kOutputType,   ///< that of D
 };
 
-/// Where wgmma sums products of 8-bit floats, of which its own accumulators lose bits.
+/// Where wgmma of dense weights sums products of 8-bit floats, of which its own accumulators lose
+/// bits. With 2:4 weights e4m3 takes cuSPARSELt as long as s8: those are not promoted.
 enum class Fp8Accumulation {
   kFast,      ///< in them alone
   kPromoted,  ///< after each k-tile they are added to others (CUTLASS: GmmaFP8Accumulation)
