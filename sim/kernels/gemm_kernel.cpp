@@ -22,7 +22,8 @@ constexpr int kTileBytes = 64;
 constexpr std::int64_t kSmallStageBytes = 8192;
 // wgmma kernels: 128 bytes per row, the widest swizzle of TMA.
 constexpr int kWgmmaTileBytes = 128;
-// Of 2:4, k-tiles are half as deep where fewer fit.
+// Of wgmma with 2:4 weights, k-tiles are half as deep where fewer fit: names of cuSPARSELt's kernels
+// say 128x256x64 and 128x128x128.
 constexpr int kEnoughSparseStages = 3;
 // CUTLASS's kernels (sm100_gemm_tma_warpspecialized.hpp) have two accumulators in the 512 columns
 // of the tensor memory, so that one tile is stored while the next one is multiplied: here two CTAs
@@ -319,7 +320,7 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
     kernel = kernel_with(problem, instruction, tile, 2 * depth);
   }
   // B has its zeros: of a tile of 256 columns too few k-tiles of whole rows of A would fit.
-  if (asynchronous && problem.sparse &&
+  if (executed.family == mma::MmaFamily::kWgmma && problem.sparse &&
       target.sm.max_shared_memory_per_cta.count() / stage_bytes(kernel) < kEnoughSparseStages) {
     kernel = kernel_with(problem, instruction, tile, depth / 2);
   }
