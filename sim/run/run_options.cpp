@@ -209,6 +209,9 @@ RunOptions resolved(const SimulationOptions& asked, const config::Architecture& 
   }
   options.kernel.search = searches_kernels(asked, architecture);
   set_power(architecture, files, options);
+  if (options.clock_limited && options.power->loaded_clock_mhz > 0) {
+    options.clock_policy = gpu::ClockPolicy::fixed(options.power->highest_clock_mhz());
+  }
   options.network_engine = asked_engine(asked);
   return options;
 }
