@@ -25,8 +25,8 @@ bool is_at_cap(const Measurement& row) {
 
 bool has_steady_power(const Measurement& row) {
   const std::optional<kernels::Repetition>& repetition = row.launch.repetition;
-  return row.power_w && (!repetition || (repetition->warmup + repetition->repeat) * row.time_us >=
-                                            kAveragedUs);
+  return row.power_w &&
+         (!repetition || (repetition->warmup + repetition->repeat) * row.time_us >= kAveragedUs);
 }
 
 std::optional<PowerAccuracy> measure_power(std::span<const Comparison> rows) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/config/energy.h"
-
 #include "sim/config/architecture.h"
+#include "sim/config/energy.h"
 #include "sim/config/energy_fields.h"
 #include "sim/config/stc_design.h"
 #include "sim/io/text_file.h"
