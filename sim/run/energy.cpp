@@ -423,18 +423,22 @@ VariantResult mean_of(const VariantResult& boost, const VariantResult& limited, 
 
 }  // namespace
 
-void add_energy(const workload::Operation& op, bool sparse, const energy::PowerSpec& power,
+void add_energy(const workload::Operation& op, bool sparse, const energy::PowerSpec& board,
                 const Switching& switching, const RunOptions& options,
                 const LaunchAtClock& at_clock, VariantResult& figures) {
   const auto energy_of = [&](VariantResult& of) {
-    const energy::Work work = work_of(op, sparse, power, switching, of);
-    set_energy(op, work, power, power_at(power, work, of.timing.clock_mhz), of);
+    const energy::Work work = work_of(op, sparse, board, switching, of);
+    set_energy(op, work, board, power_at(board, work, of.timing.clock_mhz), of);
   };
   if (!options.clock_limited) {
     energy_of(figures);
     return;
   }
   VariantResult first = figures;
+  energy::PowerSpec power = board;
+  if (options.repetition) {
+    power.loaded_clock_mhz = 0;  // launches from rest are over before the clock falls to it
+  }
   const double most_mhz = highest_mhz(power, figures);
   figures = at_power_limit(op, sparse, power, switching, at_clock, figures);
   figures.check = first.check;

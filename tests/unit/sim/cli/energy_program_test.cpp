@@ -165,7 +165,8 @@ TEST_F(EnergyProgram, TheClockUnderLoadIsNoPowerLimit) {
   expect_output(small, "clock_mhz 1771");
   expect_output(small, "power_limited false");
   expect_output(small + " --clock boost", "clock_mhz 1830");
-  expect_output(small + " --clock limited --warmup 1 --repeat 2", "clock_mhz 1771");
+  // Launches from rest are over before the clock falls.
+  expect_output(small + " --warmup 1 --repeat 2", "clock_mhz 1830");
 }
 
 TEST_F(EnergyProgram, ExplainsWhereTheJoulesGo) {
