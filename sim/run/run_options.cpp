@@ -198,8 +198,8 @@ std::optional<network::EngineSpec> asked_engine(const SimulationOptions& asked) 
 void set_highest_clock(RunOptions& options) {
   if (options.clock_limited && options.power) {
     const bool falls = !options.repetition && options.power->loaded_clock_mhz > 0;
-    options.clock_policy = falls ? gpu::ClockPolicy::fixed(options.power->highest_clock_mhz())
-                                 : gpu::ClockPolicy{};
+    options.clock_policy =
+        falls ? gpu::ClockPolicy::fixed(options.power->highest_clock_mhz()) : gpu::ClockPolicy{};
   }
 }
 
