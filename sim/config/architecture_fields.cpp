@@ -118,6 +118,12 @@ constexpr std::array kFields = {
                       "most that a thread copies to shared memory with one cp.async; 0: none, "
                       "GEMM kernels copy through registers",
                       store_sm<&sm::SmSpec::async_copy_bytes>, true},
+    ArchitectureField{kSm, "async_copy_latency_cycles", true, kMaxCycles,
+                      "cp.async beside the load of its bytes, issue to the end of the wait",
+                      store_sm<&sm::SmSpec::async_copy_latency_cycles>, true},
+    ArchitectureField{kSm, "bulk_copy_latency_cycles", true, kMaxCycles,
+                      "copy of TMA beside the load of its bytes, issue to the end of the wait",
+                      store_sm<&sm::SmSpec::bulk_copy_latency_cycles>, true},
     ArchitectureField{kSm, "wgmma_interval_cycles", true, kMaxCycles,
                       "least time between wgmma instructions of an SM; 0: no wgmma",
                       store_sm<&sm::SmSpec::wgmma_interval_cycles>, true},

@@ -71,9 +71,32 @@ void check_family(const kernels::TileShape& tile, const io::JsonPlace& place) {
   }
 }
 
+/// The types at "types", one bit each; none: all.
+std::uint32_t types(const io::JsonObject& object) {
+  std::uint32_t bits = 0;
+  if (!object.has("types")) {
+    return bits;
+  }
+  const json& list = object.array("types");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const io::JsonPlace place = object.place() / "types" / i;
+    if (!list[i].is_string()) {
+      place.fail("must be the name of a type");
+    }
+    const auto word = list[i].get<std::string>();
+    const std::optional<numerics::DataType> type = numerics::parse_data_type(word);
+    if (!type) {
+      place.fail("unknown type " +
+                 base::unknown_name(io::printable(word), numerics::operand_type_names()));
+    }
+    bits |= 1U << static_cast<int>(*type);
+  }
+  return bits;
+}
+
 kernels::TileShape read_tile(const io::JsonObject& object) {
   constexpr std::array<std::string_view, 5> kKeys = {"cta", "warp", "instruction", "cta_group",
-                                                     "bits"};
+                                                     "types"};
   object.allow_only(kKeys);
   const auto [cta_m, cta_n] = tile(object, "cta");
   const auto [warp_m, warp_n] = tile(object, "warp");
@@ -82,13 +105,8 @@ kernels::TileShape read_tile(const io::JsonObject& object) {
         .fail(fmt::format("{} x {} does not divide the CTA tile", warp_m, warp_n));
   }
   const auto cta_group = static_cast<int>(object.integer_or("cta_group", 1, 1, 2));
-  const kernels::TileShape shape{cta_m,
-                                 cta_n,
-                                 warp_m,
-                                 warp_n,
-                                 family(object),
-                                 cta_group,
-                                 static_cast<int>(object.integer_or("bits", 0, 4, 32))};
+  const kernels::TileShape shape{cta_m,          cta_n,     warp_m,       warp_n,
+                                 family(object), cta_group, types(object)};
   check_family(shape, object.place());
   return shape;
 }

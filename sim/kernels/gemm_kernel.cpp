@@ -22,6 +22,9 @@ constexpr int kTileBytes = 64;
 constexpr std::int64_t kSmallStageBytes = 8192;
 // wgmma kernels: 128 bytes per row, the widest swizzle of TMA.
 constexpr int kWgmmaTileBytes = 128;
+// Of wgmma with 2:4 weights, k-tiles are half as deep where fewer fit: names of cuSPARSELt's kernels
+// say 128x256x64 and 128x128x128.
+constexpr int kEnoughSparseStages = 3;
 // CUTLASS's kernels (sm100_gemm_tma_warpspecialized.hpp) have two accumulators in the 512 columns
 // of the tensor memory, so that one tile is stored while the next one is multiplied: here two CTAs
 // of an SM take turns.
@@ -316,11 +319,16 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
   if (!asynchronous && stage_bytes(kernel) <= kSmallStageBytes) {
     kernel = kernel_with(problem, instruction, tile, 2 * depth);
   }
+  // B has its zeros: of a tile of 256 columns too few k-tiles of whole rows of A would fit.
+  if (executed.family == mma::MmaFamily::kWgmma && problem.sparse &&
+      target.sm.max_shared_memory_per_cta.count() / stage_bytes(kernel) < kEnoughSparseStages) {
+    kernel = kernel_with(problem, instruction, tile, depth / 2);
+  }
   if (asynchronous) {
     kernel.executed = executed;
     kernel.cta_group = tile.cta_group;
     kernel.cluster_ctas = target.launch.cluster_ctas;
-    kernel.promotes = executed.family == mma::MmaFamily::kWgmma &&
+    kernel.promotes = executed.family == mma::MmaFamily::kWgmma && !problem.sparse &&
                       numerics::is_fp8(problem.dtype) &&
                       target.library.fp8_accumulation == Fp8Accumulation::kPromoted;
   }

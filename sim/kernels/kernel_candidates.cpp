@@ -87,17 +87,13 @@ int columns(const TileShape& tile) {
   return tile.cta_n;
 }
 
-bool is_for(const TileShape& tile, const GemmProblem& problem) {
-  return tile.bits == 0 || tile.bits == numerics::storage_bits(problem.dtype);
-}
-
 /// The smallest extent among the tiles of `family` for `problem` that covers `extent`, or the
 /// largest of all.
 int covering_extent(std::int64_t extent, int (*side)(const TileShape&), mma::MmaFamily family,
                     const GemmProblem& problem, const std::vector<TileShape>& tiles) {
   int covering = 0;
   for (const TileShape& candidate : tiles) {
-    if (candidate.family != family || !is_for(candidate, problem)) {
+    if (candidate.family != family || !candidate.is_for(problem.dtype)) {
       continue;
     }
     const int size = side(candidate);
@@ -177,7 +173,7 @@ std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
   std::vector<GemmKernel> fitting;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const TileShape& tile = tiles[i];
-    if (!is_for(tile, problem)) {
+    if (!tile.is_for(problem.dtype)) {
       continue;
     }
     const auto& [least_m, least_n] = least.at(tile.family);

@@ -354,6 +354,13 @@ double least_us(const GemmKernel& kernel, const KernelTarget& target) {
   return times.tensor_us + times.without_dram().outside_us();
 }
 
+/// What a copy takes beside the load of its bytes.
+double copy_latency_cycles(const GemmKernel& kernel, const sm::SmSpec& sm) {
+  return kernel.executed.is_asynchronous() ? sm.bulk_copy_latency_cycles
+         : kernel.staged_in_registers()    ? 0
+                                           : sm.async_copy_latency_cycles;
+}
+
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   const DeliveredBytes delivered = delivered_bytes(kernel, target);
   const GemmBytes traffic(kernel);
@@ -362,8 +369,9 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   const double most = most_ctas(kernel, target);
 
   KernelEstimate result;
-  const double latency = latency_cycles(delivered, memory);
-  const double of_k_tile = wait_of_k_tile(kernel, target, most, latency, result);
+  const double of_copy = copy_latency_cycles(kernel, target.sm);
+  const double loaded = latency_cycles(delivered, memory);
+  const double of_k_tile = wait_of_k_tile(kernel, target, most, loaded + of_copy, result);
   set_least(kernel, target, most, result);
   const double copied = copied_bytes_of_cta(kernel, traffic);
   result.shared_memory_us =
@@ -392,9 +400,10 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   const double of_epilogue = epilogue_issue_cycles(kernel, target);
   const double alone = kernel.ctas_per_sm == 1 && !kernel.persistent() ? rounds : 1;
   result.epilogue_us = (most - std::min(most, alone)) * of_epilogue / cycles_per_us;
-  const double latencies = latency + (alone - 1) * memory.l2_near_latency_cycles;
+  const double latencies = loaded + (alone - 1) * memory.l2_near_latency_cycles;
   result.fill_us =
-      (kForm.first_fill * latencies + alone * (staging_cycles(kernel, target) + of_epilogue)) /
+      (kForm.first_fill * latencies +
+       alone * (of_copy + staging_cycles(kernel, target) + of_epilogue)) /
       cycles_per_us;
   if (kernel.stream_k()) {
     add_partial_sums(kernel, target, result);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/mma/instruction.h"
+#include "models/numerics/data_type.h"
 
 #include <cstdint>
 #include <string>
@@ -21,7 +22,11 @@ struct TileShape {
   int warp_m = 0, warp_n = 0;
   mma::MmaFamily family = mma::MmaFamily::kMma;  ///< mma.sync where the SM does not have it
   int cta_group = 1;                             ///< of tcgen05.mma: CTAs that share an instruction
-  int bits = 0;                                  ///< of the types that it is for; 0: all
+  std::uint32_t types = 0;                       ///< that it is for, one bit each; 0: all
+
+  bool is_for(numerics::DataType type) const {
+    return types == 0 || (types >> static_cast<int>(type) & 1U) != 0;
+  }
 
   bool operator==(const TileShape&) const = default;
 };
@@ -32,7 +37,8 @@ enum class ReductionScheme {
   kOutputType,   ///< that of D
 };
 
-/// Where wgmma sums products of 8-bit floats, of which its own accumulators lose bits.
+/// Where wgmma of dense weights sums products of 8-bit floats, of which its own accumulators lose
+/// bits. With 2:4 weights e4m3 takes cuSPARSELt as long as s8: those are not promoted.
 enum class Fp8Accumulation {
   kFast,      ///< in them alone
   kPromoted,  ///< after each k-tile they are added to others (CUTLASS: GmmaFP8Accumulation)

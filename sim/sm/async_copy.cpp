@@ -70,6 +70,8 @@ AsyncCopyUnit::AsyncCopyUnit(const sc_core::sc_module_name& name, const base::Cl
       shared_memory_(shared_memory),
       l1_(spec),
       l1_latency_(spec.l1_latency_cycles),
+      async_latency_(spec.async_copy_latency_cycles),
+      bulk_latency_(spec.bulk_copy_latency_cycles),
       pool_(std::make_unique<Pool>()) {
   run_on();
   for (auto& port : request_in) {
@@ -225,14 +227,17 @@ void AsyncCopyUnit::finish(Transaction& transaction) {
   const std::int64_t bytes = transaction.range.bytes;
   std::int64_t end = now();
   if (transaction.is_read()) {
-    if (transaction.done.load != nullptr) {
-      l1_.fill(transaction.range);
-    }
     // What TMA writes does not hold up what warpgroups read.
     end = transaction.bulk ? now() : shared_memory_.claim(base::Bytes(bytes));
+    const bool to_registers = transaction.done.load != nullptr;
+    if (to_registers) {
+      l1_.fill(transaction.range);
+    }
+    end = std::max(end, now() + 1) + (transaction.bulk ? bulk_latency_
+                                      : to_registers   ? 0
+                                                       : async_latency_);
     transaction.done.waited_for = transaction.info.waited_for;
-    done_out[transaction.port]->write_after(transaction.done,
-                                            std::max<std::int64_t>(end - now(), 1));
+    done_out[transaction.port]->write_after(transaction.done, end - now());
   }
   last_response_cycle_ = std::max(last_response_cycle_, end);
   --under_way_;

@@ -73,6 +73,7 @@ class AsyncCopyUnit : public base::Module {
   SharedMemory& shared_memory_;
   L1Cache l1_;
   std::int64_t l1_latency_;
+  std::int64_t async_latency_, bulk_latency_;  ///< beside the load
   std::deque<Hit> hits_;
   std::unique_ptr<Pool> pool_;
   std::int64_t under_way_ = 0;

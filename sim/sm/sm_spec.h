@@ -38,6 +38,10 @@ struct SmSpec {
   /// Most that a thread copies to shared memory with one cp.async: 4, 8 or 16, all of which pass
   /// the L1 by, those of 4 and 8 unlike PTX's; 0: none, tiles pass the registers.
   int async_copy_bytes = 16;
+  /// What a copy to shared memory takes beside the load of its bytes, until those who wait for it
+  /// go on: cp.async with its wait_group, and a copy of TMA with its barrier.
+  int async_copy_latency_cycles = 0;
+  int bulk_copy_latency_cycles = 0;
 
   /// Least cycles between wgmma instructions of an SM, whatever their size; 0: no wgmma.
   int wgmma_interval_cycles = 0;

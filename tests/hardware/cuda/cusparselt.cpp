@@ -188,7 +188,7 @@ class CusparseLt final : public LibraryGemm {
               "cusparseLtDenseDescriptorInit of D")) {
       return false;
     }
-    constexpr int kComputeTypes = 6;
+    constexpr int kComputeTypes = 3;
     for (int compute = first; compute < kComputeTypes; ++compute) {
       operation_ = selection_ = plan_ = Opaque();
       if (note(api_.matmul_init(&api_.handle, &operation_, kTransposed, kNotTransposed, &a_, &b_,

@@ -69,6 +69,7 @@ const std::vector<Change>& changes() {
       {"shared_memory_latency_cycles", 300, '>', kSquare},
       {"shared_memory_wavefront_cycles", 16, '>', kSquare},
       {"async_copy_bytes", 0, '>', kSquare},
+      {"async_copy_latency_cycles", 2000, '>', kSquare},
       // So large that what a CTA has loaded is there for a later one.
       {"l1_and_shared_memory_bytes", 1 << 24, '<', "8192 4096 128 --variants dense",
        "async_copy_bytes=0"},
@@ -289,6 +290,8 @@ const std::vector<InstructionChange>& instruction_changes() {
       {"sub_byte_extra_cycles", 8, "a100-sxm4-80gb", "m16n8k256.s32.b1.b1.s32.xor.popc", 1,
        "latency_cycles", '>'},
       {"l1_latency_cycles", 100, "t4", "ld.global.ca.u32", 1, "latency_cycles", '>'},
+      {"bulk_copy_latency_cycles", 500, "h100-sxm5-80gb", "cp.async.bulk 4096", 1, "latency_cycles",
+       '>'},
       // With 8 columns the interval is longer than the arithmetic.
       {"wgmma_interval_cycles", 40, "h800-pcie", "wgmma.m64n8k16.f32.f16.f16 rs", 1,
        "fma_per_clk_per_sm", '<'},

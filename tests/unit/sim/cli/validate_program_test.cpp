@@ -264,7 +264,7 @@ TEST_F(ValidateProgram, ComparesDenseAndSparseWithTheTileThatIsAskedFor) {
   expect_kernel("128x128x32", "2:4", "128x128x64", "mma.sp.sync.aligned.m16n8k32");
   expect_kernel("128x128x128 --arch b200", "dense", "128x128x64", "tcgen05.mma");
   expect_kernel("128x128x128 --arch b200", "2:4", "128x128x128", "tcgen05.mma.sp");
-  expect_kernel("128x256x64 --arch h100-sxm5-80gb", "2:4", "128x256x128", "wgmma.mma_async.sp");
+  expect_kernel("128x128x64 --arch h100-sxm5-80gb", "2:4", "128x128x128", "wgmma.mma_async.sp");
   const std::string note = "dense and sparse launches run as mma.sync, not wgmma";
   expect_output(gemm + "160x128x64 --arch h100-sxm5-80gb", note);
   const Outcome own = run(gemm + "128x256x64 --arch h100-sxm5-80gb");

@@ -26,7 +26,7 @@ TEST(KernelLibrary, EveryNumberArrivesInItsField) {
   EXPECT_EQ(read.tiles[0].warp_n, 32);
   EXPECT_EQ(read.tiles[0].family, mma::MmaFamily::kMma);
   EXPECT_EQ(read.tiles[0].cta_group, 1);
-  EXPECT_EQ(read.tiles[0].bits, 0);
+  EXPECT_TRUE(read.tiles[0].is_for(numerics::DataType::kBf16));
   // What is left out is of 2:4 weights as of dense ones.
   EXPECT_EQ(read.tiles_for(true, false), read.tiles);
   EXPECT_EQ(read.tiles_for(false, true), read.tiles);
@@ -62,13 +62,15 @@ TEST(KernelLibrary, KernelsOf24WeightsMayBeOthers) {
   EXPECT_EQ(alike.sparse_most_split_k, 6);
   EXPECT_EQ(alike.swizzle, 4);
   EXPECT_EQ(alike.sparse_swizzle, 4);
-  const json tile{{"cta", {64, 64}}, {"warp", {32, 32}}, {"bits", 8}};
+  const json tile{{"cta", {64, 64}}, {"warp", {32, 32}}, {"types", {"f16", "s8"}}};
   of_both.update({{"sparse_tiles", {tile}}, {"sparse_most_split_k", 1}, {"sparse_swizzle", 2}});
   const kernels::KernelLibrarySpec read = parse_kernel_library(of_both.dump(), "l.json");
   EXPECT_EQ(read.tiles_for(false, false).at(0).cta_m, 128);
   ASSERT_EQ(read.tiles_for(true, true).size(), 1U);
   EXPECT_EQ(read.tiles_for(true, true)[0].cta_m, 64);
-  EXPECT_EQ(read.tiles_for(true, true)[0].bits, 8);
+  EXPECT_TRUE(read.tiles_for(true, true)[0].is_for(numerics::DataType::kF16));
+  EXPECT_TRUE(read.tiles_for(true, true)[0].is_for(numerics::DataType::kS8));
+  EXPECT_FALSE(read.tiles_for(true, true)[0].is_for(numerics::DataType::kBf16));
   EXPECT_EQ(read.most_split_k, 6);
   EXPECT_EQ(read.sparse_most_split_k, 1);
   EXPECT_EQ(read.swizzle, 4);
@@ -141,10 +143,10 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
     refused(key, 1025);
   }
   refused("most_split_k", 65);
-  for (const int bits : {3, 33}) {
-    EXPECT_NE(error([&](json& l) { l["tiles"][0]["bits"] = bits; }).find("/tiles/0/bits"),
-              std::string::npos);
-  }
+  EXPECT_NE(error([](json& l) {
+              l["tiles"][0]["types"] = {"f16", "f61"};
+            }).find("/tiles/0/types/1: unknown type 'f61' (nearest valid: 'f64'"),
+            std::string::npos);
   for (const int group : {0, 2, 3}) {  // 2: of tcgen05.mma
     EXPECT_NE(
         error([&](json& l) { l["tiles"][0]["cta_group"] = group; }).find("/tiles/0/cta_group"),

@@ -64,9 +64,10 @@ TEST(ForcedTile, OfAPairIsThatOfTheDenseAndOfTheSparseKernel) {
   // Both kernels of a pair stage as many bytes of A. mma.sync takes another depth as well.
   for (const Case& c : {Case{"a100-sxm4-80gb", {128, 128, 32}, 32, 64, mma::MmaFamily::kMma},
                         Case{"a100-sxm4-80gb", {128, 128, 64}, 64, 64, mma::MmaFamily::kMma},
-                        Case{"h100-sxm5-80gb", {128, 256, 64}, 64, 128, mma::MmaFamily::kWgmma},
-                        Case{"h100-sxm5-80gb", {128, 256, 128}, 64, 128, mma::MmaFamily::kWgmma},
-                        Case{"h100-sxm5-80gb", {128, 256, 32}, 32, 64, mma::MmaFamily::kMma},
+                        Case{"h100-sxm5-80gb", {128, 256, 64}, 64, 64, mma::MmaFamily::kWgmma},
+                        Case{"h100-sxm5-80gb", {128, 128, 64}, 64, 128, mma::MmaFamily::kWgmma},
+                        Case{"h100-sxm5-80gb", {128, 128, 128}, 64, 128, mma::MmaFamily::kWgmma},
+                        Case{"h100-sxm5-80gb", {128, 96, 32}, 32, 64, mma::MmaFamily::kMma},
                         Case{"b200", {128, 256, 64}, 64, 128, mma::MmaFamily::kTcgen05},
                         Case{"b200", {128, 128, 128}, 64, 128, mma::MmaFamily::kTcgen05}}) {
     const gpu::GpuSpec gpu = config::load_architecture(c.gpu).gpu;

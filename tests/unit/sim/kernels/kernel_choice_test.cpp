@@ -442,8 +442,8 @@ TEST(ChooseKernel, FindsTheFastestTileAndStagesThatFitAnSmWithLessSharedMemory) 
         what.conditions.algorithm = Algorithm::kBest;
         const double chosen = estimate(choose_kernel(what, {}, target, false), target).time_us(1);
         for (const TileShape& tile : gpu.kernels.tiles_for(sparse, false)) {
-          if (tile.bits == 8) {
-            continue;  // of other types
+          if (!tile.is_for(what.dtype)) {
+            continue;
           }
           for (const int stages : {1, 2, 3, 4}) {
             KernelOverrides named;

@@ -221,8 +221,7 @@ TEST(Clusters, TheL2ReadsTheLargerTileOnceForTheCtasThatHaveItInCommon) {
            {{512, 640, 256}, {128, 128, 64}, 2, 2, 5},
            {{640, 640, 256}, {128, 128, 64}, 2, 3, 5},  // the last row has no peer
            {{640, 640, 256}, {128, 128, 64}, 4, 2, 5},
-           {{512, 640, 256}, {256, 128, 64}, 2, 2, 3},         // A is larger
-           {{512, 640, 256}, {256, 128, 128}, 2, 1, 5, true},  // compressed it is not
+           {{512, 640, 256}, {256, 128, 64}, 2, 2, 3},  // A is larger
            {{640, 640, 256}, {128, 128, 128}, 2, 3, 5, true},
            {{100, 640, 256}, {128, 128, 128}, 2, 1, 3, true},
            {{100, 640, 256}, {128, 128, 64}, 2, 1, 3},  // one row of tiles: only A is common
