@@ -118,6 +118,8 @@ double idle_w(const PowerSpec& spec) {
 PowerResult power_at(const PowerSpec& spec, const Work& work, double clock_mhz) {
   const StaticPower& flow = spec.static_power;
   const double volts = spec.curve.volts(clock_mhz);
+  const double clocks =
+      flow.busy_sm_w > 0 ? clock_mhz / spec.curve.points().back().mhz * flow.busy_sm_w : 0;
   PowerResult result;
   result.clock_mhz = clock_mhz;
   result.seconds = work.seconds_at(clock_mhz);
@@ -130,7 +132,7 @@ PowerResult power_at(const PowerSpec& spec, const Work& work, double clock_mhz) 
 
   EnergyBreakdown& energy = result.energy;
   energy.dynamic = dynamic_energy(work.counts, spec.table, volts);
-  energy.leakage_pj = busy_sms * flow.leakage_per_sm_w * leakage * pj_per_watt;
+  energy.leakage_pj = busy_sms * (flow.leakage_per_sm_w + clocks) * leakage * pj_per_watt;
   energy.idle_sms_pj = (spec.sms - busy_sms) * flow.idle_sm_w * leakage * pj_per_watt;
   energy.constant_pj = flow.constant_w * pj_per_watt;
   energy.board_pj = board_w(spec) * pj_per_watt;

@@ -4,6 +4,7 @@
 #include "models/energy/cost_factor.h"
 #include "models/energy/energy_table.h"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <memory>
@@ -40,6 +41,9 @@ struct StaticPower {
   /// Reading of one board at rest; what it exceeds the static power of the chip that was read by
   /// belongs to the board. The one factor that differs between boards of a kind.
   double board_idle_w = 0;
+  /// What an SM that works takes beside its leakage, whatever it computes: its clock and control.
+  /// At leakage_volts and the clock at the end of the voltage curve.
+  double busy_sm_w = 0;
 };
 
 /// A GPU as the power model sees it.
@@ -53,12 +57,18 @@ struct PowerSpec {
   int sms_at_rest = 0;
   double min_clock_mhz = 0;
   double boost_clock_mhz = 0;
+  double loaded_clock_mhz = 0;  ///< highest that the board holds under load; 0: the boost clock
   double power_limit_w = 0;
   /// Times the limit that the board takes for a moment, before its mean has come to the limit.
   double burst_ratio = 1;
   int dot_width_bytes = 0;  ///< of each operand that a dot-product unit takes in one step
   /// How far the table may be from the truth; null: nobody says.
   std::shared_ptr<const CostFactors> factors;
+
+  /// Whatever the power limit allows.
+  double highest_clock_mhz() const {
+    return loaded_clock_mhz > 0 ? std::min(loaded_clock_mhz, boost_clock_mhz) : boost_clock_mhz;
+  }
 };
 
 /// One launch: its events, which do not depend on the clock, and its duration, which does.
@@ -72,7 +82,7 @@ struct Work {
 /// Where the energy of one launch goes, in picojoules.
 struct EnergyBreakdown {
   DynamicEnergy dynamic;
-  double leakage_pj = 0;   ///< of SMs with work
+  double leakage_pj = 0;   ///< of SMs with work, their clock included
   double idle_sms_pj = 0;  ///< of SMs without
   double constant_pj = 0;
   double board_pj = 0;

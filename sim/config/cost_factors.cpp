@@ -63,6 +63,18 @@ int CostFactorList::add_number(const LoadedEnergy& energy, const std::string& po
   return add(key_of(number, under), number.low / number.value, number.high / number.value, under);
 }
 
+int CostFactorList::add_working_sm(const LoadedEnergy& energy, int supply) {
+  const std::string leakage_at = "/static/leakage_per_sm_w", clock_at = "/static/busy_sm_w";
+  if (energy.config.power.static_power.busy_sm_w == 0) {
+    return add_number(energy, leakage_at, "", supply);
+  }
+  const EnergyParameter& leakage = number_at(energy, leakage_at);
+  const EnergyParameter& clock = number_at(energy, clock_at);
+  const double value = leakage.value + clock.value;
+  return add(key_of(leakage, supply) + " " + key_of(clock, supply),
+             (leakage.low + clock.low) / value, (leakage.high + clock.high) / value, supply);
+}
+
 energy::PartFactors CostFactorList::add_energies(const LoadedEnergy& energy,
                                                  numerics::DataType type,
                                                  const energy::PowerSpec& power) {
@@ -81,7 +93,7 @@ energy::PartFactors CostFactorList::add_energies(const LoadedEnergy& energy,
         energy, pointer, event.scaling == energy::Scaling::kNone ? "" : scaling_name(event.scaling),
         event.core_supply ? supply : -1);
   }
-  factors[part++] = add_number(energy, "/static/leakage_per_sm_w", "", supply);
+  factors[part++] = add_working_sm(energy, supply);
   factors[part++] = add_number(energy, "/static/idle_sm_w", "", supply);
   const energy::Bounds rest = rest_w(energy, power);
   const double stated = power.static_power.constant_w +

@@ -31,6 +31,8 @@ class CostFactorList {
   /// key), else under `under`.
   int add_number(const LoadedEnergy& energy, const std::string& pointer, const std::string& scaling,
                  int under);
+  /// Of what flows in an SM with work: its leakage and its clock.
+  int add_working_sm(const LoadedEnergy& energy, int supply);
 
   std::map<std::string, int> known_;
   std::vector<energy::CostFactor> factors_;

@@ -150,6 +150,9 @@ class EnergyReader {
   void read_field(const EnergyField& field, const NodeScaling& scaling) {
     const io::JsonObject section =
         field.section.empty() ? root_ : root_.object(field.section.substr(1));
+    if (field.optional && !section.has(field.key)) {
+      return;
+    }
     if (!field.by_type) {
       store(field, number_with_evidence(section, field.key), DataType::kF16, scaling);
       return;
@@ -320,6 +323,7 @@ energy::PowerSpec power_spec(const EnergyConfig& config, const gpu::GpuSpec& gpu
   const double known_mhz = of != nullptr ? of->boost_clock_mhz : boost_clock_mhz;
   spec.curve = energy::VoltageCurve(
       {{config.floor_clock_mhz, config.floor_supply_v}, {known_mhz, config.boost_supply_v}});
+  spec.loaded_clock_mhz *= boost_clock_mhz / known_mhz;
   check_static_power(spec);
   return spec;
 }

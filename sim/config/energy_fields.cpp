@@ -48,6 +48,11 @@ EnergyField clock_field(std::string key, double max, double energy::PowerSpec::*
           [member](EnergyConfig& config, DataType, double value) { config.power.*member = value; }};
 }
 
+EnergyField optional_field(EnergyField field) {
+  field.optional = true;
+  return field;
+}
+
 EnergyField area_field(std::string key, double energy::AreaTable::*member) {
   return {"/area",
           std::move(key),
@@ -114,11 +119,14 @@ std::vector<EnergyField> make_fields() {
   fields.push_back(static_field("idle_sm_w", kMaxWatts, &Static::idle_sm_w));
   fields.push_back(static_field("leakage_supply_v", kMaxVolts, &Static::leakage_volts));
   fields.push_back(static_field("board_idle_w", kMaxWatts, &Static::board_idle_w));
+  fields.push_back(optional_field(static_field("busy_sm_w", kMaxWatts, &Static::busy_sm_w)));
   fields.push_back(
       scalar("/clock", "floor_clock_mhz", kMaxMegahertz, &EnergyConfig::floor_clock_mhz));
   fields.push_back(scalar("/clock", "floor_supply_v", kMaxVolts, &EnergyConfig::floor_supply_v));
   fields.push_back(scalar("/clock", "boost_supply_v", kMaxVolts, &EnergyConfig::boost_supply_v));
   fields.push_back(clock_field("min_clock_mhz", kMaxMegahertz, &energy::PowerSpec::min_clock_mhz));
+  fields.push_back(optional_field(
+      clock_field("loaded_clock_mhz", kMaxMegahertz, &energy::PowerSpec::loaded_clock_mhz)));
   fields.push_back(clock_field("power_limit_w", kMaxWatts, &energy::PowerSpec::power_limit_w));
   fields.push_back(clock_field("burst_ratio", kMaxBurst, &energy::PowerSpec::burst_ratio));
   using Area = energy::AreaTable;

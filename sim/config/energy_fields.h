@@ -20,6 +20,7 @@ struct EnergyField {
   bool by_type = false;  ///< an object with one number per operand type
   std::optional<energy::Scaling> scaling = std::nullopt;  ///< nothing: not a matter of the process
   std::function<void(EnergyConfig&, numerics::DataType, double)> store;
+  bool optional = false;  ///< a file may leave it out
 };
 
 /// All numbers of a GPU's energy file: for every event exactly one energy and one fixed share.

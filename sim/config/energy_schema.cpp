@@ -100,7 +100,9 @@ std::string energy_schema() {
       properties[section] = object_schema();
       properties[section]["required"] = ordered_json::array();
     }
-    properties[section]["required"].push_back(field.key);
+    if (!field.optional) {
+      properties[section]["required"].push_back(field.key);
+    }
     properties[section]["properties"][field.key] = field_schema(field, definitions);
   }
   root["properties"] = std::move(properties);

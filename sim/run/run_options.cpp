@@ -195,6 +195,14 @@ std::optional<network::EngineSpec> asked_engine(const SimulationOptions& asked) 
   return engine;
 }
 
+void set_highest_clock(RunOptions& options) {
+  if (options.clock_limited && options.power) {
+    const bool falls = !options.repetition && options.power->loaded_clock_mhz > 0;
+    options.clock_policy =
+        falls ? gpu::ClockPolicy::fixed(options.power->highest_clock_mhz()) : gpu::ClockPolicy{};
+  }
+}
+
 RunOptions resolved(const SimulationOptions& asked, const config::Architecture& architecture,
                     EnergyFiles& files) {
   RunOptions options;
@@ -209,6 +217,7 @@ RunOptions resolved(const SimulationOptions& asked, const config::Architecture& 
   }
   options.kernel.search = searches_kernels(asked, architecture);
   set_power(architecture, files, options);
+  set_highest_clock(options);
   options.network_engine = asked_engine(asked);
   return options;
 }

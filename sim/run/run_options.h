@@ -54,6 +54,10 @@ bool searches_kernels(const SimulationOptions& asked, const config::Architecture
 /// The engine that `asked` names; nothing where each GEMM runs by itself. Throws InputError.
 std::optional<network::EngineSpec> asked_engine(const SimulationOptions& asked);
 
+/// The clock up to which the power limit decides: that which the board holds under load where it
+/// goes on for ever, the boost clock from rest, since it falls within some milliseconds.
+void set_highest_clock(RunOptions& options);
+
 /// `asked` with the clock, the energies and the area of `architecture`. There are none of these
 /// where it has no energy file, or none that fits a derived design, and nothing asks for one.
 /// Throws InputError, also for options that would do nothing.

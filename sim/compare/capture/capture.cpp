@@ -8,6 +8,7 @@
 #include "sim/config/board_names.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
+#include "sim/run/simulation_options.h"
 
 #include <fmt/format.h>
 
@@ -96,6 +97,21 @@ void parse_rows(std::string_view text, const std::string& file,
   each_row(object, key, read);
 }
 
+/// Calls `parse` with the name and the text of a key that may be null or absent; its InputError
+/// names the place.
+template <typename Parse>
+void parse_if_there(const io::JsonObject& object, std::string_view key, const Parse& parse) {
+  const std::string text = io::printable(text_or_null(object, key));
+  if (text.empty()) {
+    return;
+  }
+  try {
+    parse(key, text);
+  } catch (const base::InputError& error) {
+    (object.place() / key).fail(error.what());
+  }
+}
+
 CapturedGemm gemm_of(const io::JsonObject& row) {
   CapturedGemm result;
   result.name = text_or_null(row, "name");
@@ -105,6 +121,12 @@ CapturedGemm gemm_of(const io::JsonObject& row) {
   result.dtype = row.text("dtype");
   result.sparse = one_of(row, "variant", {"dense", "sparse"}) == "sparse";
   result.library = row.text("library");
+  parse_if_there(row, "d_dtype", [&](std::string_view what, std::string_view word) {
+    result.d_dtype = run::parse_d_dtype(what, word);
+  });
+  parse_if_there(row, "algorithm", [&](std::string_view what, std::string_view word) {
+    result.algorithm = kernels::parse_algorithm(what, word);
+  });
   result.data = row.has("data") ? one_of(row, "data", {"random", "zeros"}) : "random";
   result.outcome = status_of(row);
   return result;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/numerics/data_type.h"
+#include "sim/kernels/launch_conditions.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -59,7 +62,9 @@ struct CapturedGemm {
   std::string dtype;
   bool sparse = false;
   std::string library;
-  std::string data;  ///< "random", "zeros"
+  std::string data;                           ///< "random", "zeros"
+  std::optional<numerics::DataType> d_dtype;  ///< nothing: as GemmProblem says
+  kernels::Algorithm algorithm = kernels::Algorithm::kHeuristic;
   std::optional<double> clock_mhz;
   CaptureStatus outcome;
 };

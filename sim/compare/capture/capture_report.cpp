@@ -117,11 +117,12 @@ std::string conditions_text(const Capture& capture) {
     return "";
   }
   const auto watts = [](const std::optional<double>& value) {
-    return value ? fmt::format("{} W as captured", *value) : std::string("as in the energy file");
+    return value ? fmt::format("{:g} W as captured", *value) : std::string("as in the energy file");
   };
   return fmt::format(
-      "power is simulated at the measured clock; power limit {}, board at rest {}; "
-      "'clock at the limit' is the highest clock that the limit allows\n",
+      "power is simulated at the measured clock and over the measured time; power limit {}, board "
+      "at rest {}; "
+      "'clock at the limit' is the highest clock that the limit allows to the measured cycles\n",
       watts(capture.power_limit_w), watts(capture.idle_w));
 }
 

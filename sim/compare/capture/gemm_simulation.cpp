@@ -48,23 +48,29 @@ class CapturedGpu {
   }
 
   PowerFigures power(const PowerRow& row) {
-    const run::VariantResult boost = figures_of(row);
+    run::VariantResult launch = figures_of(row);
+    if (row.clock_mhz) {
+      launch = at_clock(std::move(launch), *row.clock_mhz);
+    }
     PowerFigures figures;
-    double clock = boost.timing.clock_mhz;
-    if (power_) {
-      run::VariantResult limited = boost;
-      energise(row, limited, true);
-      clock = limited.timing.clock_mhz;
-      figures.clock_mhz = clock;
-    }
-    run::VariantResult there = at_clock(boost, row.clock_mhz.value_or(clock));
-    figures.time_us = there.timing.time_us;
-    if (power_) {
-      energise(row, there, false);
-      figures.power_w = there.energy->power_w;
-    } else {
+    figures.time_us = launch.timing.time_us;
+    if (!power_) {
       figures.reason = no_power_;
+      return figures;
     }
+    if (row.clock_mhz && row.time_us) {
+      launch.timing.time_us = *row.time_us;  // so that watts show the energies alone
+    }
+    const workload::Operation op = operation_of(row);
+    const run::GeneratedData data(workload::parse_data_kind(row.data), 0);
+    const energy::Switching switching = run::SwitchingSource(data).of(op, row.sparse);
+    figures.clock_mhz = run::clock_at_limit(op, row.sparse, *power_, switching, launch);
+    if (!row.clock_mhz) {
+      launch = at_clock(std::move(launch), *figures.clock_mhz);
+      figures.time_us = launch.timing.time_us;
+    }
+    run::add_energy(op, row.sparse, *power_, switching, {}, {}, launch);
+    figures.power_w = launch.energy->power_w;
     return figures;
   }
 
@@ -92,10 +98,20 @@ class CapturedGpu {
     op.shape = {row.m, row.n, row.k};
     op.dtype = *type;
     op.prunable = row.sparse;
+    op.d_dtype = row.d_dtype;
+    op.conditions.emplace();
+    op.conditions->algorithm = row.algorithm;
+    // The host has queued the launches before the GPU comes to them, as in a graph.
+    op.conditions->launch = kernels::LaunchMode::kGraph;
     return op;
   }
 
-  run::VariantResult figures_of(const CapturedGemm& row, double clock_mhz = 0) {
+  run::VariantResult figures_of(const CapturedGemm& row) {
+    if (row.library == "wgmma") {
+      throw base::InputError(
+          "no kernel that is simulated has one warpgroup that copies its tiles "
+          "by cp.async, as the kit's of wgmma");
+    }
     const workload::Operation op = operation_of(row);
     const auto key = row.library == "own" ? std::tuple(true, op.dtype, row.sparse)
                                           : std::tuple(false, numerics::DataType::kF16, false);
@@ -109,17 +125,7 @@ class CapturedGpu {
                               [this](const auto&... launch) { return launcher_(launch...); });
       found = kernels_.emplace(key, std::move(kernels)).first;
     }
-    return found->second->runner->time(op, row.sparse, clock_mhz);
-  }
-
-  void energise(const PowerRow& row, run::VariantResult& figures, bool limited) {
-    const workload::Operation op = operation_of(row);
-    const run::GeneratedData data(workload::parse_data_kind(row.data), 0);
-    run::RunOptions options;
-    options.clock_limited = limited;
-    run::add_energy(
-        op, row.sparse, *power_, run::SwitchingSource(data).of(op, row.sparse), options,
-        [&](double mhz) { return figures_of(row, mhz); }, figures);
+    return found->second->runner->time(op, row.sparse);
   }
 
   struct Kernels {

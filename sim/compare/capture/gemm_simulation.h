@@ -20,9 +20,13 @@ struct GemmTime {
 
 /// What the simulator says about one row of power.json.
 struct PowerFigures {
-  // At the clock that the row was measured at; without one, at the clock below.
-  std::optional<double> time_us, power_w;
-  /// The highest clock that the power limit of the capture allows, else that of the energy file.
+  /// At the clock that the row was measured at; without one, at the clock below.
+  std::optional<double> time_us;
+  /// The same, over the measured time where clock and time were measured: an error of the simulated
+  /// time is none of the energies.
+  std::optional<double> power_w;
+  /// The highest clock that the power limit of the capture allows, else that of the energy file, to
+  /// a launch that takes the measured cycles.
   std::optional<double> clock_mhz;
   std::string reason = {};  ///< why there are none, or no power and clock
 };

@@ -30,6 +30,7 @@ run::RunOptions options_of(const MeasuredLaunch& launch, const run::RunOptions& 
   options.conditions = launch.conditions;
   options.d_dtype = launch.d_dtype;
   options.repetition = launch.repetition;
+  run::set_highest_clock(options);
   if (launch.clock_mhz) {
     options.clock_policy = gpu::ClockPolicy::fixed(*launch.clock_mhz);
     options.clock_limited = false;

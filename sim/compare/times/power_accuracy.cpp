@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kShareOfLimit = 0.97;
 constexpr double kIntensity = 800;
+constexpr double kAveragedUs = 1e6;
 
 bool is_at_cap(const Measurement& row) {
   const auto m = static_cast<double>(row.launch.shape.m);
@@ -22,6 +23,12 @@ bool is_at_cap(const Measurement& row) {
 
 }  // namespace
 
+bool has_steady_power(const Measurement& row) {
+  const std::optional<kernels::Repetition>& repetition = row.launch.repetition;
+  return row.power_w &&
+         (!repetition || (repetition->warmup + repetition->repeat) * row.time_us >= kAveragedUs);
+}
+
 std::optional<PowerAccuracy> measure_power(std::span<const Comparison> rows) {
   std::vector<double> errors;
   std::vector<double> signed_errors;
@@ -30,7 +37,7 @@ std::optional<PowerAccuracy> measure_power(std::span<const Comparison> rows) {
   for (const Comparison& row : rows) {
     const Measurement& measured = row.measured;
     const Prediction& simulated = row.simulated;
-    if (!measured.power_w || !simulated.power_w) {
+    if (!has_steady_power(measured) || !simulated.power_w) {
       continue;
     }
     signed_errors.push_back(100 * (*simulated.power_w / *measured.power_w - 1));

@@ -13,7 +13,7 @@ namespace sptc::compare::times {
 /// limit, and only the energy of an operation tells: measured watts times measured time, simulated
 /// joules, each over 2 m n k.
 struct PowerAccuracy {
-  std::int64_t count = 0;   ///< rows with measured and simulated watts
+  std::int64_t count = 0;   ///< rows with steady measured and simulated watts
   double mape_percent = 0;  ///< of the watts
   double bias_percent = 0;
   /// Rows measured at 97 % of their power limit or more, with m n k / (m k + k n + m n) above 800.
@@ -22,7 +22,11 @@ struct PowerAccuracy {
   std::optional<double> energy_per_flop_median_ratio;   ///< of these, simulated over measured
 };
 
-/// Nothing where no row has both watts.
+/// Whether the watts of a row are those of its launches: NVML averages power over up to a second,
+/// and the pause before is part of that where the launches of a row are done sooner.
+bool has_steady_power(const Measurement& row);
+
+/// Of the rows with steady power. Nothing where no such row has both watts.
 std::optional<PowerAccuracy> measure_power(std::span<const Comparison> rows);
 
 }  // namespace sptc::compare::times

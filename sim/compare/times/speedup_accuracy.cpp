@@ -61,6 +61,7 @@ std::optional<SpeedupAccuracy> measure_speedups(std::span<const Comparison> rows
     MeasuredLaunch common = row.measured.launch;
     common.pattern.reset();
     common.d_dtype.reset();
+    common.clock_mhz.reset();  // each is simulated at the clock that it ran at
     LogTimes& times = launches[common.key()][row.measured.launch.sparsity()];
     times.measured.push_back(std::log(row.measured.time_us));
     times.simulated.push_back(std::log(row.simulated.time_us));

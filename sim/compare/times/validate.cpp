@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "sim/compare/times/launch_simulation.h"
+#include "sim/compare/times/power_accuracy.h"
 #include "sim/compare/times/recorded_measurements.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
@@ -43,6 +44,15 @@ std::vector<std::string> notes_on(const std::vector<Measurement>& measured,
     if (watts > 0) {
       notes.push_back(fmt::format("watts of {} rows are compared with nothing", watts));
     }
+  }
+  const auto brief = std::count_if(measured.begin(), measured.end(), [](const Measurement& row) {
+    return row.power_w && !has_steady_power(row);
+  });
+  if (options.power && brief > 0) {
+    notes.push_back(fmt::format(
+        "watts of {} rows are not compared: their launches take less than a second in all, over "
+        "which NVML averages power",
+        brief));
   }
   if (!ignored.empty()) {
     notes.push_back(fmt::format("columns that are not read: {}", fmt::join(ignored, ", ")));

@@ -74,6 +74,28 @@ TEST(Power, IdleSmsLeakLessThanBusyOnes) {
   EXPECT_NEAR(all.average_w - half.average_w, 5 * (1 - 0.5), 1e-9);
 }
 
+TEST(Power, TheClockOfBusySmsFollowsClockAndSupply) {
+  PowerSpec spec = small_gpu();
+  spec.static_power.busy_sm_w = 3;
+  const auto more_w = [&](double mhz, double busy_sms) {
+    const Work work = thousand_cycles(1e9, 0, busy_sms);
+    return power_at(spec, work, mhz).average_w - power_at(small_gpu(), work, mhz).average_w;
+  };
+  EXPECT_NEAR(more_w(1000, 10), 10 * 3, 1e-9);
+  EXPECT_NEAR(more_w(1000, 4), 4 * 3, 1e-9);
+  EXPECT_NEAR(more_w(500, 10), 10 * 3 * 0.5 * 0.36, 1e-9);  // 0.6 V
+  EXPECT_EQ(idle_w(spec), idle_w(small_gpu()));
+}
+
+TEST(Power, TheHighestClockIsThatUnderLoadWhereTheBoardHasOne) {
+  PowerSpec spec = small_gpu();
+  EXPECT_EQ(spec.highest_clock_mhz(), 1000);
+  spec.loaded_clock_mhz = 900;
+  EXPECT_EQ(spec.highest_clock_mhz(), 900);
+  spec.loaded_clock_mhz = 1100;
+  EXPECT_EQ(spec.highest_clock_mhz(), 1000);
+}
+
 TEST(Power, AnIdleGpuTakesItsReadingLessWhatIdleSmsDoNotLeak) {
   // 25 W with ten SMs at 1 W each; idle ones take 0.5 W at 1 V, and 0.36 of that at 0.6 V.
   EXPECT_NEAR(idle_w(small_gpu()), 25 - 10 * (1 - 0.18), 1e-9);

@@ -159,6 +159,16 @@ TEST_F(EnergyProgram, SaysThatABoardIsNotGivenWhatALaunchTakes) {
   EXPECT_EQ(small.out.find("above the power limit"), std::string::npos) << small.out;
 }
 
+TEST_F(EnergyProgram, TheClockUnderLoadIsNoPowerLimit) {
+  const std::string small = "gemm 256 256 256 --arch h100-sxm5-80gb --verbose --variants dense";
+  expect_output(small, "clock limited by 700 W, at most 1771 MHz");
+  expect_output(small, "clock_mhz 1771");
+  expect_output(small, "power_limited false");
+  expect_output(small + " --clock boost", "clock_mhz 1830");
+  // Launches from rest are over before the clock falls.
+  expect_output(small + " --warmup 1 --repeat 2", "clock_mhz 1830");
+}
+
 TEST_F(EnergyProgram, ExplainsWhereTheJoulesGo) {
   const std::string gemm = "gemm 1024 1024 1024 --check none --quiet --fidelity analytic --explain";
   expect_output(gemm, "reading metadata");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/config/architecture.h"
 #include "sim/config/energy.h"
 #include "sim/config/energy_fields.h"
 #include "sim/config/stc_design.h"
@@ -149,6 +150,26 @@ TEST(EnergyConfig, ADerivedFileChangesItsBase) {
   const double factor = document("h800-pcie")["node_scaling"]["7"]["sram"]["value"];
   EXPECT_NEAR(h800.config.power.table.energy_pj(energy::Event::kRegisterRead, DataType::kF16),
               factor * a100.table.energy_pj(energy::Event::kRegisterRead, DataType::kF16), 1e-12);
+}
+
+TEST(EnergyConfig, WhatOnlyMeasuredBoardsHaveMayBeMissing) {
+  const energy::PowerSpec a100 = load_energy("a100-sxm4-80gb").config.power;
+  EXPECT_EQ(a100.static_power.busy_sm_w, 0);
+  EXPECT_EQ(a100.loaded_clock_mhz, 0);
+  const EnergyConfig h200 = load_energy("h200-sxm").config;  // from its base
+  EXPECT_GT(h200.power.static_power.busy_sm_w, 0);
+  EXPECT_EQ(load_energy("b200").config.power.loaded_clock_mhz, 0);  // null
+  // A design that boosts higher is held back as far below that.
+  const gpu::GpuSpec board = load_architecture("h200-sxm").gpu;
+  gpu::GpuSpec faster = board;
+  faster.boost_clock_mhz *= 1.5;
+  EXPECT_EQ(power_spec(h200, board).loaded_clock_mhz, h200.power.loaded_clock_mhz);
+  EXPECT_NEAR(power_spec(h200, faster, &board).loaded_clock_mhz, 1.5 * h200.power.loaded_clock_mhz,
+              1e-9);
+  json file = document("a100-sxm4-80gb");
+  file["clock"]["loaded_clock_mhz"] = 1400;
+  support::expect_input_error([&] { parse_energy(file.dump(), "x.json"); },
+                              {"/clock/loaded_clock_mhz", "object"});
 }
 
 TEST(EnergyConfig, SevenSlicesHaveThePowerOfTheCard) {

@@ -280,6 +280,32 @@ TEST(ReadCapture, RefusesWhatIsNoCapture) {
   refused_row(parse_power_json, R"({"m": 1, "n": 1, "k": 1, "dtype": "f16", "variant": "dense",
               "library": "own", "power_w_mean": "hot", "status": "ok"})",
               {"/rows/0/power_w_mean"});
+  const auto refused_key = [&](const std::string& key, const std::string& value,
+                               std::string_view allowed) {
+    refused_row(parse_power_json,
+                R"({"m": 1, "n": 1, "k": 1, "dtype": "f16", "variant": "dense", "library": "own",
+                    "status": "ok", ")" +
+                    key + "\": " + value + "}",
+                {"/rows/0/" + key, allowed});
+  };
+  refused_key("d_dtype", R"("f12")", "f16");
+  refused_key("d_dtype", "7", "string");
+  refused_key("algorithm", R"("fastest")", "best");
+}
+
+TEST(PowerJson, TypeOfDAndAlgorithmMayBeMissing) {
+  Capture capture;
+  parse_power_json(R"({"schema": "sptcsim-capture/0.1", "rows": [
+      {"m": 1, "n": 1, "k": 1, "dtype": "e4m3", "variant": "dense", "library": "own",
+       "status": "ok"},
+      {"m": 1, "n": 1, "k": 1, "dtype": "e4m3", "variant": "dense", "library": "cublaslt",
+       "d_dtype": "bf16", "algorithm": "best", "status": "ok"}]})",
+                   "power.json", capture);
+  ASSERT_EQ(capture.power.size(), 2U);
+  EXPECT_FALSE(capture.power[0].d_dtype);
+  EXPECT_EQ(capture.power[0].algorithm, kernels::Algorithm::kHeuristic);
+  EXPECT_EQ(capture.power[1].d_dtype, numerics::DataType::kBf16);
+  EXPECT_EQ(capture.power[1].algorithm, kernels::Algorithm::kBest);
 }
 
 TEST(ArchitectureOf, KnowsCardsByNameAndBySms) {

@@ -375,6 +375,31 @@ TEST(CrosscheckPower, NamesTheOneRunWhosePowerIsOff) {
   EXPECT_EQ(result.mismatches(), 0U);  // power is no bit
 }
 
+TEST(CrosscheckPower, TakesTheTypeOfDTheAlgorithmAndTheMeasuredTime) {
+  PowerCapture power(300, 60);
+  const auto figures = [&] { return power.simulate().gemms.powers[0]; };
+  const PowerFigures f16 = figures();
+  power.file["rows"][0]["d_dtype"] = "f32";
+  const PowerFigures f32 = figures();
+  EXPECT_GT(*f32.time_us, *f16.time_us);
+  power.file["rows"][0]["algorithm"] = "best";
+  EXPECT_LE(*figures().time_us, *f32.time_us);
+  // Twice the time for the same work: half the watts of the events, and the limit is far.
+  power.file["rows"][0]["time_us_mean"] = 2 * power.file["rows"][0]["time_us_mean"].get<double>();
+  const PowerFigures slow = figures();
+  EXPECT_EQ(*slow.time_us, *figures().time_us);
+  EXPECT_NEAR(*slow.power_w, 180, 60);
+  EXPECT_EQ(*slow.clock_mhz, 1410);
+}
+
+TEST(CrosscheckPower, LeavesOutTheKernelsOfWgmmaWhichItDoesNotKnow) {
+  PowerCapture power(300, 60);
+  power.file["rows"][1]["library"] = "wgmma";
+  const PowerFigures figures = power.simulate().gemms.powers[1];
+  EXPECT_FALSE(figures.time_us || figures.power_w || figures.clock_mhz);
+  EXPECT_NE(figures.reason.find("cp.async"), std::string::npos);
+}
+
 TEST(CrosscheckPower, SaysWhatItCannotSimulate) {
   PowerCapture power(300, 60);
   power.file["rows"][0]["dtype"] = "f12";

@@ -52,6 +52,17 @@ TEST(PowerAccuracy, TheCapIsNearTheLimitAndBeyondTheBandwidthOfDram) {
   EXPECT_EQ(caps(row), 1);
 }
 
+TEST(PowerAccuracy, LeavesOutLaunchesThatAreDoneBeforeNvmlHasAveraged) {
+  Comparison row = at_cap(300, 40000);
+  row.measured.launch.repetition = kernels::Repetition{4000, 6000};  // of 100 us
+  EXPECT_TRUE(has_steady_power(row.measured));
+  EXPECT_EQ(measure_power(std::vector<Comparison>{row}).value().count, 1);
+  row.measured.launch.repetition->warmup = 3999;
+  EXPECT_FALSE(has_steady_power(row.measured));
+  EXPECT_FALSE(measure_power(std::vector<Comparison>{row}).has_value());
+  EXPECT_EQ(measure_power(std::vector<Comparison>{row, at_cap(300, 40000)}).value().count, 1);
+}
+
 TEST(PowerAccuracy, IsNothingWhereOneOfBothWattsIsMissing) {
   Comparison row = at_cap(400, 40000);
   row.measured.power_w.reset();

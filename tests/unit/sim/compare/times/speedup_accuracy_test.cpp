@@ -43,6 +43,18 @@ TEST(SpeedupAccuracy, FiguresAreThoseOfTheQuotients) {
   EXPECT_NEAR(figures.log_correlation.value(), xy / std::sqrt(xx * yy), 1e-12);
 }
 
+TEST(SpeedupAccuracy, APairIsOneWhateverTheClockOfItsLaunches) {
+  std::vector<Comparison> rows;
+  add_pair(1, 1.5, 1.4, rows);
+  rows[0].measured.launch.clock_mhz = 1400;
+  rows[1].measured.launch.clock_mhz = 1700;
+  const SpeedupFigures figures = measure_speedups(rows).value().all;
+  EXPECT_EQ(figures.count, 1);
+  EXPECT_NEAR(figures.measured_geomean, 1.5, 1e-12);
+  rows[1].measured.launch.conditions.launch = kernels::LaunchMode::kGraph;
+  EXPECT_FALSE(measure_speedups(rows).has_value());
+}
+
 TEST(SpeedupAccuracy, NoOtherConstantIsNearerThanTheBestOne) {
   std::vector<Comparison> rows;
   const std::vector<double> measured{0.8, 1.1, 1.3, 1.45, 1.7, 1.9};
