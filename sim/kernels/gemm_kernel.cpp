@@ -22,8 +22,8 @@ constexpr int kTileBytes = 64;
 constexpr std::int64_t kSmallStageBytes = 8192;
 // wgmma kernels: 128 bytes per row, the widest swizzle of TMA.
 constexpr int kWgmmaTileBytes = 128;
-// Of wgmma with 2:4 weights, k-tiles are half as deep where fewer fit: names of cuSPARSELt's kernels
-// say 128x256x64 and 128x128x128.
+// Of wgmma with 2:4 weights, k-tiles are half as deep where fewer fit: names of cuSPARSELt's
+// kernels say 128x256x64 and 128x128x128.
 constexpr int kEnoughSparseStages = 3;
 // CUTLASS's kernels (sm100_gemm_tma_warpspecialized.hpp) have two accumulators in the 512 columns
 // of the tensor memory, so that one tile is stored while the next one is multiplied: here two CTAs

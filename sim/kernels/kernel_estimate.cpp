@@ -401,10 +401,9 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   const double alone = kernel.ctas_per_sm == 1 && !kernel.persistent() ? rounds : 1;
   result.epilogue_us = (most - std::min(most, alone)) * of_epilogue / cycles_per_us;
   const double latencies = loaded + (alone - 1) * memory.l2_near_latency_cycles;
-  result.fill_us =
-      (kForm.first_fill * latencies +
-       alone * (of_copy + staging_cycles(kernel, target) + of_epilogue)) /
-      cycles_per_us;
+  result.fill_us = (kForm.first_fill * latencies +
+                    alone * (of_copy + staging_cycles(kernel, target) + of_epilogue)) /
+                   cycles_per_us;
   if (kernel.stream_k()) {
     add_partial_sums(kernel, target, result);
   }
