@@ -148,9 +148,11 @@ base::Matrix<std::uint64_t> gemm_f64(const base::Matrix<std::uint64_t>& a,
   });
   constexpr std::uint64_t kInfinity = 0x7FF0000000000000U;
   constexpr std::uint64_t kMagnitude = 0x7FFFFFFFFFFFFFFFU;
-  for (std::size_t i = 0; i < d.size(); ++i) {
-    if ((d.data()[i] & kMagnitude) > kInfinity) {
-      d.data()[i] = kMagnitude;  // the canonical NaN
+  for (std::size_t i = 0; i < d.rows(); ++i) {
+    for (std::size_t j = 0; j < d.cols(); ++j) {
+      if ((d(i, j) & kMagnitude) > kInfinity) {  // which NaN it is, the host does not say
+        d(i, j) = mma::f64_dot(a.row(i), b_columns.row(j), c != nullptr ? (*c)(i, j) : 0);
+      }
     }
   }
   return d;

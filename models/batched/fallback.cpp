@@ -3,9 +3,8 @@
 
 #include "models/base/per_thread.h"
 #include "models/mma/dot_step.h"
-#include "models/sparsity/pattern.h"
+#include "models/sparsity/compress.h"
 
-#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -41,12 +40,18 @@ Word slow_dot(const GemmSlice& gemm, std::size_t row, std::size_t column, std::s
                                   count);
     return mma::dense_dot(a, b, c, *gemm.instruction, *gemm.rules);
   }
-  const SelectionTable table(gemm.instruction->a_type);
+  const sparsity::Pattern pattern = sparsity::hardware_pattern(gemm.instruction->a_type);
+  const auto kept = static_cast<std::size_t>(pattern.kept);
   const auto nibbles = gemm.nibbles->row(row);
   selected.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t t = begin + i;
-    selected[i] = gemm.b_columns(column, table.logical(t, nibbles[t / table.kept]));
+    const std::size_t group = (begin + i) / kept;
+    const auto b = [&](int position) {
+      return gemm.b_columns(column, group * static_cast<std::size_t>(pattern.group) +
+                                        static_cast<std::size_t>(position));
+    };
+    const auto slot = static_cast<int>((begin + i) % kept);
+    selected[i] = sparsity::selected_word(b, nibbles[group], slot, pattern);
   }
   return mma::dense_dot(a, selected, c, *gemm.instruction, *gemm.rules);
 }
@@ -60,20 +65,16 @@ void run_plain(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end
   }
 }
 
-bool has_repeated_index(const GemmSlice& gemm) {
-  const SelectionTable table(gemm.instruction->a_type);
-  std::uint32_t repeating = 0;  // a bit for each nibble
-  for (std::uint32_t nibble = 0; nibble < 16; ++nibble) {
-    const std::uint8_t* position = table.position[nibble];
-    for (std::size_t slot = 1; slot < table.kept; ++slot) {
-      if (std::find(position, position + slot, position[slot]) != position + slot) {
-        repeating |= 1U << nibble;
-      }
-    }
+bool has_invalid_nibble(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end) {
+  const sparsity::Pattern pattern = sparsity::hardware_pattern(gemm.instruction->a_type);
+  std::uint32_t invalid = 0;  // a bit for each nibble
+  for (std::uint8_t nibble = 0; nibble < 16; ++nibble) {
+    invalid |= sparsity::is_valid_nibble(nibble, pattern) ? 0U : 1U << nibble;
   }
+  const std::size_t groups = gemm.nibbles->cols();
   std::uint32_t found = 0;
-  for (std::size_t i = 0; i < gemm.nibbles->size(); ++i) {
-    found |= repeating >> (gemm.nibbles->data()[i] & 15U);
+  for (std::size_t i = row_begin * groups; i < row_end * groups; ++i) {
+    found |= invalid >> (gemm.nibbles->data()[i] & 15U);
   }
   return (found & 1U) != 0;
 }

@@ -31,7 +31,8 @@ numerics::Word slow_dot(const GemmSlice& gemm, std::size_t row, std::size_t colu
 /// Rows [row_begin, row_end) of D likewise.
 void run_plain(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end);
 
-/// Whether two slots of a group of a sparse A select the same element: then A has no dense form.
-bool has_repeated_index(const GemmSlice& gemm);
+/// Whether metadata of rows [row_begin, row_end) of a sparse A is invalid: then they have no dense
+/// form, and tf32 of B is no longer selected in whole words.
+bool has_invalid_nibble(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end);
 
 }  // namespace sptc::batched

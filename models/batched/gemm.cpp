@@ -89,7 +89,9 @@ void run_slice(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end
     run_integer_gemm(gemm, row_begin, row_end);
     return;
   }
-  if (!has_float_kernel(instruction, rules)) {
+  const bool mixes_words = gemm.nibbles != nullptr && instruction.a_type == DataType::kTf32 &&
+                           has_invalid_nibble(gemm, row_begin, row_end);
+  if (!has_float_kernel(instruction, rules) || mixes_words) {
     run_plain(gemm, row_begin, row_end);
     return;
   }

@@ -437,7 +437,7 @@ void run_integer_rows(const GemmSlice& gemm, std::size_t row_begin, std::size_t 
     return;
   }
 #endif
-  if (gemm.nibbles != nullptr && has_repeated_index(gemm)) {
+  if (gemm.nibbles != nullptr && has_invalid_nibble(gemm, row_begin, row_end)) {
     run_plain(gemm, row_begin, row_end);  // A has no dense form
     return;
   }

@@ -238,9 +238,10 @@ Word sparse_dot(std::span<const Word> a_row, std::span<const std::uint8_t> nibbl
   std::vector<Word> selected(a_row.size());
   for (std::size_t t = 0; t < a_row.size(); ++t) {
     const std::size_t g = t / kept;
-    const int position =
-        sparsity::selected_position(nibbles[g], static_cast<int>(t % kept), pattern);
-    selected[t] = b_column[g * group + static_cast<std::size_t>(position)];
+    const auto b = [&](int position) {
+      return b_column[g * group + static_cast<std::size_t>(position)];
+    };
+    selected[t] = sparsity::selected_word(b, nibbles[g], static_cast<int>(t % kept), pattern);
   }
   return dense_dot(a_row, selected, c, instruction, rules);
 }

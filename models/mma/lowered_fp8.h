@@ -21,8 +21,8 @@ struct LoweredTrace {
 /// One fp8 mma.sync of depth 2L (L = rules.products_per_step) on Hopper and B200, which run it as
 /// two f16 steps: operands convert exactly to f16; the first step takes the products with k mod 4
 /// in {0,1} and no C, the second the others; C is added by an IEEE addition, nearest even. For a
-/// sparse instruction k counts elements of A as stored. Source: the published words of H100, H200
-/// and B200 (MATLAB-tensor-core).
+/// sparse instruction k counts elements of A as stored. Source: the captured words of H100 and
+/// H200, the published ones of B200 (MATLAB-tensor-core).
 LoweredTrace trace_lowered_fp8(std::span<const numerics::Word> a, std::span<const numerics::Word> b,
                                numerics::Word c, const MmaInstruction& instruction,
                                const StepRules& rules);

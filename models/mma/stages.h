@@ -137,7 +137,8 @@ void decode_accumulators(const StepContext& context, const RoundedResults& words
                          Accumulators& accumulators);
 
 /// Step `step`: hands every multiplier its element of A and the element of B that the metadata
-/// names (dense: the one at the same k).
+/// names (dense: the one at the same k). Metadata of tf32 must be valid: no element is mixed of
+/// two.
 void select_operands(const StepContext& context, const FetchedOperands& fetched, int step,
                      SelectedOperands& selected);
 

@@ -86,12 +86,9 @@ constexpr std::string_view kV100 = "words of V100; MMA-Sim, Khattak and Mikaitis
 constexpr std::string_view kMmaSimOnly = "MMA-Sim; one extra bit: Fasi et al. 2021 (T4)";
 constexpr std::string_view kA100 = "words of A100 and A2; MMA-Sim, Khattak and Mikaitis";
 constexpr std::string_view kAda = "words of RTX 1000 Ada and L40S; MMA-Sim, Khattak and Mikaitis";
-constexpr std::string_view kH100 = "words of H100 and H200; MMA-Sim, Khattak and Mikaitis";
 constexpr std::string_view kB200 = "words of B200; MMA-Sim, Khattak and Mikaitis";
-constexpr std::string_view kModels = "MMA-Sim, Khattak and Mikaitis";
-constexpr std::string_view kLoweredH = "words of H100, H200 (f16) and B200 (f16, f32)";
+constexpr std::string_view kCaptured = "words of H100 and H200, captured by tests/hardware";
 constexpr std::string_view kLoweredB = "words of B200";
-constexpr std::string_view kWgmmaFp8 = "words of H100 and H200 with C = 0; MMA-Sim";
 constexpr std::string_view kRtx = "Khattak and Mikaitis map it to B200";
 constexpr std::string_view kRtxFp8 = "MMA-Sim";
 constexpr std::string_view kTmem = "MMA-Sim, Khattak and Mikaitis, tcgen05 model of sf-tensor";
@@ -117,18 +114,20 @@ constexpr std::array kRows{
     Row{"ada", kMma, kFp8, to_e8m13(16, 13, kHardware, kAda)},
     Row{"ada", kMma, kFp8, to_f16(16, 13, kNoFloor, kHardware, kAda)},
 
-    Row{"hopper", kMma, kF16, to_f32(16, 25, -133, kHardware, kH100)},
-    Row{"hopper", kMma, kF16, to_f16(16, 25, -21, kHardware, kH100)},
-    Row{"hopper", kMma, kBf16, to_f32(16, 25, -133, kHardware, kH100)},
-    Row{"hopper", kMma, kTf32, to_f32(8, 25, -133, kHardware, kH100)},
-    Row{"hopper", kMma, kFp8, lowered(to_f32(16, 25, -133, kHardware, kLoweredH))},
-    Row{"hopper", kMma, kFp8, lowered(to_f16(16, 25, -21, kHardware, kLoweredH))},
-    Row{"hopper", kWgmma, kF16, to_f32(16, 25, -133, kModel, kModels)},
-    Row{"hopper", kWgmma, kF16, to_f16(16, 25, -21, kModel, kModels)},
-    Row{"hopper", kWgmma, kBf16, to_f32(16, 25, -133, kModel, kModels)},
-    Row{"hopper", kWgmma, kTf32, to_f32(8, 25, -133, kModel, kModels)},
-    Row{"hopper", kWgmma, kFp8, to_e8m13(32, 13, kHardware, kWgmmaFp8)},
-    Row{"hopper", kWgmma, kFp8, to_f16(32, 13, kNoFloor, kModel, kModels)},
+    Row{"hopper", kMma, kF16, to_f32(16, 25, -133, kHardware, kCaptured)},
+    Row{"hopper", kMma, kF16, to_f16(16, 25, -21, kHardware, kCaptured)},
+    Row{"hopper", kMma, kBf16, to_f32(16, 25, -133, kHardware, kCaptured)},
+    Row{"hopper", kMma, kTf32, to_f32(8, 25, -133, kHardware, kCaptured)},
+    Row{"hopper", kMma, kFp8, lowered(to_f32(16, 25, -133, kHardware, kCaptured))},
+    Row{"hopper", kMma, kFp8, lowered(to_f16(16, 25, -21, kHardware, kCaptured))},
+    Row{"hopper", kMma, kFp8, lowered(to_f32(8, 25, -133, kHardware, kCaptured))},
+    Row{"hopper", kMma, kFp8, lowered(to_f16(8, 25, -21, kHardware, kCaptured))},
+    Row{"hopper", kWgmma, kF16, to_f32(16, 25, -133, kHardware, kCaptured)},
+    Row{"hopper", kWgmma, kF16, to_f16(16, 25, -21, kHardware, kCaptured)},
+    Row{"hopper", kWgmma, kBf16, to_f32(16, 25, -133, kHardware, kCaptured)},
+    Row{"hopper", kWgmma, kTf32, to_f32(8, 25, -133, kHardware, kCaptured)},
+    Row{"hopper", kWgmma, kFp8, to_e8m13(32, 13, kHardware, kCaptured)},
+    Row{"hopper", kWgmma, kFp8, to_f16(32, 13, kNoFloor, kHardware, kCaptured)},
 
     Row{"blackwell", kMma, kF16, to_f32(16, 25, -133, kHardware, kB200)},
     Row{"blackwell", kMma, kF16, to_f16(16, 25, -21, kHardware, kB200)},
@@ -196,6 +195,12 @@ bool fits(const Row& row, std::string_view architecture, const MmaInstruction& i
          row.rules.output == instruction.accumulator && known_depth;
 }
 
+/// The hardware kit has captured every instruction of sm_90 (wgmma with n = 8) but m8n8k4 of f16.
+bool is_captured(std::string_view architecture, const MmaInstruction& instruction) {
+  const bool of_volta = instruction.shape.m == 8 && instruction.a_type == DataType::kF16;
+  return architecture == "hopper" && !of_volta && !instruction.pattern;
+}
+
 /// Sums of integers are exact: how sparse products are grouped cannot be seen.
 bool is_exact(const StepRules& rules) {
   return rules.is_integer() || rules.is_f64();
@@ -210,7 +215,7 @@ void apply_sparse(StepRules& rules, MmaFamily family, SparseGrouping grouping) {
                    : grouping == SparseGrouping::kCompressed ? kInferred
                                                              : kAssumed;
   rules.source = measured ? "tcgen05 model of sf-tensor: selected products share one window"
-                          : "the dense row; the grouping of sparse products is not measured";
+                          : "the dense row; sparse products are grouped as on Hopper and B200";
   if (grouping == SparseGrouping::kLogical) {
     rules.products_per_step /= 2;
   }
@@ -310,7 +315,13 @@ std::optional<StepRules> find_step_rules(std::string_view architecture,
                                 : std::min(rules.products_per_step, instruction.compressed_k());
   if (instruction.satfinite && instruction.family != kTcgen05) {
     rules.evidence = kInferred;
-    rules.source = "one clamp of the exact sum, as tcgen05 on B200 does";
+    rules.source = "one clamp of the exact sum, as on Hopper and by tcgen05 on B200";
+  }
+  const bool grouped_as_stored =
+      !instruction.sparse || is_exact(rules) || grouping == SparseGrouping::kCompressed;
+  if (is_captured(architecture, instruction) && grouped_as_stored) {
+    rules.evidence = kHardware;
+    rules.source = kCaptured;
   }
   return rules;
 }

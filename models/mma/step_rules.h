@@ -21,7 +21,7 @@ enum class ZeroRule {
   kMmaSim,  ///< -126 for each zero operand, whatever its format (MMA-Sim)
 };
 
-/// What a step of a sparse instruction counts. Measured on B200 only (kCompressed).
+/// What a step of a sparse instruction counts. Measured on H100, H200 and B200: kCompressed.
 enum class SparseGrouping {
   kCompressed,  ///< hypothesis H1: L elements of A as stored, the width of the dense step
   kLogical,     ///< hypothesis H2: L logical k, hence L/2 products
@@ -29,7 +29,7 @@ enum class SparseGrouping {
 
 /// How well a row of the table is known.
 enum class Evidence {
-  kHardware,  ///< equal to published words of real GPUs
+  kHardware,  ///< equal to words of real GPUs, published or captured by tests/hardware
   kModel,     ///< as published models of the generation compute it
   kInferred,  ///< from a neighbouring generation or instruction
   kAssumed,   ///< nobody measured it
@@ -40,8 +40,9 @@ std::string_view name(Evidence evidence);
 /// with F fraction bits, truncated by magnitude, summed exactly and rounded once. An instruction of
 /// depth K is K/L steps in increasing k.
 ///
-/// Sources: the published hardware words and models of Khattak and Mikaitis (arXiv 2512.07004,
-/// MATLAB-tensor-core), MMA-Sim (arXiv 2511.10909), Fasi, Higham, Mikaitis and Pranesh (2021).
+/// Sources: the words of tests/hardware/captures; the published hardware words and models of
+/// Khattak and Mikaitis (arXiv 2512.07004, MATLAB-tensor-core), MMA-Sim (arXiv 2511.10909), Fasi,
+/// Higham, Mikaitis and Pranesh (2021).
 struct StepRules {
   int products_per_step = 0;  ///< L; an integer instruction that saturates is one step
   int fraction_bits = 0;      ///< F; integers, f64: 0

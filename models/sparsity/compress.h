@@ -60,10 +60,23 @@ std::optional<PatternViolation> find_violation(const numerics::OperandView& dens
 /// nibbles, as a multiplexer would be, also for those that is_valid_nibble refuses.
 inline int selected_position(std::uint8_t nibble, int slot, const Pattern& pattern) {
   const int choice = slot / pattern.run;
-  // Two candidates are told apart by the upper bit of the first index: 1:2 is read as 2:4 over half
-  // elements, so that 0b0100 names the halves (0,1) and 0b1110 the halves (2,3).
+  // 1:2 is read as 2:4 over half elements, so that 0b0100 names the halves (0,1) and 0b1110 the
+  // halves (2,3). The position is that of the element whose lower half is taken.
   const int index = pattern.candidates() == 2 ? (nibble >> 1) & 1 : (nibble >> (2 * choice)) & 3;
   return index * pattern.run + slot % pattern.run;
+}
+
+/// The word that slot `slot` of `nibble` selects of a group whose words are `b(position)`, for all
+/// 16 nibbles, as an H100 does. A word of 32 bits is selected as two halves, each by an index of
+/// its own: a nibble that is_valid_nibble refuses mixes halves.
+template <typename WordAt>
+numerics::Word selected_word(const WordAt& b, std::uint8_t nibble, int slot,
+                             const Pattern& pattern) {
+  if (pattern.candidates() != 2) {
+    return b(selected_position(nibble, slot, pattern));
+  }
+  const auto half = [&](int index) { return b(index >> 1) >> (16 * (index & 1)) & 0xFFFFU; };
+  return half(nibble & 3) | half(nibble >> 2 & 3) << 16;
 }
 
 /// Whether `nibble` names distinct positions that the pattern knows.

@@ -25,6 +25,7 @@ struct RandomBatch {
         return styles[(3 * i + operand) % styles.size()];
       };
       gemms.emplace_back(which, m, n, k, style(0), style(1), style(2), seed + i);
+      name_whole_words(gemms.back().compressed);
     }
     const RandomGemm& first = gemms.front();
     const bool sparse = which.instruction.sparse;
@@ -54,6 +55,13 @@ struct RandomBatch {
     batch.b = b;
     batch.c = c;
     batch.indices = indices;
+  }
+
+  /// Nibbles of tf32 that mix two words of B have no index.
+  static void name_whole_words(sparsity::CompressedMatrix& a) {
+    for (std::size_t i = 0; a.pattern.candidates() == 2 && i < a.nibbles.size(); ++i) {
+      a.nibbles.data()[i] = (a.nibbles.data()[i] & 2) != 0 ? 0b1110 : 0b0100;
+    }
   }
 
   /// The first element that is not as the plain implementation has it, in words; empty: none.

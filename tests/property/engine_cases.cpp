@@ -29,9 +29,9 @@ EngineCase float_case(const std::string& name, DataType a, DataType b, DataType 
 }
 
 EngineCase lowered_case(const std::string& name, DataType a, DataType b, DataType output,
-                        std::optional<int> floor) {
-  EngineCase result = float_case(name, a, b, output, 16, 25, floor);
-  result.instruction.shape.k = 32;
+                        std::optional<int> floor, int step = 16) {
+  EngineCase result = float_case(name, a, b, output, step, 25, floor);
+  result.instruction.shape.k = 2 * step;
   result.rules.lowered_fp8 = true;
   return result;
 }
@@ -107,6 +107,7 @@ std::vector<EngineCase> engine_cases() {
       lowered_case("hopper lowered e5m2 e4m3", kE5m2, kE4m3, kF32, -133),
       lowered_case("hopper lowered e4m3 e5m2 f16", kE4m3, kE5m2, kF16, -21),
       lowered_case("hopper lowered e5m2 f16", kE5m2, kE5m2, kF16, -21),
+      lowered_case("hopper lowered e4m3 m16n8k16", kE4m3, kE4m3, kF32, -133, 8),
       integer_case("s8", DataType::kS8, DataType::kS8),
       integer_case("u8 s8", DataType::kU8, DataType::kS8),
       integer_case("s8 u8", DataType::kS8, DataType::kU8),

@@ -75,9 +75,9 @@ void require_elements(const MetadataInput& input, const Extents& extents,
   std::size_t per_case = extents.rows * extents.groups * 4 / static_cast<std::size_t>(element_bits);
   if (lanes) {
     const auto format = sparsity::metadata_register_format(instruction.a_type, instruction.shape.k);
-    if (instruction.family != mma::MmaFamily::kMma || extents.rows % kRowTile != 0) {
+    if (instruction.family == mma::MmaFamily::kTcgen05 || extents.rows % kRowTile != 0) {
       throw base::InputError(fmt::format(
-          "{}: lanes are registers of mma.sp for 16 rows; {} rows of {} need another layout", what,
+          "{}: lanes are registers of a warp for 16 rows; {} rows of {} need another layout", what,
           extents.rows, instruction.ptx_name()));
     }
     per_case = extents.rows / kRowTile *

@@ -16,7 +16,7 @@ namespace sptc::compare::vectors {
 enum class MetadataLayout {
   kCanonical,  ///< [case, M, elements]: four (16-, 32-bit types) or eight groups per element
   kReordered,  ///< [case, M * elements]: the same elements as CUTLASS reorders them
-  kLanes,      ///< [case, row tile, k tile, 32], or [case, 32]: the registers of mma.sp
+  kLanes,      ///< [case, row tile, k tile, 32], or [case, 32]: the registers of a warp
   kIndices,    ///< [case, M, K/2]: the logical k of each stored element
   kMarlin,     ///< [case, M * elements]: the same elements as Sparse-Marlin reorders them
 };

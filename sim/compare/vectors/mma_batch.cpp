@@ -5,13 +5,12 @@
 #include "models/batched/mma_batch.h"
 #include "models/mma/dot_step.h"
 #include "models/mma/f64_dot.h"
+#include "models/sparsity/compress.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <string>
 #include <string_view>
 
@@ -46,6 +45,15 @@ void require_indices(const MmaOperands& operands, const std::string& what) {
     throw base::InputError(
         fmt::format("{}: index {} of A is outside B, which has {} rows", what, *outside, k));
   }
+}
+
+/// What the nibble of group `t` selects of a column of tf32.
+template <typename WordOfB>
+Word mixed_word(const WordOfB& b_at, std::uint8_t nibble, std::size_t t) {
+  const auto in_group = [&](int position) {
+    return static_cast<Word>(b_at(2 * t + static_cast<std::size_t>(position)));
+  };
+  return sparsity::selected_word(in_group, nibble, 0, sparsity::hardware_pattern(DataType::kTf32));
 }
 
 }  // namespace
@@ -107,7 +115,9 @@ DotOperands dot_operands(const MmaOperands& operands, const MmaInstruction& inst
   for (std::size_t t = 0; t < stored_k; ++t) {
     const std::size_t k = operands.indices ? operands.indices->at(index, row, t) : t;
     const std::uint64_t a = operands.a.at(index, row, t);
-    const std::uint64_t b = operands.b.at(index, k, column);
+    const auto b_at = [&](std::size_t row_of_b) { return operands.b.at(index, row_of_b, column); };
+    const std::uint64_t b =
+        operands.nibbles.empty() ? b_at(k) : mixed_word(b_at, operands.nibbles[index](row, t), t);
     if (is_f64) {
       result.a64.push_back(a);
       result.b64.push_back(b);
@@ -178,7 +188,7 @@ BitArray execute(const MmaOperands& operands, const MmaInstruction& instruction,
                  const mma::StepRules& rules) {
   BitArray d = make_bit_array({operands.cases(), operands.rows(), operands.columns()},
                               element_bytes(instruction.accumulator));
-  if (!rules.is_f64() && !instruction.block_scaled) {
+  if (!rules.is_f64() && !instruction.block_scaled && operands.nibbles.empty()) {
     execute_batch(operands, instruction, rules, d);
     return d;
   }
@@ -192,11 +202,6 @@ BitArray execute(const MmaOperands& operands, const MmaInstruction& instruction,
     }
   }
   return d;
-}
-
-bool same_result(std::uint64_t x, std::uint64_t y, const mma::StepRules& rules) {
-  const auto is_nan = [](std::uint64_t bits) { return std::isnan(std::bit_cast<double>(bits)); };
-  return x == y || (rules.is_f64() && is_nan(x) && is_nan(y));
 }
 
 }  // namespace sptc::compare::vectors

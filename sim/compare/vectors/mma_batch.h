@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/matrix.h"
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
 #include "models/numerics/codec.h"
@@ -22,6 +23,8 @@ struct MmaOperands {
   BitArray c;  ///< [case, M, N]
   std::optional<BitArray> indices =
       std::nullopt;  ///< sparse: [case, M, compressed K], the k that each meets
+  /// Sparse tf32: [M, K/2] of each case, where nibbles mix words, which no index says. Else none.
+  std::vector<base::Matrix<std::uint8_t>> nibbles = {};
   std::optional<BitArray> a_scales = std::nullopt;  ///< block-scaled: ue8m0 [case, M, K/32]
   std::optional<BitArray> b_scales = std::nullopt;  ///< [case, K/32, N]
 
@@ -56,8 +59,5 @@ std::uint64_t dot(const DotOperands& operands, const mma::MmaInstruction& instru
 /// All of D: [case, M, N].
 BitArray execute(const MmaOperands& operands, const mma::MmaInstruction& instruction,
                  const mma::StepRules& rules);
-
-/// Whether two results are the same: bit for bit; two f64 NaNs always, their payload is unknown.
-bool same_result(std::uint64_t x, std::uint64_t y, const mma::StepRules& rules);
 
 }  // namespace sptc::compare::vectors

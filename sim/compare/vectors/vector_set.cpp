@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/numerics/codec.h"
+#include "sim/compare/vectors/metadata_input.h"
 #include "sim/config/board_names.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
@@ -206,8 +207,21 @@ class SetReader {
           throw base::InputError(fmt::format("{}: {} must hold one entry per case", shown_, name));
         }
       }
+      if (instruction.a_type == DataType::kTf32) {
+        read_nibbles(instruction);
+      }
     }
     set_.outputs.push_back({"D", target, instruction, SparseGrouping::kCompressed, c, array("D")});
+  }
+
+  void read_nibbles(const MmaInstruction& instruction) {
+    MetadataInput registers{array("E"), MetadataLayout::kLanes};
+    const BitArray selectors = array("sel");
+    for (std::size_t index = 0; index < set_.cases(); ++index) {
+      registers.selector = static_cast<int>(selectors.bits[index]);
+      set_.operands.nibbles.push_back(
+          metadata_nibbles(registers, instruction, set_.operands.a.shape, index, shown_ + ": E"));
+    }
   }
 
   /// Integer results are the same everywhere: such sets name no architecture.

@@ -328,8 +328,12 @@ compare::vectors::MmaOperands OperandImage::operands(const MmaLaunch& launch,
     put_element(result.c, row, col, instruction_.c_type(), false, bits);
   });
   if (instruction_.sparse) {
+    const base::Matrix<std::uint8_t> metadata = nibbles(launch, index);
     result.indices = compare::vectors::make_bit_array({1, m, stored}, 4);
-    result.indices->bits = indices_of(nibbles(launch, index), instruction_.a_type);
+    result.indices->bits = indices_of(metadata, instruction_.a_type);
+    if (instruction_.a_type == DataType::kTf32) {
+      result.nibbles.push_back(metadata);
+    }
   }
   return result;
 }

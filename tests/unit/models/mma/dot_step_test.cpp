@@ -252,6 +252,21 @@ TEST(SparseDot, MultipliesWhatTheMetadataNames) {
   EXPECT_EQ(sparse_dot(a, nibbles, b, 0, sparse, rules), f32(1 + 8 + 32 + 64));
 }
 
+TEST(SparseDot, MixesHalvesOfTwoTf32WordsAsTheMetadataNamesThem) {
+  const MmaInstruction sparse{{16, 8, 8}, DataType::kTf32, DataType::kTf32, DataType::kF32, true};
+  const StepRules rules = step_rules("hopper", sparse);
+  // Halves 0 to 3: 0x2000, 0x3F80, 0x6000, 0x4000. The second index names the upper half.
+  const std::vector<Word> b{0x3F802000, 0x40006000};
+  const auto selected = [&](std::uint8_t nibble) {
+    return sparse_dot(std::vector{f32(1)}, std::vector{nibble}, b, 0, sparse, rules);
+  };
+  EXPECT_EQ(selected(0b0100), b[0]);
+  EXPECT_EQ(selected(0b1110), b[1]);
+  EXPECT_EQ(selected(0b0110), 0x3F806000U);
+  EXPECT_EQ(selected(0b1100), 0x40002000U);
+  EXPECT_EQ(selected(0b0001), 0x20002000U) << "0x20003F80 without the low bits that tf32 drops";
+}
+
 TEST(DotStep, RefusesOperandsThatDoNotFitTogether) {
   EXPECT_THROW(kF16({1, 2}, {1}, 0), base::InternalError);
 }

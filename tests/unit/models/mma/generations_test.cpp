@@ -155,6 +155,24 @@ TEST(LoweredFp8, TakesPairsOfKInTwoSteps) {
   EXPECT_EQ(numerics::to_double(trace.partial[1], DataType::kF16), 15);
 }
 
+TEST(LoweredFp8, OfHalfTheDepthTakesEightProductsInEachStep) {
+  const Instruction hopper("H100", "m16n8k16.f32.e4m3.e4m3.f32");
+  // 2^10 - 2^10, of one step, swallows what is added beside it and nothing of the other step.
+  const auto with_tiny_at = [&](std::size_t k) {
+    std::vector<double> a(16, 0), b(16, 0x1p-9);
+    a[0] = b[0] = b[8] = 0x1p5;
+    a[8] = -0x1p5;
+    a[k] = 0x1p-9;
+    return value_of(hopper(a, b, 0));
+  };
+  for (const std::size_t k : {1, 4, 5, 9, 12, 13}) {
+    EXPECT_EQ(with_tiny_at(k), 0) << k;
+  }
+  for (const std::size_t k : {2, 3, 6, 7, 10, 11, 14, 15}) {
+    EXPECT_EQ(with_tiny_at(k), 0x1p-18) << k;
+  }
+}
+
 TEST(Profiles, DifferInTheFloorAndInTheZeroRule) {
   // A zero times 2^100 beside 2^-60.
   const Instruction hardware("A100", "m16n8k8.f32.bf16.bf16.f32");
@@ -205,6 +223,26 @@ TEST(SparseGrouping, CountsStoredElementsOrLogicalK) {
   EXPECT_EQ(logical.products_per_step, 4);
   EXPECT_EQ(stored.evidence, Evidence::kInferred);
   EXPECT_EQ(logical.evidence, Evidence::kAssumed);
+}
+
+TEST(Evidence, IsHardwareForWhatAnH100WasCapturedDoing) {
+  const auto evidence = [](std::string_view arch, std::string_view name,
+                           SparseGrouping grouping = SparseGrouping::kCompressed) {
+    return step_rules(arch, parse_instruction(name), grouping).evidence;
+  };
+  std::size_t captured = 0;
+  for (const CatalogueEntry& entry : instructions(find_target("H100"))) {
+    const bool is_hardware =
+        step_rules("hopper", entry.instruction).evidence == Evidence::kHardware;
+    captured += is_hardware ? 1 : 0;
+    EXPECT_NE(is_hardware, entry.is_software) << entry.instruction.ptx_name();
+  }
+  EXPECT_EQ(captured, 184U);
+  constexpr std::string_view kSparse = "mma.sp.m16n8k32.f32.f16.f16.f32";
+  EXPECT_EQ(evidence("hopper", kSparse, SparseGrouping::kLogical), Evidence::kAssumed);
+  EXPECT_EQ(evidence("ampere", kSparse), Evidence::kInferred);
+  EXPECT_EQ(evidence("blackwell", kSparse), Evidence::kInferred);
+  EXPECT_EQ(evidence("ampere", "m16n8k16.s32.s8.s8.s32"), Evidence::kModel);
 }
 
 TEST(BlockScaled, AddsTheExponentsOfTheScales) {
@@ -258,9 +296,19 @@ TEST(F64, IsAChainOfFusedMultiplyAdds) {
   // The first product is rounded to 1 only together with C.
   EXPECT_EQ(f64_dot(a, b, bits(0)), bits(std::fma(1 + tiny, 1 - tiny, 0.0) - 1));
   EXPECT_EQ(f64_dot(std::vector{a[0]}, std::vector{b[0]}, bits(-1)), bits(-0x1p-54));
-  const double infinity = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(f64_dot(std::vector{bits(infinity)}, std::vector{bits(0)}, bits(1)),
-            0x7FFFFFFFFFFFFFFFULL);
+}
+
+TEST(F64, TakesTheNanOfBThenOfTheSumThenOfA) {
+  using Words = std::vector<std::uint64_t>;
+  constexpr std::uint64_t kOne = 0x3FF0'0000'0000'0000, kInfinity = 0x7FF0'0000'0000'0000;
+  constexpr std::uint64_t kA = 0x7FF0'0000'0000'000A, kB = 0xFFF0'0000'0000'000B;
+  constexpr std::uint64_t kC = 0x7FFC'0000'0000'000C, kQuiet = 0x0008'0000'0000'0000;
+  EXPECT_EQ(f64_dot(Words{kA}, Words{kB}, kC), kB | kQuiet);
+  EXPECT_EQ(f64_dot(Words{kA}, Words{kOne}, kC), kC);
+  EXPECT_EQ(f64_dot(Words{kA}, Words{kOne}, kOne), kA | kQuiet);
+  EXPECT_EQ(f64_dot(Words{kA, kOne}, Words{kOne, kB}, kOne), kB | kQuiet);
+  EXPECT_EQ(f64_dot(Words{kA, kA + 1}, Words{kOne, kOne}, kOne), kA | kQuiet);
+  EXPECT_EQ(f64_dot(Words{kInfinity}, Words{0}, kOne), 0xFFF8'0000'0000'0000);
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ TEST_F(MmaProgram, RefusesInstructionsAndOperandsThatDoNotFit) {
   expect_refused("mma --arch A100 --instruction m16n8k16.f32.f16.f16.f32" + out, "--a and --b");
   expect_refused("mma --arch A100 --instruction m16n8k16.f32.f16.f16.f32" + operands(kAda) + out,
                  "A must be");
-  expect_refused("mma --arch H100 --instruction m16n8k16.f32.e4m3.e4m3.f32" + out,
+  expect_refused("mma --arch B200 --instruction m16n8k16.f32.e4m3.e4m3.f32" + out,
                  "no arithmetic is known");
   expect_refused("mma --identify" + operands(kAda), "--expect");
   EXPECT_FALSE(fs::exists(path("d.npy")));

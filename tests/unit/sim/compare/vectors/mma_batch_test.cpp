@@ -103,13 +103,6 @@ TEST(RequireOperands, RefusesWhatTheInstructionDoesNotTake) {
   refused(ones(), scaled, "needs scales");
 }
 
-TEST(SameResult, ComparesF64NansByClass) {
-  const mma::StepRules f64{.output = DataType::kF64};
-  EXPECT_TRUE(same_result(0x7FF8000000000001, 0xFFF8000000000000, f64));
-  EXPECT_FALSE(same_result(0x7FF8000000000001, 0x7FF0000000000000, f64));
-  EXPECT_FALSE(same_result(0x7FC00000, 0x7FFFFFFF, {.output = DataType::kF32}));
-}
-
 TEST(Diagnose, NamesTheStepThatDiffers) {
   const mma::StepRules rules = mma::instruction_rules(mma::find_target("A100"), kF16);
   MmaOperands operands = ones();
