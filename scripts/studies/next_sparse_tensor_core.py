@@ -84,14 +84,14 @@ def say(study, results, added):
     study.expect(gain("decode", "1:4") > gain("decode", "2:8") > gain("decode", "2:4") > gain("decode", "4:8"), "the order of the patterns in decode")
     study.expect(bound(at(results["resnext"], "2:4", 64)) == "l2", "the L2 bounds ResNeXt")
     study.expect(gain("resnext", "1:4") < gain("resnext", "2:4", 128), "ResNeXt gains more from the L2 than from the pattern")
-    study.expect(ratios[0] < 1.05 and ratios[-1] > 1.15, "narrow paths leave 1:4 little beyond 2:4 in prefill, and wide ones much")
+    study.expect(ratios == sorted(ratios) and ratios[-1] > ratios[0] + 0.1, "the wider the paths, the more 1:4 gains beyond 2:4 in prefill")
     study.fill("shows", f"""
 - **Decode is where a sparser pattern pays.** DRAM bounds a token, and 1:4 reads {gain("decode", "1:4"):.2f} times as fast as dense, 2:4
   {gain("decode", "2:4"):.2f} times; per joule it is {joules("decode", "1:4"):.2f} and {joules("decode", "2:4"):.2f}. No assumed path matters: from 0.75x to 2x the gain of
   1:4 stays at {spread(decode)}. With twice the DRAM rate it is {gain("decode", "1:4", dram=6700):.2f}.
 - **Prefill is decided by paths that no document states.** On the H100's assumed port of 64 bytes per cycle and SM, 1:4 gains
   {gain("prefill", "1:4"):.2f} and 2:4 {gain("prefill", "2:4"):.2f}. At 0.75x they gain {gain("prefill", "1:4", 48):.2f} and {gain("prefill", "2:4", 48):.2f}, at 2x {gain("prefill", "1:4", 128):.2f} and
-  {gain("prefill", "2:4", 128):.2f}. A selector without wider paths is wasted there, but for the joules: {joules("prefill", "1:4"):.2f} against {joules("prefill", "2:4"):.2f}.
+  {gain("prefill", "2:4", 128):.2f}. Wider paths are worth as much as the selector there. Per joule 1:4 gains {joules("prefill", "1:4"):.2f} and 2:4 {joules("prefill", "2:4"):.2f}.
 - **ResNeXt wants an L2 before a selector.** On the H100's L2, 2:4 gains {gain("resnext", "2:4"):.2f} and 1:4 {gain("resnext", "1:4"):.2f}; on one twice as
   fast {gain("resnext", "2:4", 128):.2f} and {gain("resnext", "1:4", 128):.2f}. The joules are less choosy: {joules("resnext", "2:4"):.2f} and {joules("resnext", "1:4"):.2f} on the H100 as it is.
 - **4:8 asks for more than it gives here.** It multiplies as often as 2:4, with longer indices, and is {100 * (1 - gain("decode", "4:8") / gain("decode", "2:4")):.0f} % slower in decode. What
