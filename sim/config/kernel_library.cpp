@@ -73,7 +73,11 @@ void check_family(const kernels::TileShape& tile, const io::JsonPlace& place) {
 
 /// The types at "types", one bit each; none: all.
 std::uint32_t types(const io::JsonObject& object) {
+  static_assert(static_cast<int>(numerics::DataType::kB1) < 32);
   std::uint32_t bits = 0;
+  if (object.has("bits")) {
+    (object.place() / "bits").fail("is not read: name the types, as \"types\": [\"s8\"]");
+  }
   if (!object.has("types")) {
     return bits;
   }
@@ -85,7 +89,7 @@ std::uint32_t types(const io::JsonObject& object) {
     }
     const auto word = list[i].get<std::string>();
     const std::optional<numerics::DataType> type = numerics::parse_data_type(word);
-    if (!type) {
+    if (!type || !numerics::is_operand_type(*type)) {
       place.fail("unknown type " +
                  base::unknown_name(io::printable(word), numerics::operand_type_names()));
     }
@@ -97,6 +101,7 @@ std::uint32_t types(const io::JsonObject& object) {
 kernels::TileShape read_tile(const io::JsonObject& object) {
   constexpr std::array<std::string_view, 5> kKeys = {"cta", "warp", "instruction", "cta_group",
                                                      "types"};
+  const std::uint32_t of_types = types(object);
   object.allow_only(kKeys);
   const auto [cta_m, cta_n] = tile(object, "cta");
   const auto [warp_m, warp_n] = tile(object, "warp");
@@ -105,8 +110,7 @@ kernels::TileShape read_tile(const io::JsonObject& object) {
         .fail(fmt::format("{} x {} does not divide the CTA tile", warp_m, warp_n));
   }
   const auto cta_group = static_cast<int>(object.integer_or("cta_group", 1, 1, 2));
-  const kernels::TileShape shape{cta_m,          cta_n,     warp_m,       warp_n,
-                                 family(object), cta_group, types(object)};
+  const kernels::TileShape shape{cta_m, cta_n, warp_m, warp_n, family(object), cta_group, of_types};
   check_family(shape, object.place());
   return shape;
 }

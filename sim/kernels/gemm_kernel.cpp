@@ -319,7 +319,7 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
   if (!asynchronous && stage_bytes(kernel) <= kSmallStageBytes) {
     kernel = kernel_with(problem, instruction, tile, 2 * depth);
   }
-  // B has its zeros: of a tile of 256 columns too few k-tiles of whole rows of A would fit.
+  // B is not compressed: with 256 columns too few k-tiles of 128 stored bytes of A would fit.
   if (executed.family == mma::MmaFamily::kWgmma && problem.sparse &&
       target.sm.max_shared_memory_per_cta.count() / stage_bytes(kernel) < kEnoughSparseStages) {
     kernel = kernel_with(problem, instruction, tile, depth / 2);

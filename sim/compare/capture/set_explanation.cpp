@@ -72,7 +72,8 @@ class SetSearch {
   }
 
   std::vector<kernel::Explanation> run() {
-    if (wrong_.empty()) {
+    // Alternatives select whole words of tf32, not the halves that nibbles can mix.
+    if (wrong_.empty() || !set_.operands.nibbles.empty()) {
       return {};
     }
     const std::vector<kernel::Explanation> local = local_faults();

@@ -124,7 +124,8 @@ class Launches {
     std::this_thread::sleep_for(kRest);
   }
 
-  /// The same launches once more, without their time: the probe may take an SM from them.
+  /// The same launches once more, those of a graph from the stream, and without their time: the
+  /// probe may take an SM from them.
   std::optional<double> clock_of_the_same(const kernels::Repetition& repetition, bool eager_host) {
     rest();
     const ClockProbe probe;

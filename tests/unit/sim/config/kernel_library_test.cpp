@@ -147,6 +147,12 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
               l["tiles"][0]["types"] = {"f16", "f61"};
             }).find("/tiles/0/types/1: unknown type 'f61' (nearest valid: 'f64'"),
             std::string::npos);
+  EXPECT_NE(error([](json& l) { l["tiles"][0]["types"] = {"f32"}; }).find("unknown type 'f32'"),
+            std::string::npos);
+  EXPECT_NE(error([](json& l) { l["tiles"][0]["types"] = json::array(); }).find("/tiles/0/types"),
+            std::string::npos);
+  EXPECT_NE(error([](json& l) { l["tiles"][0]["bits"] = 8; }).find("/tiles/0/bits: is not read"),
+            std::string::npos);
   for (const int group : {0, 2, 3}) {  // 2: of tcgen05.mma
     EXPECT_NE(
         error([&](json& l) { l["tiles"][0]["cta_group"] = group; }).find("/tiles/0/cta_group"),

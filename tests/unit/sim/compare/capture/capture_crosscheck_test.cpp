@@ -58,6 +58,16 @@ TEST(CrosscheckCapture, FindsNoMismatchInThePublishedWordsOfEveryGpu) {
   EXPECT_EQ(words, 20520U);
 }
 
+TEST(CrosscheckCapture, ReadsTheTablesOfMeasuredCaptures) {
+  for (const char* const name : {"h100-sxm5-80gb", "h200-sxm"}) {
+    const Capture capture = read_capture(kPublished / name);
+    EXPECT_EQ(capture.origin, "measured") << name;
+    EXPECT_GE(capture.microbench.size(), 1000U) << name;
+    EXPECT_EQ(capture.power.size(), 16U) << name;
+    EXPECT_GE(capture.gemm.size(), 20U) << name;
+  }
+}
+
 TEST(CrosscheckCapture, FindsNothingWrongWithACaptureThatIsRight) {
   const SyntheticCapture capture;
   for (const std::string_view name : {kDense, kSparse}) {
