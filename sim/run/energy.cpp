@@ -338,7 +338,7 @@ namespace {
 /// NVIDIA boards change their clock in such steps [MHz].
 constexpr double kClockStep = 15;
 
-/// Whatever the power limit allows.
+/// The highest clock of a launch, whatever the power limit would allow.
 double highest_mhz(const energy::PowerSpec& power, const VariantResult& figures) {
   return std::min(figures.timing.clock_scaling.boost_clock_mhz, power.highest_clock_mhz());
 }
@@ -435,10 +435,12 @@ void add_energy(const workload::Operation& op, bool sparse, const energy::PowerS
     return;
   }
   VariantResult first = figures;
-  energy::PowerSpec power = board;
+  std::optional<energy::PowerSpec> from_rest;
   if (options.repetition) {
-    power.loaded_clock_mhz = 0;  // launches from rest are over before the clock falls to it
+    from_rest = board;
+    from_rest->loaded_clock_mhz = 0;  // they are over before the clock falls to it
   }
+  const energy::PowerSpec& power = from_rest ? *from_rest : board;
   const double most_mhz = highest_mhz(power, figures);
   figures = at_power_limit(op, sparse, power, switching, at_clock, figures);
   figures.check = first.check;

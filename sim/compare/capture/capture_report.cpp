@@ -121,8 +121,8 @@ std::string conditions_text(const Capture& capture) {
   };
   return fmt::format(
       "power is simulated at the measured clock and over the measured time; power limit {}, board "
-      "at rest {}; "
-      "'clock at the limit' is the highest clock that the limit allows to the measured cycles\n",
+      "at rest {}; 'clock at the limit' is the highest clock that the limit allows to the measured "
+      "cycles\n",
       watts(capture.power_limit_w), watts(capture.idle_w));
 }
 

@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/numerics/codec.h"
+#include "models/sparsity/compress.h"
 #include "sim/compare/vectors/metadata_input.h"
 #include "sim/config/board_names.h"
 #include "sim/io/json_reader.h"
@@ -214,13 +215,23 @@ class SetReader {
     set_.outputs.push_back({"D", target, instruction, SparseGrouping::kCompressed, c, array("D")});
   }
 
+  /// Keeps none where all are valid: the indices say the same then.
   void read_nibbles(const MmaInstruction& instruction) {
     MetadataInput registers{array("E"), MetadataLayout::kLanes};
     const BitArray selectors = array("sel");
+    const sparsity::Pattern pattern = sparsity::hardware_pattern(instruction.a_type);
+    bool mixes_words = false;
     for (std::size_t index = 0; index < set_.cases(); ++index) {
       registers.selector = static_cast<int>(selectors.bits[index]);
-      set_.operands.nibbles.push_back(
+      const base::Matrix<std::uint8_t>& nibbles = set_.operands.nibbles.emplace_back(
           metadata_nibbles(registers, instruction, set_.operands.a.shape, index, shown_ + ": E"));
+      mixes_words = mixes_words || !std::all_of(nibbles.data(), nibbles.data() + nibbles.size(),
+                                                [&](std::uint8_t nibble) {
+                                                  return sparsity::is_valid_nibble(nibble, pattern);
+                                                });
+    }
+    if (!mixes_words) {
+      set_.operands.nibbles.clear();
     }
   }
 
