@@ -27,8 +27,6 @@ namespace {
 using nlohmann::json;
 using numerics::DataType;
 
-constexpr double kMaxScale = 100;
-
 /// Factors from other nodes to the node of the file: "45" -> "logic" -> factor.
 class NodeScaling {
  public:

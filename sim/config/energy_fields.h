@@ -23,6 +23,9 @@ struct EnergyField {
   bool optional = false;  ///< a file may leave it out
 };
 
+/// Of an energy to that of another type or event.
+inline constexpr double kMaxScale = 100;
+
 /// All numbers of a GPU's energy file: for every event exactly one energy and one fixed share.
 const std::vector<EnergyField>& energy_fields();
 

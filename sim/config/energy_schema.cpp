@@ -15,8 +15,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr double kMaxScale = 100;  // as the reader's
-
 ordered_json object_schema() {
   return {{"type", "object"}, {"additionalProperties", false}};
 }

@@ -15,9 +15,9 @@ namespace {
 
 using numerics::DataType;
 
-class Collector {
+class EpilogueCollector {
  public:
-  Collector(const KernelData& data, const KernelModel& from) : data_(data), from_(from) {}
+  EpilogueCollector(const KernelData& data, const KernelModel& from) : data_(data), from_(from) {}
 
   std::vector<Alternative> collect() {
     if (data_.c) {
@@ -171,7 +171,7 @@ class Collector {
 }  // namespace
 
 std::vector<Alternative> epilogue_alternatives(const KernelData& data, const KernelModel& from) {
-  return Collector(data, from).collect();
+  return EpilogueCollector(data, from).collect();
 }
 
 }  // namespace sptc::compare::kernel

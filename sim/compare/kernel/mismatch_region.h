@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,26 @@ struct TilePlace {
 };
 /// Nothing of height 0 where it is none. The last tile of a row or column may be cut off.
 TilePlace tile_of(const Region& region, std::size_t m, std::size_t n);
+
+/// Rows and columns at whose multiples tiles may begin.
+inline constexpr std::size_t kTileStep = 8;
+
+/// Of the places in an m x n matrix that `rectangle` may come from, moved by whole steps, the first
+/// one whose `holds(row, column)` is true; row after row.
+template <typename Holds>
+std::optional<Region> find_other_place(const Region& rectangle, std::size_t m, std::size_t n,
+                                       const Holds& holds) {
+  const Interval rows = rectangle.rows.front(), columns = rectangle.columns.front();
+  for (std::size_t row = rows.begin % kTileStep; row + rows.size() <= m; row += kTileStep) {
+    for (std::size_t column = columns.begin % kTileStep; column + columns.size() <= n;
+         column += kTileStep) {
+      if (holds(row, column)) {
+        return Region{{{row, row + rows.size()}}, {{column, column + columns.size()}}, 0};
+      }
+    }
+  }
+  return std::nullopt;
+}
 
 /// Elements of D, 1 where they differ.
 using WrongElements = base::Matrix<std::uint8_t>;

@@ -24,9 +24,8 @@ using numerics::DataType;
 using numerics::Word;
 using WordMatrix = base::Matrix<Word>;
 
-constexpr std::size_t kListed = 4;      // pairs that are named one by one
-constexpr std::size_t kTileStep = 8;    // tiles begin at its multiples
-constexpr std::size_t kLeastTile = 64;  // elements
+constexpr std::size_t kListedPairs = 4;  // pairs that are named one by one
+constexpr std::size_t kLeastTile = 64;   // elements
 
 std::uint64_t hash_of(const WordMatrix& words, std::size_t row,
                       const std::vector<std::size_t>& columns) {
@@ -116,21 +115,12 @@ std::optional<RegionFault> find_moved_tile(const RegionTrial& trial) {
     }
     return true;
   };
-  for (std::size_t row = rows.begin % kTileStep; row + rows.size() <= kernel.data.m;
-       row += kTileStep) {
-    for (std::size_t column = columns.begin % kTileStep; column + columns.size() <= kernel.data.n;
-         column += kTileStep) {
-      if (holds(row, column)) {
-        return RegionFault{
-            "moved-tile",
-            fmt::format(
-                "D holds the tile of {}",
-                text_of(Region{{{row, row + rows.size()}}, {{column, column + columns.size()}}, 0},
-                        kernel.data.m + 1, kernel.data.n + 1))};
-      }
-    }
+  const auto place = find_other_place(region, kernel.data.m, kernel.data.n, holds);
+  if (!place) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  return RegionFault{
+      "moved-tile", "D holds the tile of " + text_of(*place, kernel.data.m + 1, kernel.data.n + 1)};
 }
 
 std::optional<RegionFault> find_transposed(const RegionTrial& trial) {
@@ -239,7 +229,7 @@ std::optional<RegionFault> find_factors_of_lines(const RegionTrial& trial, bool 
     }
     by_factor[*factor].push_back(line);
   }
-  if (by_factor.size() > kListed) {
+  if (by_factor.size() > kListedPairs) {
     return RegionFault{"scale",
                        fmt::format("each {} of D has a factor of its own, from {} to {}", unit,
                                    by_factor.begin()->first, by_factor.rbegin()->first)};
@@ -280,12 +270,13 @@ std::string describe_moved(const LineMap& map, std::string_view unit) {
                        text_of(lines, unit, kAny));
   }
   std::string text;
-  for (std::size_t i = 0; i < std::min(kListed, map.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kListedPairs, map.size()); ++i) {
     text += fmt::format("{}{} {} holds {} {}", i == 0 ? "" : ", ", unit, map[i].first, unit,
                         map[i].second);
   }
-  return text +
-         (map.size() > kListed ? fmt::format(" and so on, {} {}s in all", map.size(), unit) : "");
+  return text + (map.size() > kListedPairs
+                     ? fmt::format(" and so on, {} {}s in all", map.size(), unit)
+                     : "");
 }
 
 std::optional<RegionFault> find_constant(const RegionTrial& trial) {

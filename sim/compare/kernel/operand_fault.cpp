@@ -22,7 +22,6 @@ using WordMatrix = base::Matrix<Word>;
 
 constexpr std::size_t kBlock = 8;  // rows and columns of a fragment that ldmatrix takes
 constexpr std::size_t kChunkBytes = 16;
-constexpr std::size_t kTileStep = 8;
 
 /// Where the element that a lane takes for (line, at) stands.
 using Source = std::function<std::pair<std::size_t, std::size_t>(std::size_t line, std::size_t at)>;
@@ -269,7 +268,6 @@ std::optional<RegionFault> find_uncleared_accumulator(const RegionTrial& trial) 
       kernel.model.epilogue != Epilogue{}) {
     return std::nullopt;
   }
-  const Interval rows = region.rows.front(), columns = region.columns.front();
   KernelModel model = kernel.model;
   model.order.c_in_epilogue = false;
   const double candidates = static_cast<double>(kernel.data.m * kernel.data.n) /
@@ -277,21 +275,17 @@ std::optional<RegionFault> find_uncleared_accumulator(const RegionTrial& trial) 
   if (!trial.tells_apart(candidates)) {
     return std::nullopt;
   }
-  for (std::size_t row = rows.begin % kTileStep; row + rows.size() <= kernel.data.m;
-       row += kTileStep) {
-    for (std::size_t column = columns.begin % kTileStep; column + columns.size() <= kernel.data.n;
-         column += kTileStep) {
-      if (may_start_from(trial, row, column) &&
-          trial.fits(model, starting_from(kernel, region, row, column))) {
-        const Region other{{{row, row + rows.size()}}, {{column, column + columns.size()}}, 0};
-        return RegionFault{"uncleared-accumulator",
-                           "the accumulators begin with the sums of " +
-                               text_of(other, kernel.data.m + 1, kernel.data.n + 1) +
-                               ", not with zero"};
-      }
-    }
+  const auto place = find_other_place(
+      region, kernel.data.m, kernel.data.n, [&](std::size_t row, std::size_t column) {
+        return may_start_from(trial, row, column) &&
+               trial.fits(model, starting_from(kernel, region, row, column));
+      });
+  if (!place) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  return RegionFault{"uncleared-accumulator",
+                     "the accumulators begin with the sums of " +
+                         text_of(*place, kernel.data.m + 1, kernel.data.n + 1) + ", not with zero"};
 }
 
 }  // namespace sptc::compare::kernel

@@ -12,7 +12,6 @@ namespace sptc::workload::profile {
 namespace {
 
 constexpr int kNodeDepth = 3;  // {"nodes": [{
-constexpr std::size_t kMaxInputs = 4096;
 
 /// A node has "inputs", "input_shapes" and "input_types" (schema 1.0), or "inputs": {"values",
 /// "shapes", "types", "strides"} (1.1).

@@ -15,7 +15,6 @@ namespace sptc::workload::profile {
 namespace {
 
 constexpr int kNoEvents = -1;
-constexpr std::size_t kMaxInputs = 4096;
 
 /// One event while it is read.
 struct Event {

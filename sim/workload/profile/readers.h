@@ -7,9 +7,13 @@
 #include "sim/workload/input/input_stream.h"
 #include "sim/workload/recording.h"
 
+#include <cstddef>
 #include <string_view>
 
 namespace sptc::workload::profile {
+
+/// Inputs of a call, extents of one and values that are kept; no operator needs more.
+inline constexpr std::size_t kMaxInputs = 4096;
 
 /// A PyTorch profile: the JSON that torch.profiler exports.
 void read_kineto(input::InputStream& input, const ImportOptions& options, Recording& recording);
