@@ -48,10 +48,10 @@ std::vector<Measurement> recorded_measurements(const workload::Workload& workloa
                                 without_time == 1 ? "launch has" : "launches have"));
   }
   if (of_other_kinds > 0) {
+    const bool one = of_other_kinds == 1;
     notes.push_back(fmt::format(
-        "{} launches of several batches, of convolutions or of block-scaled operands are not "
-        "compared",
-        of_other_kinds));
+        "{} {} of several batches, of convolutions or of block-scaled operands {} not compared",
+        of_other_kinds, one ? "launch" : "launches", one ? "is" : "are"));
   }
   return rows;
 }

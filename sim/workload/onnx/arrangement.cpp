@@ -18,23 +18,23 @@ Value reshape(const Node& node, const Inputs& in) {
   if (!x.dims || !shape) {
     return with_dims(x, std::nullopt);
   }
-  std::int64_t all = 1, known = 1;
-  for (const std::int64_t extent : *x.dims) {
-    all = extent_product({all, extent});
-  }
+  const bool copies = node.integer("allowzero", 0) == 0;
+  double known = 1;
   std::optional<std::size_t> open;
   for (std::size_t i = 0; i < shape->size(); ++i) {
-    if ((*shape)[i] == 0 && i < x.dims->size()) {
+    if ((*shape)[i] == 0 && copies && i < x.dims->size()) {
       (*shape)[i] = (*x.dims)[i];
     }
     if ((*shape)[i] == -1) {
       open = i;
     } else {
-      known = extent_product({known, (*shape)[i]});
+      known *= static_cast<double>((*shape)[i]);
     }
   }
   if (open && known > 0) {
-    (*shape)[*open] = all / known;
+    const double extent = elements_of(*x.dims) / known;
+    (*shape)[*open] = extent <= static_cast<double>(kMaxExtent) ? static_cast<std::int64_t>(extent)
+                                                                : kMaxExtent + 1;
   }
   return with_dims(x, shape);
 }

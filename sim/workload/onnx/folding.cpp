@@ -102,9 +102,10 @@ void set_numbers(Value& value, const std::optional<Numbers>& numbers) {
   constexpr double kBeyond = 9.2e18;
   Dims integers;
   for (const double number : *numbers) {
-    integers.push_back(number >= kBeyond    ? std::numeric_limits<std::int64_t>::max()
-                       : number <= -kBeyond ? std::numeric_limits<std::int64_t>::min()
-                                            : static_cast<std::int64_t>(number));
+    integers.push_back(value.type == Type::kBool ? std::int64_t{number != 0}
+                       : number >= kBeyond       ? std::numeric_limits<std::int64_t>::max()
+                       : number <= -kBeyond      ? std::numeric_limits<std::int64_t>::min()
+                                                 : static_cast<std::int64_t>(number));
   }
   value.integers = std::move(integers);
 }

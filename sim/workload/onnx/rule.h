@@ -39,6 +39,15 @@ inline const Value& at(const Inputs& inputs, std::size_t index) {
   return index < inputs.size() ? inputs[index] : kNone;
 }
 
+/// How many elements extents have; exact up to 2^53.
+inline double elements_of(const Dims& dims) {
+  double elements = 1;
+  for (const std::int64_t extent : dims) {
+    elements *= static_cast<double>(extent);
+  }
+  return elements;
+}
+
 /// An axis counted from the front; nothing where there is no such axis.
 inline std::optional<std::size_t> axis_of(std::int64_t axis, std::int64_t rank) {
   axis += axis < 0 ? rank : 0;

@@ -34,17 +34,18 @@ Value shape(const Node& node, const Inputs& in) {
 
 Value constant(const Node& node, const Inputs& /*in*/) {
   Value value;
-  value.constant = true;
   const auto tensor = node.attributes.find("value");
   if (tensor != node.attributes.end() && tensor->second.tensor) {
-    value.dims = tensor->second.tensor->dims;
+    value.dims = bounded(tensor->second.tensor->dims);
     value.integers = tensor->second.tensor->integers;
     value.reals = tensor->second.tensor->reals;
     value.type = tensor->second.tensor->type;
   } else if (const auto ints = node.attributes.find("value_ints"); ints != node.attributes.end()) {
+    value.type = Type::kInt64;
     value.integers = ints->second.integers;
     value.dims = Dims{size(ints->second.integers)};
   } else if (const auto one = node.attributes.find("value_int"); one != node.attributes.end()) {
+    value.type = Type::kInt64;
     value.integers = Dims{one->second.integer};
     value.dims = Dims{};
   } else if (const auto real = node.attributes.find("value_float"); real != node.attributes.end()) {
@@ -154,12 +155,9 @@ Value size_of(const Node& /*node*/, const Inputs& in) {
   Value value;
   value.type = Type::kInt64;
   value.dims = Dims{};
-  if (at(in, 0).dims) {
-    std::int64_t all = 1;
-    for (const std::int64_t extent : *at(in, 0).dims) {
-      all = extent_product({all, extent});
-    }
-    value.integers = Dims{all};
+  const auto& x = at(in, 0).dims;
+  if (x && elements_of(*x) <= 0x1p53) {
+    value.integers = Dims{static_cast<std::int64_t>(elements_of(*x))};
   }
   return value;
 }

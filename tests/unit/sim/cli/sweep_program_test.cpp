@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -74,6 +75,16 @@ class SweepProgram : public testing::Test {
     EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err << "lacks: " << part;
   }
 
+  /// The exit code of a sweep that goes on after one that was killed after `time`.
+  int killed_and_repeated(const std::string& spec, const std::string& db,
+                          std::chrono::duration<double> time) const {
+    const pid_t child = start({spec, "--db", db});
+    std::this_thread::sleep_for(time);
+    ::kill(child, SIGKILL);
+    wait(child);
+    return sweep({spec, "--db", db}).exit_code;
+  }
+
   std::string undisturbed() const {
     EXPECT_EQ(sweep({path("s.json"), "--db", path("whole.sqlite")}).exit_code, 1)
         << "eight points fail: a selector of two inputs cannot run 2:4";
@@ -91,11 +102,7 @@ TEST_F(SweepProgram, KilledAtTwentyMomentsAndRepeatedGivesTheBytesOfAnUndisturbe
   for (int i = 0; i < 20; ++i) {
     const std::string db = path("killed" + std::to_string(i));
     const double share = static_cast<double>(random()) / static_cast<double>(random.max());
-    const pid_t child = start({path("s.json"), "--db", db});
-    std::this_thread::sleep_for(length * share);
-    ::kill(child, SIGKILL);
-    wait(child);
-    EXPECT_EQ(sweep({path("s.json"), "--db", db}).exit_code, 1);
+    EXPECT_EQ(killed_and_repeated(path("s.json"), db, length * share), 1);
     EXPECT_EQ(read(db), whole) << "killed after " << share << " of the run";
   }
 }
@@ -111,11 +118,7 @@ TEST_F(SweepProgram, KilledAmongPointsWithoutAProcessOfTheirOwnItGoesOnWhereItWa
   const auto length = std::chrono::steady_clock::now() - start_time;
   for (const double share : {0.3, 0.5, 0.7, 0.9}) {
     const std::string db = path("quick" + std::to_string(share));
-    const pid_t child = start({path("quick.json"), "--db", db});
-    std::this_thread::sleep_for(length * share);
-    ::kill(child, SIGKILL);
-    wait(child);
-    EXPECT_EQ(sweep({path("quick.json"), "--db", db}).exit_code, 0);
+    EXPECT_EQ(killed_and_repeated(path("quick.json"), db, length * share), 0);
     EXPECT_EQ(read(db), read(path("quick.sqlite"))) << "killed after " << share << " of the run";
   }
 }
@@ -372,27 +375,14 @@ TEST_F(SweepProgram, EmitsScriptsThatRun) {
 }
 
 TEST_F(SweepProgram, ASlurmScriptSaysWhatTheClusterNeeds) {
-  const Outcome script = sweep({"emit",
-                                "slurm",
-                                path("s.json"),
-                                "--shards",
-                                "8",
-                                "--time",
-                                "1:30:00",
-                                "--mem",
-                                "16G",
-                                "--partition",
-                                "gpu,long",
-                                "--account",
-                                "my-lab",
-                                "--whole-node",
-                                "--at-once",
-                                "4",
-                                "--setup",
-                                "module load openmpi",
-                                "--setup",
-                                "cd /tmp",
-                                "--sbatch=--qos=high"});
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all{"emit", "slurm", path("s.json"), "--shards", "8"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const Outcome script = sweep(with(
+      {"--time=1:30:00", "--mem=16G", "--partition=gpu,long", "--account=my-lab", "--whole-node",
+       "--at-once=4", "--setup=module load openmpi", "--setup=cd /tmp", "--sbatch=--qos=high"}));
   EXPECT_EQ(script.exit_code, 0) << script.err;
   for (const char* const line :
        {"#SBATCH --array=1-8%4\n", "#SBATCH --exclusive\n", "#SBATCH --nodes=1\n",
@@ -404,12 +394,6 @@ TEST_F(SweepProgram, ASlurmScriptSaysWhatTheClusterNeeds) {
   EXPECT_EQ(script.out.find("--cpus-per-task"), std::string::npos) << script.out;
   write("job.sh", script.out);
   EXPECT_EQ(std::system(("bash -n " + path("job.sh")).c_str()), 0);
-  const std::vector<std::string> emit{"emit", "slurm", path("s.json"), "--shards", "8"};
-  const auto with = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> all = emit;
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  };
   expect_refused(with({"--time", "soon"}), "--time must be as Slurm has it");
   expect_refused(with({"--mem", "16 GB"}), "--mem must be as Slurm has it");
   expect_refused(with({"--partition", "a b"}), "--partition must be");
@@ -433,23 +417,20 @@ TEST_F(SweepProgram, RefusesWhatItCannotDo) {
   expect_refused({path("s.json"), "--db", "/no/such/a.sqlite"}, "no directory");
   expect_refused({"report", path("s.json")}, "no results of a sweep");
   expect_refused({"merge", path("s.json"), "--out", path("m")}, "no results of a sweep");
-  write("bad.json", R"({"schema": "sptcsim-sweep/0.1", "name": "bad",
-      "workloads": [{"m": 1, "n": 1, "k": 1}], "options": {"fidelty": "timing"}})");
-  expect_refused({path("bad.json")}, "/options: unknown option 'fidelty'");
-  write("bad.json", R"({"schema": "sptcsim-sweep/0.1", "name": "bad",
-      "workloads": [{"m": 1, "n": 1, "k": 1}],
-      "axes": [{"option": "fidelity", "values": ["timing", "magic"]}]})");
-  expect_refused({"plan", path("bad.json")}, "/axes/0: unknown --fidelity 'magic'");
-  for (const char* const option : {"check", "sms"}) {
-    write("bad.json", std::string(R"({"schema": "sptcsim-sweep/0.1", "name": "bad",
-        "workloads": [{"m": 1, "n": 1, "k": 1}], "options": {")") +
-                          option + R"(": "magic"}})");
-    expect_refused({"plan", path("bad.json")},
-                   std::string("/options: unknown --") + option + " 'magic'");
+  const std::pair<std::string, std::string> specs[] = {
+      {R"("options": {"fidelty": "timing"})", "/options: unknown option 'fidelty'"},
+      {R"("options": {"out": "x"})", "unknown option 'out'"},
+      {R"("options": {"check": "magic"})", "/options: unknown --check 'magic'"},
+      {R"("options": {"sms": "magic"})", "/options: unknown --sms 'magic'"},
+      {R"("axes": [{"option": "fidelity", "values": ["timing", "magic"]}])",
+       "/axes/0: unknown --fidelity 'magic'"}};
+  for (const auto& [spec, problem] : specs) {
+    write("bad.json", R"({"schema": "sptcsim-sweep/0.1", "name": "bad",
+        "workloads": [{"m": 1, "n": 1, "k": 1}], )" +
+                          spec + "}");
+    expect_refused({path("bad.json")}, problem);
+    expect_refused({"plan", path("bad.json")}, problem);
   }
-  write("bad.json", R"({"schema": "sptcsim-sweep/0.1", "name": "bad",
-      "workloads": [{"m": 1, "n": 1, "k": 1}], "options": {"out": "x"}})");
-  expect_refused({path("bad.json")}, "unknown option 'out'");
 }
 
 TEST_F(SweepProgram, AConditionThatLeavesNoPointOrCannotBeEvaluatedLeavesNoFile) {

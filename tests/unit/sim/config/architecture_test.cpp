@@ -317,12 +317,6 @@ TEST(Architecture, RefusesInstructionsOfWarpgroupsThatItsGenerationDoesNotHave) 
   }
 }
 
-TEST(Architecture, RefusesFloat32UnitsThatDoNotDivideTheDotUnits) {
-  expect_refused(
-      [](json& document) { document["sm"]["tensor_core"]["f32_dot_units"]["value"] = 24; },
-      {"/sm/tensor_core/f32_dot_units: 24 does not divide dot_units, 32"});
-}
-
 TEST(Architecture, WhatIsAssumedAsFittedForAnotherGpuIsThatNumber) {
   constexpr std::string_view kAsFitted = "as fitted for ";
   const auto kernels_of = [](const std::string& name) {
@@ -446,53 +440,36 @@ TEST(Architecture, RefusesNumericsThatTheArithmeticHasNoRowsFor) {
                  {"/numerics: unknown numerics 'amper'", "'ampere'"});
 }
 
-TEST(Architecture, RefusesNumbersThatContradictEachOther) {
-  expect_refused(
-      [](json& document) { document["sm"]["max_shared_memory_per_cta_bytes"]["value"] = 999999; },
-      {"/sm/max_shared_memory_per_cta_bytes: 999999 is more than shared_memory_bytes, 167936"});
-  expect_refused([](json& document) { document["sm"]["max_warps"]["value"] = 63; },
-                 {"/sm/max_warps: 63 is no multiple of sub_partitions, 4"});
-}
-
-// Bytes per cycle are counted in thousandths.
-TEST(Architecture, RefusesRatesThatMoveNothing) {
-  expect_refused(
-      [](json& document) { document["memory"]["sm_port_bytes_per_cycle"]["value"] = 1e-9; },
-      {"/memory/sm_port_bytes_per_cycle/value: must be a number from 0.001 to"});
-  expect_refused([](json& document) { document["memory"]["l2_bytes_per_cycle"]["value"] = 0.001; },
-                 {"/memory/l2_bytes_per_cycle: 0.001 is less than 0.001 for each of 2 partitions"});
+TEST(Architecture, RefusesNumbersThatNoGpuHasOrThatContradictOthers) {
+  const struct {
+    std::string pointer;
+    json value;
+    const char* sentence;
+  } refusals[] = {
+      {"/sm/max_shared_memory_per_cta_bytes", 999999,
+       ": 999999 is more than shared_memory_bytes, 167936"},
+      {"/sm/max_warps", 63, ": 63 is no multiple of sub_partitions, 4"},
+      {"/sm/tensor_core/f32_dot_units", 24, ": 24 does not divide dot_units, 32"},
+      // Bytes per cycle are counted in thousandths.
+      {"/memory/sm_port_bytes_per_cycle", 1e-9, "/value: must be a number from 0.001 to"},
+      {"/memory/l2_bytes_per_cycle", 0.001, ": 0.001 is less than 0.001 for each of 2 partitions"},
+      {"/memory/l2_partitions", 3, "/value: must be a whole number from 1 to 2, not 3"},
+      {"/kernels/stream_us", -0.5, "/value: must be a number from 0 to 1000000, not -0.5"},
+      {"/kernels/sparse_stream_us", -0.5, "/value: must be a number from 0 to 1000000, not -0.5"},
+      {"/sm/shared_memory_latency_cycles", 1, ": 1 is less than 2"},
+      {"/sm/barrier_latency_cycles", 1, ": 1 is less than 2"},
+      {"/sm/tensor_core/operand_fetch_latency_cycles", 1, ": 1 is less than 2"}};
+  for (const auto& one : refusals) {
+    expect_refused(
+        [&](json& document) { document[json::json_pointer(one.pointer)]["value"] = one.value; },
+        {one.pointer + one.sentence});
+  }
   expect_refused(
       [](json& document) {
         document["memory"]["dram_gb_per_s"]["value"] = 1;
         document["memory"]["dram_efficiency_percent"]["value"] = 1;
       },
       {"/memory/dram_gb_per_s: 0.0091 GB/s are left at 1 % and with refresh, less than 0.1"});
-}
-
-TEST(Architecture, RefusesALaunchIntoAStreamThatIsShorterThanOneOfAGraph) {
-  for (const char* const key : {"stream_us", "sparse_stream_us"}) {
-    expect_refused(
-        [&](json& document) { document["kernels"][key]["value"] = -0.5; },
-        {std::string("/kernels/") + key + "/value: must be a number from 0 to 1000000, not -0.5"});
-  }
-}
-
-TEST(Architecture, RefusesMoreSidesOfTheL2ThanTheModelHas) {
-  expect_refused([](json& document) { document["memory"]["l2_partitions"]["value"] = 3; },
-                 {"/memory/l2_partitions/value: must be a whole number from 1 to 2, not 3"});
-}
-
-TEST(Architecture, RefusesALatencyShorterThanTheRequestItself) {
-  expect_refused(
-      [](json& document) { document["sm"]["shared_memory_latency_cycles"]["value"] = 1; },
-      {"/sm/shared_memory_latency_cycles: 1 is less than 2"});
-  expect_refused([](json& document) { document["sm"]["barrier_latency_cycles"]["value"] = 1; },
-                 {"/sm/barrier_latency_cycles: 1 is less than 2"});
-  expect_refused(
-      [](json& document) {
-        document["sm"]["tensor_core"]["operand_fetch_latency_cycles"]["value"] = 1;
-      },
-      {"/sm/tensor_core/operand_fetch_latency_cycles: 1 is less than 2"});
 }
 
 TEST(Architecture, ListsTheNearestNameForAnUnknownOne) {

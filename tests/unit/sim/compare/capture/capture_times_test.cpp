@@ -385,10 +385,15 @@ TEST(CrosscheckPower, TakesTheTypeOfDTheAlgorithmAndTheMeasuredTime) {
   power.file["rows"][0]["algorithm"] = "best";
   EXPECT_LE(*figures().time_us, *f32.time_us);
   // Twice the time for the same work: half the watts of the events, and the limit is far.
-  power.file["rows"][0]["time_us_mean"] = 2 * power.file["rows"][0]["time_us_mean"].get<double>();
-  const PowerFigures slow = figures();
-  EXPECT_EQ(*slow.time_us, *figures().time_us);
-  EXPECT_NEAR(*slow.power_w, 180, 60);
+  const PowerFigures best = figures();
+  const auto slowed = [&, measured = power.file["rows"][0]["time_us_mean"].get<double>()](int by) {
+    power.file["rows"][0]["time_us_mean"] = by * measured;
+    return figures();
+  };
+  const PowerFigures slow = slowed(2), slower = slowed(4);
+  EXPECT_EQ(*slow.time_us, *best.time_us);
+  EXPECT_NEAR(*best.power_w - *slow.power_w, 2 * (*slow.power_w - *slower.power_w), 1e-9);
+  EXPECT_GT(*slow.power_w, *slower.power_w);
   EXPECT_EQ(*slow.clock_mhz, 1410);
 }
 
@@ -410,7 +415,7 @@ TEST(CrosscheckPower, SaysWhatItCannotSimulate) {
   other.gpu.name = "a100-of-somebody";
   const GemmSimulation without =
       simulate_gemms(other, read_capture(power.capture.path()), run::Fidelity::kAnalytic);
-  EXPECT_TRUE(without.powers[1].time_us);
+  EXPECT_EQ(without.powers[1].time_us, power.simulate().gemms.powers[1].time_us);
   EXPECT_FALSE(without.powers[1].power_w);
   EXPECT_NE(without.powers[1].reason.find("has no energy file"), std::string::npos);
 }
@@ -443,7 +448,7 @@ TEST(CrosscheckCapture, ReportsTheSameInJson) {
   vectors::BitArray d = set.compute("A100");
   d.bits[11] ^= 1U << 30;
   capture.write_set(set, d);
-  capture.write("microbench.json", microbench_json([](const auto&, int) { return 1.0; }));
+  capture.write("microbench.json", microbench_json([](const auto&, int) { return 1.25; }));
   const auto report = json::parse(capture_json(capture.check(made_up_simulation())));
   EXPECT_EQ(report["schema"], "sptcsim-crosscheck/0.1");
   EXPECT_EQ(report["mismatches"], 1);
@@ -451,7 +456,9 @@ TEST(CrosscheckCapture, ReportsTheSameInJson) {
   EXPECT_EQ(report["bits"][0]["first"]["column"], 3);
   EXPECT_EQ(report["bits"][0]["explanations"][0]["cause"], "bit-of-d");
   EXPECT_EQ(report["times"].size(), 18U);
-  EXPECT_TRUE(report["times"][0].contains("deviation"));
+  // Cycles of 1.25 times those that are simulated, and rates of a 1.25th.
+  EXPECT_NEAR(report["times"][0]["deviation"].get<double>(), 1 / 1.25 - 1, 1e-12);
+  EXPECT_NEAR(report["times"][1]["deviation"].get<double>(), 1.25 - 1, 1e-12);
 }
 
 }  // namespace

@@ -135,6 +135,105 @@ TEST_F(KernelFile, ReadsTheOrderAlongK) {
   EXPECT_EQ(order.granule, 32);
 }
 
+TEST_F(KernelFile, ReadsTheEpilogueAndItsBias) {
+  base::Matrix<numerics::Word> bias(1, 24);
+  bias(0, 0) = 0x3800;   // 0.5
+  bias(0, 23) = 0xC000;  // -2
+  io::write_npy(path("bias.npy"), bias, DataType::kF16);
+  json file = valid();
+  file["epilogue"] = {{"alpha", 0.5},
+                      {"beta", 2},
+                      {"scale_a", 0.25},
+                      {"scale_b", 4},
+                      {"scale_d", 3},
+                      {"activation", "relu"},
+                      {"bias", {{"file", "bias.npy"}, {"type", "f16"}, {"along", "n"}}}};
+  const KernelCase scaled = read(file);
+  Epilogue expected;
+  expected.alpha = 0.5F;
+  expected.beta = 2;
+  expected.scale_a = 0.25F;
+  expected.scale_b = 4;
+  expected.scale_d = 3;
+  expected.activation = Activation::kRelu;
+  expected.bias_of_columns = true;
+  EXPECT_EQ(scaled.declared.epilogue, expected);
+  EXPECT_TRUE(scaled.declared.order.c_in_epilogue);
+  ASSERT_EQ(scaled.data.bias.size(), 24U);
+  EXPECT_EQ(scaled.data.bias.front(), 0.5F);
+  EXPECT_EQ(scaled.data.bias.back(), -2.0F);
+  file["epilogue"] = {{"scale_d", 3}};
+  EXPECT_FALSE(read(file).declared.order.c_in_epilogue);
+}
+
+TEST_F(KernelFile, TypesChooseTheOperandsAndTheAccumulator) {
+  const auto instruction = [&](const json& types) {
+    json file = valid();
+    file.erase("instruction");
+    file.erase("metadata");
+    file["a"]["file"] = "dense.npy";
+    file["types"] = types;
+    return read(file).declared.instruction.ptx_name();
+  };
+  EXPECT_EQ(instruction({{"a", "f16"}}), "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
+  EXPECT_EQ(instruction({{"a", "f16"}, {"b", "f16"}, {"accumulator", "f32"}}),
+            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
+  EXPECT_EQ(support::input_error_of([&] {
+              instruction({{"a", "e4m3"}, {"b", "e5m2"}});
+            }),
+            "kernel.json: /types: sm_80 has no dense instruction over e4m3 and e5m2 to f32");
+  EXPECT_EQ(support::input_error_of([&] {
+              instruction({{"a", "f16"}, {"accumulator", "bf16"}});
+            }),
+            "kernel.json: /types/accumulator: unknown type 'bf16' (nearest valid: 'f16'; allowed: "
+            "f32, f16, s32)");
+}
+
+/// `change`, and the sentence that it is refused with.
+struct Refusal {
+  std::function<void(json&)> change;
+  std::string sentence;
+};
+
+TEST_F(KernelFile, RefusesEpiloguesThatNoKernelHas) {
+  io::write_npy(path("bias.npy"), base::Matrix<numerics::Word>(1, 24), DataType::kF32);
+  io::write_npy(path("a8.npy"), base::Matrix<numerics::Word>(32, 64), DataType::kS8);
+  io::write_npy(path("b8.npy"), base::Matrix<numerics::Word>(64, 24), DataType::kS8);
+  io::write_npy(path("d32.npy"), base::Matrix<numerics::Word>(32, 24), DataType::kS32);
+  const Refusal refusals[] = {
+      {[](json& f) { f["epilogue"]["alpha"] = "2"; },
+       "/epilogue/alpha: must be a number of f32, not \"2\""},
+      {[](json& f) { f["epilogue"]["scale_d"] = 1e300; },
+       "/epilogue/scale_d: must be a number of f32, not 1e+300"},
+      {[](json& f) { f["epilogue"]["activation"] = "rely"; },
+       "/epilogue/activation: must be one of 'rely' (nearest valid: 'relu'; allowed: none, relu)"},
+      {[](json& f) {
+         f["epilogue"]["bias"] = {{"file", "bias.npy"}};
+       },
+       "/epilogue/bias: must hold 32 elements of f32, not 24 of F32"},
+      {[](json& f) {
+         f["epilogue"]["bias"] = {{"file", "bias.npy"}, {"along", "n"}, {"type", "bf16"}};
+       },
+       "/epilogue/bias: must hold 24 elements of bf16, not 24 of F32"},
+      {[](json& f) {
+         f["epilogue"]["beta"] = 2;
+         f["k_order"]["c"] = "accumulator";
+       },
+       "/k_order/c: with alpha, beta or a scale C is added in the epilogue"},
+      {[](json& f) {
+         f = {{"schema", f["schema"]},      {"instruction", "m16n8k32.s32.s8.s8.s32"},
+              {"a", {{"file", "a8.npy"}}},  {"b", {{"file", "b8.npy"}}},
+              {"d", {{"file", "d32.npy"}}}, {"epilogue", json::object()}};
+       },
+       "/epilogue: D of integers is their sum: there is no epilogue"},
+  };
+  for (const Refusal& refusal : refusals) {
+    json file = valid();
+    refusal.change(file);
+    EXPECT_EQ(support::input_error_of([&] { read(file); }), "kernel.json: " + refusal.sentence);
+  }
+}
+
 TEST_F(KernelFile, RefusesWhatItDoesNotUnderstand) {
   expect_refused([](json& f) { f["schema"] = "x"; }, {"/schema", "sptcsim-kernel/0.1"});
   expect_refused([](json& f) { f["metdata"] = 1; }, {"metdata", "metadata"});
@@ -170,6 +269,23 @@ TEST_F(KernelFile, RefusesTensorsThatDoNotFit) {
   expect_refused([](json& f) { f.erase("metadata"); }, {"A must be [32, 64]"});
   expect_refused([](json& f) { f["metadata"]["file"] = "b.npy"; }, {"/metadata", "integers"});
   expect_refused([](json& f) { f["metadata"]["layout"] = "lanes"; }, {"metadata must hold"});
+  expect_refused([](json& f) { f["metadata"]["layout"] = "indices"; },
+                 {"/metadata: there must be an index for each of the 1024 elements of A, not 128"});
+  expect_refused([](json& f) { f["instruction"] = "m16n8k16.f32.f16.f16.f32"; },
+                 {"/metadata: a dense instruction takes no metadata"});
+  expect_refused(
+      [](json& f) {
+        f["c"] = {{"file", "b.npy"}, {"type", "f16"}};
+      },
+      {"C must be [32, 24], not [64, 24] (m = 32 from A, n = 24 and k = 64 from B)"});
+  io::write_npy(path("b62.npy"), base::Matrix<numerics::Word>(62, 24), DataType::kF16);
+  expect_refused([](json& f) { f["b"]["file"] = "b62.npy"; },
+                 {"k = 62 is no multiple of 4, a group of 2:4"});
+  io::write_file(path("kernel.json"), valid().dump());
+  EXPECT_EQ(support::input_error_of([&] {
+              read_kernel_file(path("kernel.json"), {"gemm", {}});
+            }),
+            "--launch names a launch of a .npz file of --save-operands");
 }
 
 }  // namespace
