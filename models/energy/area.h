@@ -48,7 +48,10 @@ struct TensorCoreShape {
   sparsity::OuterProductArray zero_skipping;
   int instruction_m = 0, instruction_n = 0;  ///< columns of A and rows of B whose zeros are skipped
   bool dense_bypass = false;                 ///< a way past the selector
-  int metadata_bits = 0;  ///< held in the core: indices of the instructions in flight
+  /// Elements that a selector before the registers hands on in a cycle; 0: it sits in front of the
+  /// multipliers.
+  double loads_selected = 0;
+  int metadata_bits = 0;  ///< held: indices of the instructions in flight, or of one load
   numerics::DataType type = numerics::DataType::kF16;  ///< the widest multiplier
 };
 

@@ -92,7 +92,10 @@ std::string MmaInstruction::ptx_name() const {
   if (bit_operation) {
     text += *bit_operation == BitOperation::kAnd ? ".and.popc" : ".xor.popc";
   }
-  return pattern ? text + " at " + pattern->name() + (pattern->one_hot ? ", one-hot" : "") : text;
+  if (pattern) {
+    text += " at " + pattern->name() + (pattern->one_hot ? ", one-hot" : "");
+  }
+  return b_selected ? text + ", B selected before the registers" : text;
 }
 
 int MmaInstruction::metadata_bits_per_row() const {
@@ -151,7 +154,8 @@ OperandRegisters operand_registers(const MmaInstruction& instruction) {
   const MmaShape& shape = instruction.shape;
   OperandRegisters result;
   result.a = registers(shape.m * instruction.compressed_k(), instruction.a_type);
-  result.b = registers(shape.n * shape.k, instruction.b_type);
+  result.b = registers(instruction.b_elements(), instruction.b_type);
+  result.loaded_b = registers(shape.n * shape.k, instruction.b_type);
   result.accumulator = registers(shape.m * shape.n, instruction.accumulator);
   if (instruction.sparse) {
     const int bits = shape.m * instruction.metadata_bits_per_row();

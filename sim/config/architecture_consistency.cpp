@@ -48,6 +48,28 @@ void check_zero_skipping(const gpu::GpuSpec& gpu, const io::JsonPlace& place) {
   }
 }
 
+/// Throws InputError where a number tells of the selector and has no effect.
+void check_selector(const gpu::GpuSpec& gpu, const io::JsonPlace& place) {
+  const tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
+  const bool before = core.selector_before_registers != 0;
+  if (core.selector_inputs <= 1 &&
+      (before || core.metadata_one_hot + core.dense_bypasses_selector > 0)) {
+    place.fail(
+        "metadata_one_hot, dense_bypasses_selector and selector_before_registers have no effect "
+        "without a selector: selector_inputs is 1");
+  }
+  if (before && core.dense_bypasses_selector != 0) {
+    place.fail(
+        "dense_bypasses_selector has no effect beside selector_before_registers: loads of dense "
+        "instructions do not pass that selector");
+  }
+  if (before && gpu.sm.async_mma_interval_cycles() > 0) {
+    place.fail(
+        "selector_before_registers has no effect beside wgmma or tcgen05.mma, which read B from "
+        "shared memory: set their interval_cycles to 0 to explore it");
+  }
+}
+
 /// Shapes that kernels can be built of, and designs that have an effect.
 void check_design(const gpu::GpuSpec& gpu, const io::JsonPlace& place, ErrorList& errors) {
   const tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
@@ -72,13 +94,7 @@ void check_design(const gpu::GpuSpec& gpu, const io::JsonPlace& place, ErrorList
                             core.selector_inputs));
     }
   });
-  errors.collect([&] {
-    if (core.selector_inputs <= 1 && core.metadata_one_hot + core.dense_bypasses_selector > 0) {
-      place.fail(
-          "metadata_one_hot and dense_bypasses_selector have no effect without a selector: "
-          "selector_inputs is 1");
-    }
-  });
+  errors.collect([&] { check_selector(gpu, place); });
   errors.collect([&] { check_zero_skipping(gpu, place); });
   errors.collect([&] {
     if (core.mma_design() != mma::MmaDesign() && gpu.sm.async_mma_interval_cycles() > 0) {

@@ -187,6 +187,11 @@ constexpr std::array kFields = {
         "1: dense instructions do not wait for the width of the selector; 0: they pass through it",
         store_tc<&Tc::dense_bypasses_selector>, true},
     ArchitectureField{
+        kTensorCore, "selector_before_registers", true, 1,
+        "1: loads from shared memory select B for each row of A on its way to the registers; 0: "
+        "the tensor core selects from B in registers",
+        store_tc<&Tc::selector_before_registers>, true},
+    ArchitectureField{
         kTensorCore, "zero_skip_rows", true, 128,
         "elements of a column of A that meet those of a row of B in a pass that skips "
         "the zeros of both; 0: zeros are multiplied",

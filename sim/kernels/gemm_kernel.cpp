@@ -160,7 +160,7 @@ mma::MmaInstruction kernel_instruction(const GemmProblem& problem, const KernelT
           ? mma::gemm_instruction(target.instruction_set, problem.dtype, problem.sparse)
           : mma::gemm_instruction(problem.dtype, problem.sparse, design, pattern);
   instruction.block_scaled = problem.storage.block_scaled();
-  return instruction;
+  return target.sm.tensor_core.placed(instruction);
 }
 
 bool is_explored(const mma::MmaInstruction& instruction) {
@@ -257,12 +257,20 @@ CtaTile GemmKernel::rasterise(std::int64_t cta) const {
   return {slices / split_k, in_group / width, first_n + in_group % width, slices % split_k};
 }
 
+double GemmKernel::metadata_reads() const {
+  const mma::OperandRegisters registers = mma::operand_registers(instruction);
+  const int rows = instruction.b_selected ? fragments_m() : 1;
+  return static_cast<double>(registers.metadata *
+                             base::ceil_div(rows, registers.metadata_selectors)) /
+         rows;
+}
+
 KernelResult GemmKernel::result(std::int64_t sms) const {
   const std::int64_t launched = WorkSchedule::ctas_launched(*this, ctas(), k_tiles(), sms);
   return {cta_tile,
           warp_tile,
           executed,
-          mma::operand_registers(instruction).metadata,
+          metadata_reads(),
           stages,
           split_k,
           stream_k(),

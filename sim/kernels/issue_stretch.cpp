@@ -16,9 +16,10 @@ double peak_bytes(const GemmKernel& kernel, const tensor_core::TensorCoreSpec& c
   return double{1} * core.units(kernel.instruction.accumulator) * core.dot_width_bytes;
 }
 
-/// How much longer the selector takes than the multipliers; 0 past it.
+/// How much longer the selector takes than the multipliers; 0 past it. One before the registers
+/// selects in a load what one in the tensor core selects for the instruction.
 double selector_stretch(const GemmKernel& kernel, const tensor_core::TensorCoreSpec& core) {
-  if (!kernel.instruction.sparse && core.dense_bypasses_selector != 0) {
+  if (!kernel.instruction.b_selected && !core.selects_inside(kernel.instruction.sparse)) {
     return 0;
   }
   return peak_bytes(kernel, core) / core.selector_bytes_per_cycle;
@@ -29,9 +30,11 @@ isa::WarpInstruction issued_by(const GemmKernel& kernel, int col) {
   const RegisterAllocation registers(kernel.instruction, 1, 2);
   isa::WarpInstruction issued;
   issued.a = registers.a(0, 0);
-  issued.b = registers.b(0, col);
+  issued.b = registers.b(0, 0, col);
   issued.c = registers.accumulator(0, col);
-  issued.metadata = registers.metadata(0, 0);
+  if (!kernel.instruction.b_selected) {
+    issued.metadata = registers.metadata(0, 0);
+  }
   return issued;
 }
 

@@ -11,6 +11,7 @@
 #include <array>
 #include <optional>
 #include <queue>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -21,6 +22,8 @@ namespace {
 // Sides of tiles: what CUTLASS's generators make, and beyond.
 constexpr std::array kCtaSides{32, 64, 128, 256};
 constexpr std::array kWarpSides{32, 64};
+// Where every row of A has a B of its own in registers, larger ones hardly fit.
+constexpr std::array kWarpSidesOfSelectedB{8, 16, 32, 64};
 constexpr std::array kAsynchronousColumns{16, 32, 64, 96, 128, 160, 192, 256};
 constexpr int kMostWarps = 16;
 // What fits up to four, and others.
@@ -30,11 +33,11 @@ constexpr std::array kSwizzles{1, 2, 4, 8, 16};
 constexpr int kMostSlices = 16;
 constexpr int kWarpsOfGroup = mma::kWarpsPerWarpgroup;
 
-void add_registers_tiles(std::vector<TileShape>& tiles) {
+void add_registers_tiles(std::span<const int> warp_sides, std::vector<TileShape>& tiles) {
   for (const int m : kCtaSides) {
     for (const int n : kCtaSides) {
-      for (const int warp_m : kWarpSides) {
-        for (const int warp_n : kWarpSides) {
+      for (const int warp_m : warp_sides) {
+        for (const int warp_n : warp_sides) {
           const int warps = m / warp_m * (n / warp_n);
           if (warp_m <= m && warp_n <= n && warps <= kMostWarps) {
             tiles.push_back({m, n, warp_m, warp_n});
@@ -61,7 +64,7 @@ void add_asynchronous_tiles(mma::MmaFamily family, std::vector<TileShape>& tiles
 KernelLibrarySpec everything(const KernelTarget& target) {
   KernelLibrarySpec library = target.library;
   std::vector<TileShape> tiles;
-  add_registers_tiles(tiles);
+  add_registers_tiles(kWarpSides, tiles);
   for (const mma::MmaFamily family : {mma::MmaFamily::kWgmma, mma::MmaFamily::kTcgen05}) {
     if (target.sm.has(family)) {
       add_asynchronous_tiles(family, tiles);
@@ -78,6 +81,9 @@ KernelLibrarySpec everything(const KernelTarget& target) {
   library.tiles = std::move(tiles);
   library.integer_tiles.clear();
   library.sparse_tiles.clear();
+  if (target.sm.tensor_core.selector_before_registers != 0) {
+    add_registers_tiles(kWarpSidesOfSelectedB, library.sparse_tiles);
+  }
   return library;
 }
 

@@ -203,13 +203,13 @@ class ProgramBuilder {
     load.tiles_ahead = skip_in_last ? 1 : 0;
   }
 
-  /// ldmatrix.x4 fills four registers: those of fragment `next` and of as many after it as they
+  /// ldmatrix.x4 loads four registers: `each` of fragment `next` and of as many after it as they
   /// hold, at most `end`. `next` becomes the first one left.
   template <typename RegistersOf>
-  static isa::RegisterRange joined(int end, int& next, RegistersOf registers_of) {
+  static isa::RegisterRange joined(int end, int& next, int each, RegistersOf registers_of) {
     constexpr int kRegistersPerLoad = 4;
     isa::RegisterRange destination = registers_of(next++);
-    while (next < end && destination.count + registers_of(next).count <= kRegistersPerLoad) {
+    for (int loaded = 2 * each; next < end && loaded <= kRegistersPerLoad; loaded += each) {
       destination.count += registers_of(next++).count;
     }
     return destination;
@@ -228,26 +228,46 @@ class ProgramBuilder {
 
   void add_loads(std::vector<isa::WarpInstruction>& code, int k_step, int buffer,
                  bool skip_in_last) const {
+    const bool selected = kernel_.instruction.b_selected;
+    if (selected) {
+      add_metadata_loads(code, k_step, buffer, skip_in_last);  // that the loads of B wait for
+    }
     const int rows = quantised() ? 0 : kernel_.fragments_m();
+    const int each = mma::operand_registers(kernel_.instruction).a;
     for (int row = 0; row < rows;) {
       const int first = row;
       const isa::RegisterRange destination =
-          joined(rows, row, [&](int fragment) { return registers_.a(buffer, fragment); });
+          joined(rows, row, each, [&](int fragment) { return registers_.a(buffer, fragment); });
       add_load(code, isa::Operand::kA, {first, 0, k_step}, destination, skip_in_last);
     }
-    if (kernel_.instruction.sparse) {
-      for (int row = 0; row < kernel_.fragments_m();
-           row += registers_.rows_per_metadata_register()) {
-        add_load(code, isa::Operand::kMetadata, {row, 0, k_step}, registers_.metadata(buffer, row),
-                 skip_in_last);
-      }
+    if (!selected) {
+      add_metadata_loads(code, k_step, buffer, skip_in_last);
     }
+    add_b_loads(code, k_step, buffer, skip_in_last);
+  }
+
+  void add_metadata_loads(std::vector<isa::WarpInstruction>& code, int k_step, int buffer,
+                          bool skip_in_last) const {
+    const int rows = kernel_.instruction.sparse ? kernel_.fragments_m() : 0;
+    for (int row = 0; row < rows; row += registers_.rows_per_metadata_register()) {
+      add_load(code, isa::Operand::kMetadata, {row, 0, k_step}, registers_.metadata(buffer, row),
+               skip_in_last);
+    }
+  }
+
+  void add_b_loads(std::vector<isa::WarpInstruction>& code, int k_step, int buffer,
+                   bool skip_in_last) const {
     const int columns = kernel_.fragments_n();
+    const int each = mma::operand_registers(kernel_.instruction).loaded_b;
     for (int col = 0; col < columns;) {
       const int first = col;
       const isa::RegisterRange destination =
-          joined(columns, col, [&](int fragment) { return registers_.b(buffer, fragment); });
+          joined(columns, col, each, [&](int fragment) { return registers_.b(buffer, fragment); });
       add_load(code, isa::Operand::kB, {0, first, k_step}, destination, skip_in_last);
+      if (kernel_.instruction.b_selected) {
+        code.back().selected_from = (col - first) * each;
+        code.back().metadata = registers_.metadata(buffer);
+      }
     }
   }
 
@@ -258,11 +278,13 @@ class ProgramBuilder {
       isa::WarpInstruction& mma = isa::add(code, isa::Opcode::kMma);
       mma.where = {row, col, 0};
       mma.a = registers_.a(buffer, row);
-      mma.b = registers_.b(buffer, col);
+      mma.b = registers_.b(buffer, row, col);
       mma.c = registers_.accumulator(row, col);
       mma.d = mma.c;
-      mma.metadata = registers_.metadata(buffer, row);
-      mma.selector = static_cast<std::uint8_t>(row % registers_.rows_per_metadata_register());
+      if (!kernel_.instruction.b_selected) {
+        mma.metadata = registers_.metadata(buffer, row);
+        mma.selector = static_cast<std::uint8_t>(row % registers_.rows_per_metadata_register());
+      }
     }
   }
 

@@ -40,6 +40,14 @@ mma::StepContext context_of(const gpu::GpuSpec& spec, const BenchInstruction& be
   return tensor_core::timed_context(spec.sm.tensor_core, spec.numerics, instruction);
 }
 
+/// `bench` as the tensor cores of `spec` take it.
+BenchInstruction placed(const gpu::GpuSpec& spec, BenchInstruction bench) {
+  if (auto* const matrix = std::get_if<MatrixInstruction>(&bench)) {
+    matrix->instruction = spec.sm.tensor_core.placed(matrix->instruction);
+  }
+  return bench;
+}
+
 void require_modelled(const gpu::GpuSpec& spec, const MatrixInstruction& which) {
   const mma::MmaInstruction& instruction = which.instruction;
   constexpr int kWholeTensorCores = 128;  // rows
@@ -209,8 +217,8 @@ class Microbench::Impl {
 
   std::int64_t cycles(const MicrobenchCase& which, const mma::StepContext& context,
                       std::int64_t iterations) {
-    const isa::WarpProgram program = microbench_program(which.instruction, which.ilp, iterations,
-                                                        spec_.sm.max_registers_per_thread);
+    const isa::WarpProgram program = microbench_program(
+        placed(spec_, which.instruction), which.ilp, iterations, spec_.sm.max_registers_per_thread);
     std::optional<CopyTraffic> traffic;
     if (const auto* copy = std::get_if<AsyncCopy>(&which.instruction)) {
       traffic.emplace(global_bytes(*copy), which.ilp);

@@ -111,7 +111,8 @@ double busy_sms(const VariantResult& figures, int sms) {
 void add_copies(const kernels::MemoryTraffic& traffic, double switching, double live,
                 energy::EventCounts& counts) {
   const auto fragments = static_cast<double>(traffic.shared_memory_read);
-  counts.add(Event::kRegisterWrite, fragments, switching * live);
+  counts.add(Event::kRegisterWrite, fragments + static_cast<double>(traffic.selected),
+             switching * live);
   counts.add(Event::kSharedMemoryRead, fragments, switching * live);
   counts.add(Event::kSharedMemoryWrite, static_cast<double>(traffic.shared_memory_written),
              switching);
@@ -190,7 +191,6 @@ energy::EventCounts launch_events(const workload::Operation& op, bool sparse,
   const double macs = issued * skipping.multiplied;
   const double m = instruction.shape.m;
   const double n = instruction.shape.n;
-  const double k = instruction.shape.k;
   const double compressed_k = instruction.compressed_k();
   const double instructions = issued / (m * n * compressed_k);
   const DesignCost& design = figures.design;
@@ -199,7 +199,7 @@ energy::EventCounts launch_events(const workload::Operation& op, bool sparse,
                          static_cast<double>(op.batch);
   const double warps = instruction.warps();
   const double operand_a = instructions * m * compressed_k * element;
-  const double operand_b = instructions * n * k * element;
+  const double operand_b = instructions * instruction.b_elements() * element;
 
   energy::EventCounts counts(op.dtype);
   counts.add(Event::kMultiply, macs, switching.products * live);

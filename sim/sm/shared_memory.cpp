@@ -18,7 +18,8 @@ SharedMemory::SharedMemory(const sc_core::sc_module_name& name, const base::Cloc
       banks_(static_cast<double>(wavefront_bytes_)),
       wavefront_cycles_(spec.shared_memory_wavefront_cycles),
       pace_(static_cast<std::size_t>(spec.sub_partitions), base::Throughput(1)),
-      next_arrival_(pace_.size(), kNone) {
+      next_arrival_(pace_.size(), kNone),
+      selectors_(pace_.size(), base::Throughput(spec.tensor_core.selector_bytes_per_cycle)) {
   run_on();
   for (auto& port : request_in) {
     sensitive << port;
@@ -62,7 +63,8 @@ void SharedMemory::see_next(std::size_t index) {
 
 void SharedMemory::answer(std::size_t index, const LoadRequest& request) {
   // The request took the first cycle of the latency.
-  const std::int64_t ready = access(index, request) + latency_ - 1;
+  const std::int64_t through = std::max(access(index, request), select(index, request));
+  const std::int64_t ready = through + latency_ - 1;
   base::Payload<LoadedRegisters> payload;
   const bool is_load = request.instruction->opcode == isa::Opcode::kLoadMatrix &&
                        request.instruction->operand != isa::Operand::kPartialSum;
@@ -80,7 +82,7 @@ void SharedMemory::answer(std::size_t index, const LoadRequest& request) {
 std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request) {
   const isa::WarpInstruction& instruction = *request.instruction;
   const bool is_store = instruction.opcode == isa::Opcode::kStoreShared;
-  const std::int64_t bytes = (is_store ? instruction.a : instruction.d).bytes();
+  const std::int64_t bytes = is_store ? instruction.a.bytes() : instruction.loaded_bytes();
   const std::int64_t wavefronts =
       base::ceil_div(bytes, wavefront_bytes_) * instruction.conflict_ways;
   loaded_bytes_ += is_store || instruction.operand == isa::Operand::kPartialSum ? 0 : bytes;
@@ -88,6 +90,25 @@ std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request)
       banks_.reserve(request.arrival_cycle, wavefronts * wavefront_bytes_);
   return std::max(through_banks,
                   pace_[index].reserve(request.arrival_cycle, wavefronts * wavefront_cycles_));
+}
+
+std::int64_t SharedMemory::select(std::size_t index, const LoadRequest& request) {
+  const isa::WarpInstruction& instruction = *request.instruction;
+  if (instruction.selected_from == 0) {
+    return 0;
+  }
+  const numerics::DataType type = request.kernel->mma_context->instruction.b_type;
+  selected_.operands += instruction.d.bytes() * 8 / numerics::storage_bits(type);
+  selected_.metadata_bytes += instruction.metadata.bytes();
+  return selectors_[index].reserve(request.arrival_cycle, instruction.d.bytes());
+}
+
+SharedMemory::Selected SharedMemory::selected() const {
+  Selected result = selected_;
+  for (const base::Throughput& selector : selectors_) {
+    result.busy_cycles += selector.busy_cycles();
+  }
+  return result;
 }
 
 std::int64_t SharedMemory::claim(base::Bytes bytes) {

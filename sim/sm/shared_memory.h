@@ -23,6 +23,9 @@ namespace sptc::sm {
 /// sub-partition. Stores of registers take their wavefronts in the same way, so that a load behind
 /// a barrier finds what was stored before it.
 ///
+/// A selector before the registers, one per sub-partition, makes more of what a load reads: the
+/// load ends when the selector has handed all of it on, `selector_bytes_per_cycle` at a time.
+///
 /// Requests that carry no values may wait until the first of them has to be answered: then one
 /// activation serves many, each from the cycle in which it came.
 class SharedMemory : public base::Module {
@@ -37,8 +40,15 @@ class SharedMemory : public base::Module {
   /// through. Called by the unit that moves the bytes, in the cycle in which it wants to begin.
   std::int64_t claim(base::Bytes bytes);
 
-  /// Into registers.
+  /// Read for loads into registers.
   std::int64_t loaded_bytes() const { return loaded_bytes_; }
+
+  struct Selected {
+    std::int64_t operands = 0;        ///< elements of B that loads picked by metadata
+    std::int64_t metadata_bytes = 0;  ///< registers that they read for that
+    double busy_cycles = 0;           ///< of all selectors
+  };
+  Selected selected() const;
 
  protected:
   void on_event() override;
@@ -51,6 +61,8 @@ class SharedMemory : public base::Module {
   void answer(std::size_t index, const LoadRequest& request);
   /// Cycle in which the last wavefront of `request` of sub-partition `index` is through.
   std::int64_t access(std::size_t index, const LoadRequest& request);
+  /// The same of the selector of the sub-partition; 0 where the load does not pass it.
+  std::int64_t select(std::size_t index, const LoadRequest& request);
 
   static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 
@@ -58,9 +70,11 @@ class SharedMemory : public base::Module {
   std::int64_t latency_;
   base::Throughput banks_;  ///< in bytes
   std::int64_t wavefront_cycles_;
-  std::vector<base::Throughput> pace_;      ///< per sub-partition, in cycles
-  std::vector<std::int64_t> next_arrival_;  ///< per sub-partition, of the next request; or kNone
+  std::vector<base::Throughput> pace_;       ///< per sub-partition, in cycles
+  std::vector<std::int64_t> next_arrival_;   ///< per sub-partition, of the next request; or kNone
+  std::vector<base::Throughput> selectors_;  ///< per sub-partition, in bytes of registers
   std::int64_t loaded_bytes_ = 0;
+  Selected selected_;
 };
 
 }  // namespace sptc::sm

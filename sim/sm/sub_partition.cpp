@@ -92,8 +92,10 @@ void SubPartition::obey(const WarpCommand& command) {
 void SubPartition::end_load(const LoadDone& done) {
   const isa::WarpInstruction& instruction = *done.request.instruction;
   ResidentWarp& warp = change_warp(done.request.warp_slot);
-  const bool is_store = instruction.opcode == isa::Opcode::kStoreShared;
-  if (is_store) {
+  // A store reads what it stores, and a load that selects its metadata.
+  const bool reads =
+      instruction.opcode == isa::Opcode::kStoreShared || instruction.metadata.count > 0;
+  if (reads) {
     warp.scoreboard.sources_read(instruction, now());
   }
   if (done.payload) {
@@ -102,7 +104,7 @@ void SubPartition::end_load(const LoadDone& done) {
   }
   warp.scoreboard.written(instruction, now());
   if (done.ready_cycle > now()) {
-    warp.scoreboard.pass(instruction, is_store ? done.ready_cycle : 0, done.ready_cycle);
+    warp.scoreboard.pass(instruction, reads ? done.ready_cycle : 0, done.ready_cycle);
   }
 }
 

@@ -30,9 +30,9 @@ StepWork step_work(const TensorCoreSpec& spec, const mma::StepContext& context,
   work.steps = context.steps;
   work.macs = work.operands =
       std::int64_t{instruction.shape.m} * instruction.shape.n * context.rules.products_per_step;
-  work.by_metadata = instruction.sparse ? work.operands : 0;
-  const bool selected = instruction.sparse || spec.dense_bypasses_selector == 0;
-  work.operand_bytes = selected ? work.operands * context.operand_bits / 8 : 0;
+  const bool inside = spec.selects_inside(instruction.sparse);
+  work.by_metadata = instruction.sparse && inside ? work.operands : 0;
+  work.operand_bytes = inside ? work.operands * context.operand_bits / 8 : 0;
   work.array_bytes = occupied_bytes(spec, context);
   // Elements below a byte are taken apart on their way through the array.
   const std::int64_t extra_cycles = context.operand_bits < 8 ? spec.sub_byte_extra_cycles : 0;

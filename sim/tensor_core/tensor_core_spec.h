@@ -49,6 +49,10 @@ struct TensorCoreSpec {
   /// 1: dense instructions go past the selector, whose width then limits sparse ones alone. They
   /// take its latency, so that instructions stay in order.
   int dense_bypasses_selector = 0;
+  /// 1: the selector sits between shared memory and the registers. Loads of B of sparse
+  /// instructions pass it, for each row of A, and no instruction of the tensor core does; all take
+  /// its latency there, as a stage of the pipeline.
+  int selector_before_registers = 0;
 
   /// Elements of a column of A, and of a row of B, that the multipliers take in a pass behind the
   /// skipping of zeros (sparsity::OuterProductArray), and cycles that they wait for bitmaps and for
@@ -92,6 +96,15 @@ struct TensorCoreSpec {
   }
   sparsity::SelectorWidth selector() const {
     return {selector_inputs, selector_kept, metadata_one_hot != 0};
+  }
+  /// Whether instructions, `sparse` or dense, wait for the width of a selector in the tensor core.
+  bool selects_inside(bool sparse) const {
+    return selector_before_registers == 0 && (sparse || dense_bypasses_selector == 0);
+  }
+  /// `instruction` with its B in registers as this tensor core takes it.
+  mma::MmaInstruction placed(mma::MmaInstruction instruction) const {
+    instruction.b_selected = instruction.sparse && selector_before_registers != 0;
+    return instruction;
   }
   sparsity::OuterProductArray zero_skipping() const { return {zero_skip_rows, zero_skip_columns}; }
 

@@ -13,10 +13,12 @@ namespace {
 
 using energy::Event;
 
-void expect_equal_counters(bool sparse) {
-  const config::Architecture a100 = config::load_architecture("a100-sxm4-80gb");
+void expect_equal_counters(bool sparse, int selector_before_registers = 0) {
+  config::Architecture a100 = config::load_architecture("a100-sxm4-80gb");
+  a100.gpu.sm.tensor_core.selector_before_registers = selector_before_registers;
   gpu::GemmSimulator simulator(a100.gpu, {gpu::GemmSimulator::Sms::kAll, false});
   run::RunOptions options;
+  options.kernel.search = selector_before_registers != 0;
   run::KernelRunner kernels(
       a100.gpu, options,
       [&](const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
@@ -50,6 +52,10 @@ void expect_equal_counters(bool sparse) {
 
 TEST(EnergyCounters, OfADenseLaunchAreThoseOfTheSimulatedBlocks) {
   expect_equal_counters(false);
+}
+
+TEST(EnergyCounters, OfALaunchOnSelectedBAreThoseOfTheSimulatedBlocks) {
+  expect_equal_counters(true, 1);
 }
 
 TEST(EnergyCounters, OfASparseLaunchAreThoseOfTheSimulatedBlocks) {

@@ -78,5 +78,17 @@ TEST(TensorCoreArea, ATypeWithoutAMultiplierIsRefused) {
   support::expect_input_error([&] { tensor_core_area(shape, table()); }, {"e4m3"});
 }
 
+TEST(TensorCoreArea, ASelectorOfLoadsIsAsWideAsTheyAre) {
+  TensorCoreShape shape = kSparse;
+  shape.dense_bypass = true;
+  shape.loads_selected = 12;
+  const TensorCoreArea area = tensor_core_area(shape, table());
+  // 12 multiplexers of 4 candidates, and of 2 ways, of 16 bits; shared memory holds the candidates.
+  EXPECT_DOUBLE_EQ(area.selector_um2, 12 * (4 + 2) * 16 * 0.5);
+  EXPECT_EQ(area.candidates_um2, 0);
+  EXPECT_DOUBLE_EQ(area.operand_registers_um2,
+                   tensor_core_area(kSparse, table()).operand_registers_um2);
+}
+
 }  // namespace
 }  // namespace sptc::energy

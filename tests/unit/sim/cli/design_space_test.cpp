@@ -89,6 +89,7 @@ const std::vector<Change>& changes() {
       {"metadata_one_hot", 1, '>', kSquare, "metadata_port_bytes_per_cycle=10"},
       {"dense_bypasses_selector", 1, '<', "2048 2048 512 --variants dense",
        "selector_bytes_per_cycle=128"},
+      {"selector_before_registers", 1, '>', "1024 1024 1024 --tile 64x32x64 --variants sparse"},
       {"zero_skip_rows", 4, '<', kSparseOperands, kSkips},
       {"zero_skip_columns", 2, '<', kSparseOperands, kSkips},
       {"zero_skip_cycles", 40, '>', kSparseOperands, kSkips},
@@ -361,12 +362,13 @@ TEST_F(DesignSpace, FewerFractionBitsLoseAccuracyAndSaveEnergyAndNoTime) {
 
 TEST_F(DesignSpace, WhatHasNoEffectIsRefused) {
   const auto sweep = [&](const std::string& key, const std::string& options = "",
-                         const std::string& arch = "a100-sxm4-80gb") {
+                         const std::string& arch = "a100-sxm4-80gb",
+                         const std::string& values = "2, 4") {
     std::ofstream(path("s.json")) << fmt::format(
         R"({{"schema": "sptcsim-sweep/0.1", "name": "s", "workloads": [{{"m": 64, "n": 64, "k": 64}}],
             "arch": "{}", "options": {{"check": "none"{}}},
-            "axes": [{{"parameter": "{}", "values": [2, 4]}}]}})",
-        arch, options, key);
+            "axes": [{{"parameter": "{}", "values": [{}]}}]}})",
+        arch, options, key, values);
     return "sweep plan " + path("s.json");
   };
   const std::string closed_form = R"(, "fidelity": "analytic")";
@@ -384,6 +386,9 @@ TEST_F(DesignSpace, WhatHasNoEffectIsRefused) {
   expect_refused(sweep("tcgen05_interval_cycles", closed_form, "b200"), "does not know it");
   expect_refused(sweep("metadata_port_bytes_per_cycle", R"(, "variants": "dense")"),
                  "dense weights have no metadata");
+  expect_refused(
+      sweep("selector_before_registers", R"(, "variants": "dense")", "a100-sxm4-80gb", "0, 1"),
+      "dense weights have no metadata");
   expect_refused(sweep("reduction_launch_us", R"(, "split-k": 1)"), "nothing is reduced");
   for (const std::string& effective :
        {sweep("round_latency_cycles"), sweep("reduction_launch_us", R"(, "split-k": 2)"),
@@ -399,6 +404,9 @@ TEST_F(DesignSpace, WhatHasNoEffectIsRefused) {
   std::ofstream(path("h.json")) << R"({"base": "h100-sxm5-80gb", "name": "h", "sm": {"tensor_core":
       {"mma_m": {"value": 32, "evidence": "assumed", "source": "a test"}}}})";
   expect_refused("gemm 64 64 64 --arch " + path("h.json"), "no effect beside wgmma");
+  std::ofstream(path("b.json")) << R"({"base": "h100-sxm5-80gb", "name": "b", "sm": {"tensor_core":
+      {"selector_before_registers": {"value": 1, "evidence": "assumed", "source": "a test"}}}})";
+  expect_refused("gemm 64 64 64 --arch " + path("b.json"), "which read B from shared memory");
 }
 
 TEST_F(DesignSpace, PatternsCostWhatTheirBandwidthAllows) {

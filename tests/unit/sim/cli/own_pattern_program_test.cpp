@@ -100,6 +100,20 @@ TEST_F(OwnPatternProgram, TheWaveformShowsRowsOfBBeyondTheFourth) {
   EXPECT_NE(vcd.find("_at_2:8"), std::string::npos);  // the opcode
 }
 
+TEST_F(OwnPatternProgram, ASelectorBeforeTheRegistersLeavesEveryBitOfD) {
+  const auto d = [&](const std::string& arch, const std::string& name) {
+    EXPECT_EQ(run("gemm 40 24 200 --check exact --quiet --save-d " + path(name) + arch).exit_code,
+              0);
+    return read(path(name));
+  };
+  const std::string before = " --arch " + design("selector_before_registers", 1);
+  const std::string usual = d("", "usual.npz");
+  EXPECT_FALSE(usual.empty());
+  EXPECT_EQ(d(before, "before.npz"), usual);
+  expect_refused("gemm 64 64 64 --fidelity datapath --quiet" + before,
+                 "selects B inside the tensor core");
+}
+
 TEST_F(OwnPatternProgram, RefusesInOneSentence) {
   const std::string datapath = " --fidelity datapath --quiet";
   expect_refused("gemm 64 64 64 --pattern 64:2:8" + datapath, "blocks of rows");

@@ -69,6 +69,7 @@ TEST(Architecture, KeepsTheProvenanceOfEveryNumber) {
 const std::map<std::string, int> kDesign{{"selector_kept", 3},
                                          {"metadata_one_hot", 1},
                                          {"dense_bypasses_selector", 1},
+                                         {"selector_before_registers", 0},
                                          {"zero_skip_rows", 0},
                                          {"zero_skip_columns", 0},
                                          {"zero_skip_cycles", 0},
@@ -229,6 +230,10 @@ TEST(Architecture, ThatSkipsZerosHasAnArrayThatFitsItsInstruction) {
   };
   refuse({{"metadata_one_hot", 1}, {"selector_inputs", 1}}, "no effect without a selector");
   refuse({{"dense_bypasses_selector", 1}, {"selector_inputs", 1}}, "no effect without a selector");
+  refuse({{"selector_before_registers", 1}, {"selector_inputs", 1}},
+         "no effect without a selector");
+  refuse({{"selector_before_registers", 1}, {"dense_bypasses_selector", 1}},
+         "loads of dense instructions do not pass that selector");
   refuse({{"zero_skip_rows", 4}, {"selector_inputs", 1}}, "or none of the three");
   refuse({{"zero_skip_cycles", 4}}, "or none of the three");
   refuse({{"zero_skip_rows", 32}, {"zero_skip_columns", 8}, {"selector_inputs", 1}},

@@ -102,6 +102,7 @@ TEST(GpuArea, GrowsWithWhatIsSiliconAndWithNothingElse) {
       {"selector_kept", {1, '>'}},  // more candidates for each multiplier
       {"metadata_one_hot", {1, '>'}},
       {"dense_bypasses_selector", {1, '>'}},
+      {"selector_before_registers", {1, '<'}},  // no candidates are held for each multiplier
       {"zero_skip_rows", {4, '>'}},
       {"mma_m", {32, '>'}},  // its metadata is held
       {"mma_k_bytes", {64, '>'}},
@@ -116,7 +117,9 @@ TEST(GpuArea, GrowsWithWhatIsSiliconAndWithNothingElse) {
     if (found == expected.end()) {
       EXPECT_EQ(area(with(field.key, 2 * std::max(1.0, value_of(field.key)))), usual) << field.key;
     } else {
-      EXPECT_GT(area(with(field.key, found->second.first)), usual) << field.key;
+      const auto& [value, direction] = found->second;
+      const double changed = area(with(field.key, value));
+      EXPECT_GT(direction == '>' ? changed - usual : usual - changed, 0) << field.key;
     }
   }
 }
@@ -125,6 +128,23 @@ TEST(WeightsExecution, IsTheHardwaresWhereNothingIsAskedFor) {
   const sparsity::PatternExecution tf32 = weights_execution({}, DataType::kTf32, a100().gpu);
   EXPECT_EQ(tf32.instruction, (sparsity::Pattern{1, 2, 1}));
   EXPECT_EQ(tf32.executed_k(7), 8);
+}
+
+// A100: 512 bytes of a load in a cycle are as many f16 as there are multipliers.
+TEST(GpuArea, OfASelectorBeforeTheRegistersByHand) {
+  gpu::GpuSpec gpu = a100().gpu;
+  const energy::AreaTable table = config::load_energy("a100-sxm4-80gb").config.area;
+  const auto sparse_part = [&] {
+    const energy::TensorCoreArea core = gpu_area(gpu, table).tensor_core;
+    return core.selector_um2 + core.metadata_um2;
+  };
+  const double mux = 16 * table.mux_um2_per_input_bit, bit = table.flip_flop_um2;
+  // Four instructions of 16 x 16 kept elements with indices of two bits are in the core.
+  EXPECT_DOUBLE_EQ(sparse_part(), 256 * 4 * mux + 256 * 16 * bit + 4 * 512 * bit);
+  gpu.sm.tensor_core.selector_before_registers = 1;
+  EXPECT_DOUBLE_EQ(sparse_part(), 256 * (4 + 2) * mux + 512 * bit);
+  gpu.sm.tensor_core.selector_bytes_per_cycle = 128;
+  EXPECT_DOUBLE_EQ(sparse_part(), 64 * (4 + 2) * mux + 512 * bit);
 }
 
 }  // namespace
