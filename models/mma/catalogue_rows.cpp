@@ -48,7 +48,7 @@ constexpr Sass kOnlySm120{"-", "-", "-", "-", "-", "-", "+"};
 
 // Columns: family, shape, largest n, step of n, sparse, types, D, C, saturation, SASS.
 // clang-format off
-constexpr CatalogueRow kCatalogueRows[] = {
+constexpr CatalogueRow kRows[] = {
     {kMma, {8, 8, 4}, 8, 1, kDense, kF16, kF32Acc, kF32Acc, kWraps,
      volta_step("HMMA.884.F32.F32.STEP0..3")},
     {kMma, {8, 8, 4}, 8, 1, kDense, kF16, kF32Acc, kF16Acc, kWraps,
@@ -257,7 +257,7 @@ constexpr CatalogueRow kCatalogueRows[] = {
 }  // namespace
 
 std::span<const CatalogueRow> catalogue_rows() {
-  return kCatalogueRows;
+  return kRows;
 }
 
 }  // namespace sptc::mma

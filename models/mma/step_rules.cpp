@@ -95,7 +95,7 @@ constexpr std::string_view kTmem = "MMA-Sim, Khattak and Mikaitis, tcgen05 model
 
 // Adding a generation is adding rows. Columns: L, F, floor of the largest exponent, evidence.
 // Integer steps are as wide as the multiplier array; no result shows it.
-constexpr std::array kStepRules{
+constexpr std::array kRows{
     Row{"volta", kMma, kF16, to_f32(4, 23, kNoFloor, kHardware, kV100)},
     Row{"volta", kMma, kF16, to_f16(4, 23, -19, kHardware, kV100)},
 
@@ -274,7 +274,7 @@ StepRules with_accumulator(StepRules rules, const AccumulatorDesign& design,
 
 std::vector<std::string_view> step_rule_sets() {
   std::vector<std::string_view> names;
-  for (const Row& row : kStepRules) {
+  for (const Row& row : kRows) {
     if (!row.architecture.empty() &&
         std::find(names.begin(), names.end(), row.architecture) == names.end()) {
       names.push_back(row.architecture);
@@ -284,7 +284,7 @@ std::vector<std::string_view> step_rule_sets() {
 }
 
 void require_rule_set(std::string_view architecture) {
-  const bool known = std::any_of(kStepRules.begin(), kStepRules.end(), [&](const Row& row) {
+  const bool known = std::any_of(kRows.begin(), kRows.end(), [&](const Row& row) {
     return !row.architecture.empty() && row.architecture == architecture;
   });
   if (!known) {
@@ -297,10 +297,10 @@ std::optional<StepRules> find_step_rules(std::string_view architecture,
                                          const MmaInstruction& instruction,
                                          SparseGrouping grouping) {
   require_rule_set(architecture);
-  const auto row = std::find_if(kStepRules.begin(), kStepRules.end(), [&](const Row& candidate) {
+  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& candidate) {
     return fits(candidate, architecture, instruction);
   });
-  if (row == kStepRules.end()) {
+  if (row == kRows.end()) {
     return std::nullopt;
   }
   StepRules rules = row->rules;

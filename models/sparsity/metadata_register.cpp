@@ -9,6 +9,7 @@ namespace sptc::sparsity {
 namespace {
 
 constexpr int kRows = 16;
+constexpr int kLanes = 32;
 constexpr int kNibblesPerWord = 8;
 
 void require_selector(const MetadataRegisterFormat& format, int selector) {

@@ -12,10 +12,8 @@
 
 namespace sptc::sparsity {
 
-inline constexpr int kLanes = 32;  ///< of a warp
-
 /// One 32-bit register in each lane of a warp.
-using LaneWords = std::array<std::uint32_t, kLanes>;
+using LaneWords = std::array<std::uint32_t, 32>;
 
 /// Metadata of a group that keeps nothing but its first positions: valid for every pattern. Rows
 /// and groups beyond the edge of a matrix are padded with it.

@@ -7,6 +7,7 @@ namespace sptc::sparsity {
 namespace {
 
 constexpr int kWordBits = 32;
+constexpr int kLanes = 32;
 
 /// Where a bit of the metadata is.
 struct Place {

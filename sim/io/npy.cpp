@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::uint64_t kPreambleBytes = 8;  // magic, major, minor version
-constexpr std::uint64_t kMaxNpyHeaderBytes = 1 << 20;
+constexpr std::uint64_t kMaxHeaderBytes = 1 << 20;
 constexpr std::size_t kMaxAxes = 32;  // as in NumPy 1
 
 /// The Python dictionary literal of a header: three known keys with a string, a boolean and a tuple
@@ -213,10 +213,10 @@ std::string read_header_text(std::istream& stream, std::uint64_t size, const std
     throw base::InputError(file + ": ends inside the npy header");
   }
   const std::uint64_t header_bytes = little_endian(read_bytes(stream, length_bytes, file));
-  if (header_bytes > std::min(kMaxNpyHeaderBytes, size - used)) {
+  if (header_bytes > std::min(kMaxHeaderBytes, size - used)) {
     throw base::InputError(fmt::format(
         "{}: says that its header has {} bytes, but {} follow and at most {} are allowed", file,
-        header_bytes, size - used, kMaxNpyHeaderBytes));
+        header_bytes, size - used, kMaxHeaderBytes));
   }
   used += header_bytes;
   const std::vector<std::byte> text = read_bytes(stream, header_bytes, file);

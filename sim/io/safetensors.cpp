@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kLengthBytes = 8;
-constexpr std::uint64_t kMaxTensorHeaderBytes = 100'000'000;
+constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
 constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
 
 std::map<std::string, std::string> read_metadata(const JsonObject& metadata) {
@@ -127,10 +127,10 @@ SafetensorsHeader read_safetensors_header(std::istream& stream, std::uint64_t si
         fmt::format("{}: {} bytes are too few for a safetensors file", file, size));
   }
   const std::uint64_t header_bytes = little_endian(read_bytes(stream, kLengthBytes, file));
-  if (header_bytes > std::min(kMaxTensorHeaderBytes, size - kLengthBytes)) {
+  if (header_bytes > std::min(kMaxHeaderBytes, size - kLengthBytes)) {
     throw base::InputError(fmt::format(
         "{}: says that its header has {} bytes, but {} follow and at most {} are allowed", file,
-        header_bytes, size - kLengthBytes, kMaxTensorHeaderBytes));
+        header_bytes, size - kLengthBytes, kMaxHeaderBytes));
   }
   SafetensorsHeader header = parse_header(read_bytes(stream, header_bytes, file), file);
   const std::uint64_t data = kLengthBytes + header_bytes;

@@ -14,7 +14,7 @@ namespace sptc::workload {
 namespace {
 
 constexpr std::size_t kMaxDepth = 32;
-constexpr std::size_t kMaxExpressionBytes = 1000;
+constexpr std::size_t kMaxBytes = 1000;
 constexpr std::array<std::string_view, 3> kFunctions{"min", "max", "ceil_div"};
 
 bool is_letter(char c) {
@@ -36,8 +36,8 @@ class ExtentParser {
       : text_(text), dim_(dim), place_(place) {}
 
   std::int64_t parse() {
-    if (text_.size() > kMaxExpressionBytes) {
-      fail(fmt::format("has {} characters, more than {}", text_.size(), kMaxExpressionBytes));
+    if (text_.size() > kMaxBytes) {
+      fail(fmt::format("has {} characters, more than {}", text_.size(), kMaxBytes));
     }
     const std::int64_t value = sum();
     if (at_ < text_.size()) {

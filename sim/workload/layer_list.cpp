@@ -17,7 +17,7 @@
 namespace sptc::workload {
 namespace {
 
-constexpr std::uint64_t kMaxListBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{64} << 20;
 
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
@@ -135,7 +135,7 @@ std::vector<ListedLayer> read_layer_list(const std::filesystem::path& file) {
   std::vector<ListedLayer> layers;
   std::map<std::string, std::size_t> lines;
   std::size_t line = 0;
-  for (std::string& text : split(io::read_text_file(file, kMaxListBytes), '\n')) {
+  for (std::string& text : split(io::read_text_file(file, kMaxBytes), '\n')) {
     ++line;
     if (text.ends_with('\r')) {
       text.pop_back();

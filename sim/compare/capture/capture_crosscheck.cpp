@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMaxHeadBytes = 1 << 20;
+constexpr std::uint64_t kMaxJsonBytes = 1 << 20;
 
 class BitsCheck {
  public:
@@ -39,7 +39,7 @@ class BitsCheck {
 
  private:
   void add(const vectors::VerifiedSet& verified, const fs::path& json_file) {
-    const std::string text = io::read_text_file(json_file, kMaxHeadBytes);
+    const std::string text = io::read_text_file(json_file, kMaxJsonBytes);
     const nlohmann::json json = io::parse_json(text, io::printable(json_file.string()));
     const io::JsonObject object(json, {io::printable(json_file.string()), ""});
     const bool undefined = object.text_or("case_set", "defined") == "undefined";

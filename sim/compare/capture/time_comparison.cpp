@@ -17,7 +17,7 @@ constexpr double kCommonSpread = 0.005;   // all by about the same
 constexpr double kNormalSpread = 1.4826;  // standard deviation of a normal over its MAD
 constexpr double kOutside = 4;            // standard deviations
 constexpr std::size_t kLeastRows = 3;     // with fewer, nobody can say which one is off
-constexpr std::size_t kMaxNamed = 8;
+constexpr std::size_t kMaxSentences = 8;
 
 struct Point {
   const TimedRow* row;
@@ -143,7 +143,7 @@ class Group {
   }
 
   void explain_single(const std::vector<Point>& outside, std::vector<TimeFinding>& findings) const {
-    for (std::size_t i = 0; i < std::min(outside.size(), kMaxNamed); ++i) {
+    for (std::size_t i = 0; i < std::min(outside.size(), kMaxSentences); ++i) {
       const TimedRow& row = *outside[i].row;
       findings.push_back(
           {words().single,
@@ -153,10 +153,10 @@ class Group {
                row.group, row.subject, row.point, row.measured, row.unit, *row.simulated,
                words().noun, percent(outside[i].ratio), others())});
     }
-    if (outside.size() > kMaxNamed) {
+    if (outside.size() > kMaxSentences) {
       findings.push_back(
           {words().single, fmt::format("{}: {} more rows are off", outside.front().row->group,
-                                       outside.size() - kMaxNamed)});
+                                       outside.size() - kMaxSentences)});
     }
   }
 

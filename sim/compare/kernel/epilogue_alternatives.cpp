@@ -15,9 +15,9 @@ namespace {
 
 using numerics::DataType;
 
-class EpilogueCollector {
+class Collector {
  public:
-  EpilogueCollector(const KernelData& data, const KernelModel& from) : data_(data), from_(from) {}
+  Collector(const KernelData& data, const KernelModel& from) : data_(data), from_(from) {}
 
   std::vector<Alternative> collect() {
     if (data_.c) {
@@ -171,7 +171,7 @@ class EpilogueCollector {
 }  // namespace
 
 std::vector<Alternative> epilogue_alternatives(const KernelData& data, const KernelModel& from) {
-  return EpilogueCollector(data, from).collect();
+  return Collector(data, from).collect();
 }
 
 }  // namespace sptc::compare::kernel

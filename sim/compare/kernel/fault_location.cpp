@@ -17,7 +17,7 @@ namespace sptc::compare::kernel {
 namespace {
 
 constexpr std::size_t kMostParts = 1024;  // rectangles of wrong elements
-constexpr std::size_t kMostPlaces = 48;   // that are looked at one by one
+constexpr std::size_t kMostTried = 48;    // that are looked at one by one
 constexpr std::size_t kFewParts = 8;      // of which each is worth the long searches
 
 using Find = std::optional<RegionFault> (*)(const RegionTrial& trial);
@@ -47,7 +47,7 @@ class Locator {
     const std::vector<Region> joined = joined_regions(parts);
     const Region all = bounding_region(kernel_.wrong);
     FaultLocation together;
-    if (joined.size() <= kMostPlaces) {
+    if (joined.size() <= kMostTried) {
       together = explained(joined, joined.size() <= kFewParts);
     } else {
       together.places = unexplained(joined);
@@ -60,7 +60,7 @@ class Locator {
         return one;
       }
     }
-    if (parts != joined && parts.size() <= kMostPlaces) {
+    if (parts != joined && parts.size() <= kMostTried) {
       if (FaultLocation each = explained(parts, parts.size() <= kFewParts); each.is_complete()) {
         return each;
       }

@@ -12,7 +12,7 @@
 namespace sptc::compare::kernel {
 namespace {
 
-constexpr std::size_t kMostContributions = 128;
+constexpr std::size_t kMostTiles = 128;
 constexpr int kMostTimes = 3;  // that a tile may be there
 
 /// About `wanted` wrong elements of the region, spread over it.
@@ -41,8 +41,7 @@ std::optional<std::vector<int>> k_contributions(const RegionTrial& trial, std::s
   const std::size_t units = kernel.data.k / unit_of(kernel.model.instruction);
   const std::size_t count = (units + tile - 1) / tile;
   // A sum that an activation cuts off is no equation.
-  if (count < 2 || count > kMostContributions ||
-      kernel.model.epilogue.activation != Activation::kNone) {
+  if (count < 2 || count > kMostTiles || kernel.model.epilogue.activation != Activation::kNone) {
     return std::nullopt;
   }
   const std::vector<KSample> samples = spread_samples(trial, 4 * count);

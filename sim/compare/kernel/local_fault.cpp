@@ -26,7 +26,7 @@ using sparsity::Pattern;
 
 constexpr std::size_t kMaxBits = 8;          // single elements that are looked at one by one
 constexpr std::size_t kMaxLines = 2;         // rows or columns
-constexpr std::size_t kProbedElements = 4;   // elements of a line that candidates must meet first
+constexpr std::size_t kProbed = 4;           // elements of a line that candidates must meet first
 constexpr std::size_t kMaxCandidates = 512;  // flipped bits that fit by their size
 
 struct Difference {
@@ -129,7 +129,7 @@ class Search {
   bool explains_row(std::size_t row, const base::Matrix<Word>& a,
                     const base::Matrix<std::uint8_t>& nibbles,
                     const std::vector<std::size_t>& columns) const {
-    for (const std::size_t count : {std::min(kProbedElements, columns.size()), columns.size()}) {
+    for (const std::size_t count : {std::min(kProbed, columns.size()), columns.size()}) {
       const auto last = columns.begin() + static_cast<std::ptrdiff_t>(count);
       KernelOperands part = taken(operands_, {{row}, {columns.begin(), last}});
       part.a = a;
@@ -143,7 +143,7 @@ class Search {
 
   bool explains_column(std::size_t column, const base::Matrix<Word>& b_column,
                        const std::vector<std::size_t>& rows) const {
-    for (const std::size_t count : {std::min(kProbedElements, rows.size()), rows.size()}) {
+    for (const std::size_t count : {std::min(kProbed, rows.size()), rows.size()}) {
       const auto last = rows.begin() + static_cast<std::ptrdiff_t>(count);
       KernelOperands part = taken(operands_, {{rows.begin(), last}, {column}});
       part.b_columns = b_column;

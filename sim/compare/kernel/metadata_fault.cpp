@@ -23,8 +23,8 @@ namespace {
 using numerics::Word;
 using Nibbles = base::Matrix<std::uint8_t>;
 
-constexpr std::size_t kProbedColumns = 6;  // columns in which a row is compared with candidates
-constexpr std::size_t kMostRows = 64;      // rows whose partner is looked for one by one
+constexpr std::size_t kProbed = 6;     // columns in which a row is compared with candidates
+constexpr std::size_t kMostRows = 64;  // rows whose partner is looked for one by one
 constexpr std::size_t kMostMacs = std::size_t{1} << 33;
 
 /// Which operands of a line come from another one.
@@ -44,11 +44,11 @@ class RowSearch {
       : trial_(trial), kernel_(trial.kernel()), parts_(parts) {
     const auto& columns = trial.selection().columns;
     for (const auto& [row, column] : trial.strongest()) {
-      if (probes_.size() < kProbedColumns && std::ranges::count(probes_, column) == 0) {
+      if (probes_.size() < kProbed && std::ranges::count(probes_, column) == 0) {
         probes_.push_back(column);
       }
     }
-    for (std::size_t i = 0; i < columns.size() && probes_.size() < kProbedColumns; ++i) {
+    for (std::size_t i = 0; i < columns.size() && probes_.size() < kProbed; ++i) {
       if (std::ranges::count(probes_, columns[i]) == 0) {
         probes_.push_back(columns[i]);
       }

@@ -11,7 +11,7 @@
 namespace sptc::compare::kernel {
 namespace {
 
-constexpr std::size_t kListedIntervals = 6;  // intervals that are named one by one
+constexpr std::size_t kListed = 6;  // intervals that are named one by one
 /// Lines without a wrong element that are taken for accidents, where those are likely.
 constexpr std::size_t kWideGap = 8;
 constexpr double kUnlikely = 1e-3;
@@ -198,7 +198,7 @@ std::size_t size_of(const Intervals& intervals) {
 
 /// From one of many alike intervals to the next; 0: they are few, or not alike.
 std::size_t stride_of(const Intervals& intervals) {
-  if (intervals.size() <= kListedIntervals) {
+  if (intervals.size() <= kListed) {
     return 0;
   }
   const std::size_t stride = intervals[1].begin - intervals[0].begin;
@@ -250,7 +250,7 @@ std::string text_of(const Intervals& intervals, std::string_view unit, std::size
     return text + fmt::format("{} of every {} up to {}", text_of(intervals.front()), stride,
                               intervals.back().end - 1);
   }
-  if (intervals.size() > kListedIntervals) {
+  if (intervals.size() > kListed) {
     const std::size_t shown = intervals[0].size() + intervals[1].size();
     return text + fmt::format("{}, {} and {} others up to {}", text_of(intervals[0]),
                               text_of(intervals[1]), size - shown, intervals.back().end - 1);

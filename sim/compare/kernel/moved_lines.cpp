@@ -24,8 +24,8 @@ using numerics::DataType;
 using numerics::Word;
 using WordMatrix = base::Matrix<Word>;
 
-constexpr std::size_t kListedPairs = 4;  // pairs that are named one by one
-constexpr std::size_t kLeastTile = 64;   // elements
+constexpr std::size_t kListed = 4;      // pairs that are named one by one
+constexpr std::size_t kLeastTile = 64;  // elements
 
 std::uint64_t hash_of(const WordMatrix& words, std::size_t row,
                       const std::vector<std::size_t>& columns) {
@@ -229,7 +229,7 @@ std::optional<RegionFault> find_factors_of_lines(const RegionTrial& trial, bool 
     }
     by_factor[*factor].push_back(line);
   }
-  if (by_factor.size() > kListedPairs) {
+  if (by_factor.size() > kListed) {
     return RegionFault{"scale",
                        fmt::format("each {} of D has a factor of its own, from {} to {}", unit,
                                    by_factor.begin()->first, by_factor.rbegin()->first)};
@@ -270,13 +270,12 @@ std::string describe_moved(const LineMap& map, std::string_view unit) {
                        text_of(lines, unit, kAny));
   }
   std::string text;
-  for (std::size_t i = 0; i < std::min(kListedPairs, map.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kListed, map.size()); ++i) {
     text += fmt::format("{}{} {} holds {} {}", i == 0 ? "" : ", ", unit, map[i].first, unit,
                         map[i].second);
   }
-  return text + (map.size() > kListedPairs
-                     ? fmt::format(" and so on, {} {}s in all", map.size(), unit)
-                     : "");
+  return text +
+         (map.size() > kListed ? fmt::format(" and so on, {} {}s in all", map.size(), unit) : "");
 }
 
 std::optional<RegionFault> find_constant(const RegionTrial& trial) {
