@@ -49,14 +49,11 @@ cd "$root" || exit 1
 # build <preset> [cmake option ...]
 build() {
   # Of a sanitizer build little is found in a cache; what it has instead are precompiled headers.
-  local quicker=()
+  local launcher=()
   if [[ $1 != *san ]] && command -v ccache >/dev/null; then
-    quicker=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+    launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   fi
-  if command -v mold >/dev/null; then
-    quicker+=(-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold)
-  fi
-  cmake --preset "$1" "${quicker[@]}" "${@:2}" &&
+  cmake --preset "$1" "${launcher[@]}" "${@:2}" &&
     cmake --build --preset "$1" --parallel "$jobs" ${targets[@]:+--target "${targets[@]}"} -- -k 0
 }
 

@@ -51,8 +51,8 @@ struct MmaInstruction {
   std::optional<BitOperation> bit_operation = std::nullopt;  ///< b1 only
   /// Of a sparse instruction that no GPU has; else the hardware's for the type.
   std::optional<sparsity::Pattern> pattern = std::nullopt;
-  /// Of a sparse instruction that no GPU has: registers hold, for each row of A, the elements of B
-  /// that its metadata select, instead of all of B.
+  /// Registers hold, for each row of A, the elements of B that its metadata select, instead of all
+  /// of B. No GPU has such an instruction.
   bool b_selected = false;
 
   bool operator==(const MmaInstruction&) const = default;

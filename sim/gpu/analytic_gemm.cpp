@@ -34,7 +34,7 @@ void require_simulated(const kernels::GemmKernel& kernel, bool values) {
   if (values && kernel.instruction.b_selected) {
     throw base::InputError(
         "the simulated data path selects B inside the tensor core: with selector_before_registers "
-        "use --fidelity timing or analytic, whose --check computes the same values");
+        "use --fidelity timing or analytic");
   }
   const bool narrow = numerics::storage_bits(kernel.problem.dtype) < 8;
   if (values && (narrow || !kernel.problem.storage.plain())) {

@@ -259,10 +259,14 @@ CtaTile GemmKernel::rasterise(std::int64_t cta) const {
 
 double GemmKernel::metadata_reads() const {
   const mma::OperandRegisters registers = mma::operand_registers(instruction);
-  const int rows = instruction.b_selected ? fragments_m() : 1;
-  return static_cast<double>(registers.metadata *
-                             base::ceil_div(rows, registers.metadata_selectors)) /
-         rows;
+  if (!instruction.b_selected) {
+    return registers.metadata;
+  }
+  const std::int64_t of_load =
+      registers.metadata * base::ceil_div(fragments_m(), registers.metadata_selectors);
+  const int columns = std::max(1, RegisterAllocation::kLoadedPerInstruction / registers.loaded_b);
+  const std::int64_t loads = base::ceil_div(fragments_n(), columns);
+  return static_cast<double>(of_load * loads) / (fragments_m() * fragments_n());
 }
 
 KernelResult GemmKernel::result(std::int64_t sms) const {

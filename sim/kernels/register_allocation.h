@@ -17,6 +17,8 @@ class RegisterAllocation {
  public:
   /// ld.global and st.shared move 16 bytes per lane.
   static constexpr int kStagedPerInstruction = 4;
+  /// ldmatrix.x4 reads as many registers.
+  static constexpr int kLoadedPerInstruction = 4;
 
   explicit RegisterAllocation(const GemmKernel& kernel);
   /// Without staged tiles.

@@ -52,8 +52,8 @@ std::int64_t fragment_bytes(const GemmKernel& kernel);
 /// Of those, A and B without metadata.
 std::int64_t operand_fragment_bytes(const GemmKernel& kernel);
 
-/// Bytes that a selector before the registers makes more of B there, for each fragment row of a
-/// warp tile, than the loads read; 0 without one.
+/// Bytes that loads write to registers beyond those that they read, where a selector before the
+/// registers makes more of B; 0 without one.
 std::int64_t selected_bytes(const GemmKernel& kernel);
 
 /// Bytes that warpgroups multiply straight from shared memory.

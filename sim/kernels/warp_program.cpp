@@ -207,9 +207,9 @@ class ProgramBuilder {
   /// hold, at most `end`. `next` becomes the first one left.
   template <typename RegistersOf>
   static isa::RegisterRange joined(int end, int& next, int each, RegistersOf registers_of) {
-    constexpr int kRegistersPerLoad = 4;
     isa::RegisterRange destination = registers_of(next++);
-    for (int loaded = 2 * each; next < end && loaded <= kRegistersPerLoad; loaded += each) {
+    for (int loaded = 2 * each; next < end && loaded <= RegisterAllocation::kLoadedPerInstruction;
+         loaded += each) {
       destination.count += registers_of(next++).count;
     }
     return destination;

@@ -32,7 +32,7 @@ isa::WarpInstruction warp_instruction(const mma::MmaInstruction& instruction) {
   result.d = result.c = take(registers.accumulator);
   result.a = take(registers.a);
   result.b = take(registers.b);
-  result.metadata = take(instruction.b_selected ? 0 : registers.metadata);
+  result.metadata = take(registers.metadata);
   return result;
 }
 
@@ -46,7 +46,7 @@ class Bench : public base::Module {
         done_("done", clock, 1),
         core_("tensor_core", clock, gpu.sm.tensor_core, registers_),
         context_(tensor_core::timed_context(gpu.sm.tensor_core, gpu.numerics, instruction)),
-        instruction_(warp_instruction(gpu.sm.tensor_core.placed(instruction))) {
+        instruction_(warp_instruction(instruction)) {
     core_.issue_in(issue_);
     core_.operands_read_out(operands_read_);
     core_.done_out(done_);

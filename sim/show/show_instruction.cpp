@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/show/show_instruction.h"
 
+#include "models/base/error.h"
 #include "sim/config/architecture.h"
 #include "sim/config/board_names.h"
 
@@ -20,7 +21,12 @@ std::optional<InstructionCycles> cycles_of(const std::string& arch,
   if (!is_file && std::find(names.begin(), names.end(), board) == names.end()) {
     return std::nullopt;
   }
-  return instruction_cycles(config::load_architecture(board).gpu, instruction);
+  const gpu::GpuSpec gpu = config::load_architecture(board).gpu;
+  if (instruction.sparse && gpu.sm.tensor_core.selector_before_registers != 0) {
+    throw base::InputError("show: " + gpu.name +
+                           " selects B before the registers, which no layout of PTX describes");
+  }
+  return instruction_cycles(gpu, instruction);
 }
 
 }  // namespace

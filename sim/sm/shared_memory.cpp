@@ -7,6 +7,15 @@
 #include <utility>
 
 namespace sptc::sm {
+namespace {
+
+std::int64_t wavefronts_of(const isa::WarpInstruction& instruction, std::int64_t wavefront_bytes) {
+  const bool is_store = instruction.opcode == isa::Opcode::kStoreShared;
+  const std::int64_t bytes = is_store ? instruction.a.bytes() : instruction.loaded_bytes();
+  return base::ceil_div(bytes, wavefront_bytes) * instruction.conflict_ways;
+}
+
+}  // namespace
 
 SharedMemory::SharedMemory(const sc_core::sc_module_name& name, const base::Clock& clock,
                            const SmSpec& spec)
@@ -63,7 +72,14 @@ void SharedMemory::see_next(std::size_t index) {
 
 void SharedMemory::answer(std::size_t index, const LoadRequest& request) {
   // The request took the first cycle of the latency.
-  const std::int64_t through = std::max(access(index, request), select(index, request));
+  std::int64_t through = access(index, request);
+  if (request.instruction->selected_from > 0) {
+    LoadRequest first_wavefront = request;
+    first_wavefront.arrival_cycle = std::max(
+        request.arrival_cycle,
+        through - wavefronts_of(*request.instruction, wavefront_bytes_) * wavefront_cycles_);
+    through = std::max(through, select(index, first_wavefront));
+  }
   const std::int64_t ready = through + latency_ - 1;
   base::Payload<LoadedRegisters> payload;
   const bool is_load = request.instruction->opcode == isa::Opcode::kLoadMatrix &&
@@ -81,11 +97,10 @@ void SharedMemory::answer(std::size_t index, const LoadRequest& request) {
 
 std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request) {
   const isa::WarpInstruction& instruction = *request.instruction;
-  const bool is_store = instruction.opcode == isa::Opcode::kStoreShared;
-  const std::int64_t bytes = is_store ? instruction.a.bytes() : instruction.loaded_bytes();
-  const std::int64_t wavefronts =
-      base::ceil_div(bytes, wavefront_bytes_) * instruction.conflict_ways;
-  loaded_bytes_ += is_store || instruction.operand == isa::Operand::kPartialSum ? 0 : bytes;
+  const bool counts = instruction.opcode != isa::Opcode::kStoreShared &&
+                      instruction.operand != isa::Operand::kPartialSum;
+  loaded_bytes_ += counts ? instruction.loaded_bytes() : 0;
+  const std::int64_t wavefronts = wavefronts_of(instruction, wavefront_bytes_);
   const std::int64_t through_banks =
       banks_.reserve(request.arrival_cycle, wavefronts * wavefront_bytes_);
   return std::max(through_banks,
@@ -94,9 +109,6 @@ std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request)
 
 std::int64_t SharedMemory::select(std::size_t index, const LoadRequest& request) {
   const isa::WarpInstruction& instruction = *request.instruction;
-  if (instruction.selected_from == 0) {
-    return 0;
-  }
   const numerics::DataType type = request.kernel->mma_context->instruction.b_type;
   selected_.operands += instruction.d.bytes() * 8 / numerics::storage_bits(type);
   selected_.metadata_bytes += instruction.metadata.bytes();

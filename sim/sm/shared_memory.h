@@ -23,8 +23,8 @@ namespace sptc::sm {
 /// sub-partition. Stores of registers take their wavefronts in the same way, so that a load behind
 /// a barrier finds what was stored before it.
 ///
-/// A selector before the registers, one per sub-partition, makes more of what a load reads: the
-/// load ends when the selector has handed all of it on, `selector_bytes_per_cycle` at a time.
+/// A selector before the registers, one per sub-partition, makes more of what a load reads. It
+/// begins with the first wavefront, and the load ends when it has handed all of it on.
 ///
 /// Requests that carry no values may wait until the first of them has to be answered: then one
 /// activation serves many, each from the cycle in which it came.

@@ -50,8 +50,8 @@ struct TensorCoreSpec {
   /// take its latency, so that instructions stay in order.
   int dense_bypasses_selector = 0;
   /// 1: the selector sits between shared memory and the registers. Loads of B of sparse
-  /// instructions pass it, for each row of A, and no instruction of the tensor core does; all take
-  /// its latency there, as a stage of the pipeline.
+  /// instructions pass it, for each row of A. No instruction of the tensor core does, but each
+  /// takes its latency, as a stage of the pipeline; loads take none.
   int selector_before_registers = 0;
 
   /// Elements of a column of A, and of a row of B, that the multipliers take in a pass behind the

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A selector between shared memory and the registers: instructions and loads to the cycle, and
-// GEMMs.
+// A selector between shared memory and the registers: instructions, loads and GEMMs.
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/gpu/gemm_simulator.h"
 #include "tests/support/in_child.h"
@@ -112,6 +111,17 @@ TEST(SelectorBeforeRegisters, ALoadEndsWhenItsWavefrontsAndTheSelectorAreThrough
   EXPECT_EQ(latency_of(wide, {load_of_b(true)}), 21 + 8);
   EXPECT_EQ(latency_of(usual, {load_of_b(true)}), 21 + 4096 / 512);
   EXPECT_EQ(latency_of(narrow, {load_of_b(true)}), 21 + 4096 / 128);
+}
+
+TEST(SelectorBeforeRegisters, TheSelectorBeginsWithTheFirstWavefront) {
+  SmHarness harness("gpu", with_selector(128));
+  std::vector<isa::WarpInstruction> loads;
+  for (int i = 0; i < 5; ++i) {
+    loads.push_back(load_into({120 + 4 * i, 4}, isa::Operand::kB));
+  }
+  loads.push_back(load_of_b(true));
+  // Five loads of four wavefronts each come first.
+  EXPECT_EQ(latency_of(harness, loads), 5 * 8 + 21 + 4096 / 128);
 }
 
 TEST(SelectorBeforeRegisters, ALoadWaitsForItsMetadata) {

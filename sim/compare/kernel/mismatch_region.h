@@ -58,8 +58,8 @@ TilePlace tile_of(const Region& region, std::size_t m, std::size_t n);
 /// Rows and columns at whose multiples tiles may begin.
 inline constexpr std::size_t kTileStep = 8;
 
-/// Of the places in an m x n matrix that `rectangle` may come from, moved by whole steps, the first
-/// one whose `holds(row, column)` is true; row after row.
+/// Moves `rectangle` by whole tile steps through an m x n matrix, row after row. Returns the first
+/// place at which `holds(row, column)` is true.
 template <typename Holds>
 std::optional<Region> find_other_place(const Region& rectangle, std::size_t m, std::size_t n,
                                        const Holds& holds) {

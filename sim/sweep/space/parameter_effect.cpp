@@ -37,10 +37,6 @@ constexpr std::array<std::string_view, 15> kEventsOnly{
 constexpr std::array<std::string_view, 2> kMicrobenchOnly{"/sm/tensor_core/f64_multipliers",
                                                           "/sm/tensor_core/sub_byte_extra_cycles"};
 
-// Of sparse weights.
-constexpr std::array<std::string_view, 2> kOfMetadata{
-    "/sm/tensor_core/metadata_port_bytes_per_cycle", "/sm/tensor_core/selector_before_registers"};
-
 constexpr std::string_view kWgmmaInterval = "/sm/wgmma_interval_cycles";
 constexpr std::string_view kTcgen05Interval = "/sm/tcgen05_interval_cycles";
 
@@ -97,8 +93,8 @@ std::optional<std::string> why_ineffective(const SweepSpec& spec, const SweepAxi
                                          !has_effect_by_being_there(axis)))) {
     return "the closed form of the fidelity analytic does not know it";
   }
-  if (contains(kOfMetadata, target) && !may_be(spec, "variants", "sparse", "both") &&
-      !may_be(spec, "variants", "both", "both")) {
+  if (target == "/sm/tensor_core/metadata_port_bytes_per_cycle" &&
+      !may_be(spec, "variants", "sparse", "both") && !may_be(spec, "variants", "both", "both")) {
     return "dense weights have no metadata";
   }
   if (target == "/kernels/reduction_launch_us" && may_be(spec, "split-k", "1", "") &&

@@ -4,6 +4,7 @@
 #include "sim/workload/workload_text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -31,8 +32,12 @@ Value reshape(const Node& node, const Inputs& in) {
       known *= static_cast<double>((*shape)[i]);
     }
   }
-  if (open && known > 0) {
-    const double extent = elements_of(*x.dims) / known;
+  if (open) {
+    const auto elements = elements_of(*x.dims);
+    const double extent = elements.value_or(0) / known;
+    if (!elements || !(known > 0) || extent != std::floor(extent)) {
+      return with_dims(x, std::nullopt);
+    }
     (*shape)[*open] = extent <= static_cast<double>(kMaxExtent) ? static_cast<std::int64_t>(extent)
                                                                 : kMaxExtent + 1;
   }

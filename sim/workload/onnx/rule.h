@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sim/workload/onnx/shapes.h"
+#include "sim/workload/workload_text.h"
 
 #include <cstdint>
 #include <optional>
@@ -39,10 +40,14 @@ inline const Value& at(const Inputs& inputs, std::size_t index) {
   return index < inputs.size() ? inputs[index] : kNone;
 }
 
-/// How many elements extents have; exact up to 2^53.
-inline double elements_of(const Dims& dims) {
+/// How many elements extents have; exact up to 2^53. Nothing where one is beyond what is kept of
+/// it.
+inline std::optional<double> elements_of(const Dims& dims) {
   double elements = 1;
   for (const std::int64_t extent : dims) {
+    if (extent > kMaxExtent) {
+      return std::nullopt;
+    }
     elements *= static_cast<double>(extent);
   }
   return elements;

@@ -156,8 +156,9 @@ Value size_of(const Node& /*node*/, const Inputs& in) {
   value.type = Type::kInt64;
   value.dims = Dims{};
   const auto& x = at(in, 0).dims;
-  if (x && elements_of(*x) <= 0x1p53) {
-    value.integers = Dims{static_cast<std::int64_t>(elements_of(*x))};
+  const auto elements = x ? elements_of(*x) : std::nullopt;
+  if (elements && *elements <= 0x1p53) {
+    value.integers = Dims{static_cast<std::int64_t>(*elements)};
   }
   return value;
 }
@@ -190,13 +191,16 @@ Value stft(const Node& node, const Inputs& in) {
       at(in, 0), Dims{(*signal)[0], ((*signal)[1] - *frame) / *step + 1, bins(node, *frame, 1), 2});
 }
 
-/// (x, length, axis); in opset 17 the axis is an attribute.
+/// (x, length, axis); in opset 17 the axis is an attribute. Without one it is 1 there and -2 in
+/// opset 20: the same axis where x has three.
 Value dft(const Node& node, const Inputs& in) {
   auto dims = at(in, 0).dims;
+  const std::int64_t rank = size(dims.value_or(Dims{}));
+  const std::int64_t none = rank == 3 ? 1 : rank;
   const std::int64_t given = at(in, 2).dims || at(in, 2).integers
-                                 ? whole_of(at(in, 2)).value_or(size(dims.value_or(Dims{})))
-                                 : node.integer("axis", in.size() > 2 ? -2 : 1);
-  const auto axis = dims ? axis_of(given, size(*dims)) : std::nullopt;
+                                 ? whole_of(at(in, 2)).value_or(rank)
+                                 : node.integer("axis", none);
+  const auto axis = dims ? axis_of(given, rank) : std::nullopt;
   if (!axis || *axis + 1 == dims->size()) {
     return with_dims(at(in, 0), std::nullopt);
   }

@@ -112,6 +112,7 @@ TEST_F(OwnPatternProgram, ASelectorBeforeTheRegistersLeavesEveryBitOfD) {
   EXPECT_EQ(d(before, "before.npz"), usual);
   expect_refused("gemm 64 64 64 --fidelity datapath --quiet" + before,
                  "selects B inside the tensor core");
+  expect_refused("show mma.sp.m16n8k32.f32.f16.f16.f32" + before, "no layout of PTX describes");
 }
 
 TEST_F(OwnPatternProgram, RefusesInOneSentence) {
