@@ -206,7 +206,7 @@ INSTANTIATE_TEST_SUITE_P(
         Document{"sim/memory/BIND_A_MEMORY.md", 1, 1, 5}, Document{"configs/ADD_A_GPU.md", 4, 0, 1},
         Document{"configs/evidence/README.md", 1, 0, 0},
         Document{"configs/memories/README.md", 1, 1, 0},
-        Document{"configs/sweeps/README.md", 4, 0, 1},
+        Document{"configs/sweeps/README.md", 4, 2, 1},
         Document{"configs/sweeps/accumulator-bits/README.md", 1, 0, 0},
         Document{"sim/README.md", 2, 0, 0}, Document{"sim/compare/kernel/README.md", 2, 0, 0},
         Document{"sim/plan/README.md", 4, 0, 0}, Document{"sim/prune/README.md", 1, 4, 0},
