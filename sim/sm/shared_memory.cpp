@@ -74,11 +74,7 @@ void SharedMemory::answer(std::size_t index, const LoadRequest& request) {
   // The request took the first cycle of the latency.
   std::int64_t through = access(index, request);
   if (request.instruction->selected_from > 0) {
-    LoadRequest first_wavefront = request;
-    first_wavefront.arrival_cycle = std::max(
-        request.arrival_cycle,
-        through - wavefronts_of(*request.instruction, wavefront_bytes_) * wavefront_cycles_);
-    through = std::max(through, select(index, first_wavefront));
+    through = std::max(through, select(index, request, through));
   }
   const std::int64_t ready = through + latency_ - 1;
   base::Payload<LoadedRegisters> payload;
@@ -107,12 +103,15 @@ std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request)
                   pace_[index].reserve(request.arrival_cycle, wavefronts * wavefront_cycles_));
 }
 
-std::int64_t SharedMemory::select(std::size_t index, const LoadRequest& request) {
+std::int64_t SharedMemory::select(std::size_t index, const LoadRequest& request,
+                                  std::int64_t read) {
   const isa::WarpInstruction& instruction = *request.instruction;
   const numerics::DataType type = request.kernel->mma_context->instruction.b_type;
   selected_.operands += instruction.d.bytes() * 8 / numerics::storage_bits(type);
   selected_.metadata_bytes += instruction.metadata.bytes();
-  return selectors_[index].reserve(request.arrival_cycle, instruction.d.bytes());
+  const std::int64_t reading = wavefronts_of(instruction, wavefront_bytes_) * wavefront_cycles_;
+  return selectors_[index].reserve(std::max(request.arrival_cycle, read - reading),
+                                   instruction.d.bytes());
 }
 
 SharedMemory::Selected SharedMemory::selected() const {

@@ -61,8 +61,9 @@ class SharedMemory : public base::Module {
   void answer(std::size_t index, const LoadRequest& request);
   /// Cycle in which the last wavefront of `request` of sub-partition `index` is through.
   std::int64_t access(std::size_t index, const LoadRequest& request);
-  /// The same of the selector of the sub-partition; 0 where the load does not pass it.
-  std::int64_t select(std::size_t index, const LoadRequest& request);
+  /// Cycle in which the selector of the sub-partition has handed on all that a load selects. It
+  /// begins with the first wavefront; the last one is through in cycle `read`.
+  std::int64_t select(std::size_t index, const LoadRequest& request, std::int64_t read);
 
   static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 
