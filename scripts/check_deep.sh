@@ -4,13 +4,13 @@
 #
 #   asan      all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   tsan      the batched engine, worker processes, sweeps and the Python package under ThreadSanitizer
-#   tidy      clang-tidy over every source
+#   tidy      clang-tidy over the sources of models and sim; it compiles nothing
 #   clang     all tests as clang builds them, the digests of outputs included
 #   valgrind  outputs of the data path under memcheck, the same bytes as without it
 #
 #   --only STEP      this step; may be repeated
-#   --tests REGEX    of asan, tsan and clang: tests whose names it finds; of valgrind: lines of outputs.txt
-#   --target NAME    of asan, tsan, tidy and clang: builds this target instead of everything; may be repeated
+#   --tests REGEX    of asan, tsan and clang: tests whose names it finds; of valgrind: lines of outputs.txt; of tidy: paths
+#   --target NAME    of asan, tsan and clang: builds this target instead of everything; may be repeated
 #   --minutes N      limit of each step (default 90)
 #   -j N             compile and test jobs (default: all processors)
 #   --help           this text
@@ -89,7 +89,7 @@ run_step() {
         LD_PRELOAD=$(g++ -print-file-name=libtsan.so) test_preset tsan '^python\.(simulation|sweep|arrays)'
       fi
       ;;
-    tidy) build tidy ;;
+    tidy) cmake --preset clang -DSPTC_WITH_MPI=OFF && run-clang-tidy -quiet -j "$jobs" -p build/clang "${tests:-$root/(models|sim)/}" ;;
     clang) build clang -DSPTC_WITH_MPI=OFF && test_preset clang "$tests" ;;
     valgrind)
       command -v valgrind >/dev/null || { echo "valgrind is not installed" >&2; return 1; }

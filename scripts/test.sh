@@ -4,8 +4,6 @@
 # direction, type names and prose. Installs missing Debian packages (as root, or through sudo). Needs no GPU. Works
 # from any directory and is safe to repeat. Prints one line per step at the end; exit 1 if one failed.
 #
-#   --tidy     + clang-tidy over every source (preset tidy)
-#   --asan     + the tests under AddressSanitizer and UndefinedBehaviorSanitizer (preset asan)
 #   --slow     + the tests with the label slow
 #   -j N       compile and test jobs (default: all processors)
 #   --help     this text
@@ -13,8 +11,8 @@ set -uo pipefail
 
 # shellcheck source=scripts/options.sh
 source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
-tidy=false asan=false slow=false
-read_options "${BASH_SOURCE[0]}" 3 11 tidy asan slow -- "$@"
+slow=false
+read_options "${BASH_SOURCE[0]}" 3 9 slow -- "$@"
 
 summary=()
 failures=0
@@ -39,11 +37,6 @@ run_tests() {
   ctest --preset "$1" --parallel "$jobs"
 }
 
-# All findings of one run, not those of the first file that has some.
-build_tidy() {
-  cmake --preset tidy && cmake --build --preset tidy --parallel "$jobs" -- -k 0
-}
-
 # An environment with nanobind, NumPy and ml_dtypes from PyPI, in build/python-environment. Without a network there is
 # none, and the tests of the Python package are skipped.
 python_environment() {
@@ -58,22 +51,14 @@ python_environment() {
   fi
 }
 
-build_and_test() {
-  build "$1" && run_tests "$1"
-}
-
 # The test presets exclude the label, and a preset's filter cannot be widened from the command line.
 run_slow_tests() {
   ctest --test-dir "build/$1" --label-regex '^slow$' --no-tests=ignore --output-on-failure --parallel "$jobs"
 }
 
 cd "$root" || exit 1
-groups=(build test)
-if $tidy; then
-  groups+=(tidy)
-fi
 printf '== Packages\n'
-scripts/install_dependencies.sh "${groups[@]}" || exit 1
+scripts/install_dependencies.sh build test || exit 1
 
 step "format" scripts/check_format.sh
 step "include direction: the check itself" python3 scripts/check_includes.py --self-test
@@ -83,12 +68,6 @@ step "names of types" python3 scripts/check_names.py
 step "prose: the check itself" python3 scripts/check_prose.py --self-test
 step "prose" python3 scripts/check_prose.py
 step "mutation check: faults fit the source" scripts/mutation_check.sh --fit
-if $tidy; then
-  step "clang-tidy" build_tidy
-fi
-if $asan; then
-  step "build and tests, asan" build_and_test asan
-fi
 # MPI is among the packages above: without it the sweeps over ranks would not be tested.
 python_environment
 release_options=(-DSPTC_WITH_MPI=ON)

@@ -137,7 +137,7 @@ std::vector<GemmKernel> fitted_kernels(const GemmProblem& problem, const KernelO
     with_stages.stages = overrides.stages ? overrides.stages : stages;
     for (GemmKernel& kernel : fitting_kernels(problem, with_stages, target, values, reason)) {
       if (with_stages.stages || kernel.stages < *kStages[1]) {  // others come by their number
-        result.push_back(std::move(kernel));
+        result.push_back(kernel);
       }
     }
     if (overrides.stages) {
@@ -172,8 +172,8 @@ std::vector<Weighed> weighed_kernels(const std::vector<GemmKernel>& fitted,
 }
 
 /// In the order of tiles in which it takes least.
-Ordered in_best_order(GemmKernel kernel, double least_us, const KernelTarget& target) {
-  Ordered best{std::move(kernel), 0};
+Ordered in_best_order(const GemmKernel& kernel, double least_us, const KernelTarget& target) {
+  Ordered best{kernel, 0};
   best.us = closed_form_us(best.kernel, target);
   for (const int swizzle : kSwizzles) {
     if (best.us <= least_us) {
@@ -183,7 +183,7 @@ Ordered in_best_order(GemmKernel kernel, double least_us, const KernelTarget& ta
     other.swizzle = swizzle;
     const double us = closed_form_us(other, target);
     if (us < best.us) {
-      best = {std::move(other), us};
+      best = {other, us};
     }
   }
   return best;
@@ -247,7 +247,7 @@ std::vector<GemmKernel> search_kernels(const GemmProblem& problem, const KernelO
   std::vector<GemmKernel> result;
   for (Ordered& kernel : fastest) {
     kernel.kernel.searched = true;
-    result.push_back(std::move(kernel.kernel));
+    result.push_back(kernel.kernel);
   }
   return result;
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/launch_list.h"
 #include "sim/workload/onnx/rule.h"
 #include "sim/workload/workload_text.h"
 
@@ -55,7 +54,7 @@ Value flatten(const Node& node, const Inputs& in) {
   Dims dims{1, 1};
   for (std::int64_t i = 0; i < size(*x); ++i) {
     std::int64_t& part = dims[i < from ? 0 : 1];
-    part = extent_product({part, (*x)[static_cast<std::size_t>(i)]});
+    part = joined_extent(part, (*x)[static_cast<std::size_t>(i)]);
   }
   return with_dims(at(in, 0), dims);
 }
@@ -177,7 +176,7 @@ Value tile(const Node& /*node*/, const Inputs& in) {
     return with_dims(at(in, 0), std::nullopt);
   }
   for (std::size_t i = 0; i < dims->size(); ++i) {
-    (*dims)[i] = extent_product({(*dims)[i], (*repeats)[i]});
+    (*dims)[i] = joined_extent((*dims)[i], (*repeats)[i]);
   }
   return with_dims(at(in, 0), dims);
 }
@@ -205,13 +204,10 @@ Value space(const Node& node, const Inputs& in) {
     return with_dims(at(in, 0), std::nullopt);
   }
   const bool to_depth = node.op == "SpaceToDepth";
-  const std::int64_t square = extent_product({block, block});
-  if (square == 0) {
-    return with_dims(at(in, 0), std::nullopt);
-  }
-  (*dims)[1] = to_depth ? extent_product({(*dims)[1], square}) : (*dims)[1] / square;
+  const std::int64_t square = joined_extent(block, block);
+  (*dims)[1] = to_depth ? joined_extent((*dims)[1], square) : (*dims)[1] / square;
   for (const std::size_t axis : {std::size_t{2}, std::size_t{3}}) {
-    (*dims)[axis] = to_depth ? (*dims)[axis] / block : extent_product({(*dims)[axis], block});
+    (*dims)[axis] = to_depth ? (*dims)[axis] / block : joined_extent((*dims)[axis], block);
   }
   return with_dims(at(in, 0), dims);
 }

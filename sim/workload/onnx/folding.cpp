@@ -135,6 +135,7 @@ const std::unordered_map<std::string_view, Binary>& binary_functions() {
       {"Mul", [](double a, double b) { return a * b; }},
       {"Div", [](double a, double b) { return a / b; }},
       {"Mod", [](double a, double b) { return a - b * std::floor(a / b); }},
+      {"fmod", [](double a, double b) { return std::fmod(a, b); }},
       {"Pow", [](double a, double b) { return std::pow(a, b); }},
       {"Min", [](double a, double b) { return std::min(a, b); }},
       {"Max", [](double a, double b) { return std::max(a, b); }},
@@ -311,7 +312,8 @@ std::optional<Numbers> folded(const Node& node, const Inputs& in, const Value& o
     return std::find(std::begin(ops), std::end(ops), node.op) != std::end(ops);
   };
   const Dims& dims = *output.dims;
-  const auto two = binary_functions().find(node.op);
+  const bool of_dividend = node.op == "Mod" && node.integer("fmod", 0) != 0;
+  const auto two = binary_functions().find(of_dividend ? "fmod" : node.op);
   if (two != binary_functions().end()) {
     return binary(node, two->second, in, output);
   }

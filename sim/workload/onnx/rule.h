@@ -6,6 +6,7 @@
 #include "sim/workload/onnx/shapes.h"
 #include "sim/workload/workload_text.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -51,6 +52,14 @@ inline std::optional<double> elements_of(const Dims& dims) {
     elements *= static_cast<double>(extent);
   }
   return elements;
+}
+
+/// The product of extents, as far as an extent is kept: of more, kMaxExtent + 1.
+inline std::int64_t joined_extent(std::int64_t a, std::int64_t b) {
+  constexpr std::int64_t kBeyond = kMaxExtent + 1;
+  a = std::clamp<std::int64_t>(a, 0, kBeyond);
+  b = std::clamp<std::int64_t>(b, 0, kBeyond);
+  return std::min(a * b, kBeyond);
 }
 
 /// An axis counted from the front; nothing where there is no such axis.

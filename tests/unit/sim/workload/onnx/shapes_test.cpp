@@ -24,6 +24,7 @@ using Reals = std::vector<float>;
 
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kBeyond = std::int64_t{1} << 31;  // of an extent of that or more
 
 /// A value of these extents, of which no element is known.
 Value sized(Dims dims, Type type = Type::kFloat) {
@@ -117,6 +118,8 @@ TEST(Shapes, ArrangementsHaveTheExtentsOfTheirParameters) {
       {"Flatten", {{"axis", number(0)}}, {kX}, Dims{1, 24}},
       {"Flatten", {{"axis", number(-1)}}, {kX}, Dims{6, 4}},
       {"Flatten", {{"axis", number(3)}}, {kX}, Dims{24, 1}},
+      {"Flatten", {}, {sized({2, 1 << 20, 4096})}, Dims{2, kBeyond}},
+      {"Flatten", {}, {sized({1, 1 << 20, 4096, 0})}, Dims{1, 0}},
       {"Transpose", {}, {kX}, Dims{4, 3, 2}},
       {"Transpose", {{"perm", list({1, 2, 0})}}, {kX}, Dims{3, 4, 2}},
       {"Concat", {{"axis", number(-2)}}, {kX, sized({2, 5, 4}), kX}, Dims{2, 11, 4}},
@@ -132,10 +135,16 @@ TEST(Shapes, ArrangementsHaveTheExtentsOfTheirParameters) {
       {"Squeeze", {{"axes", list({0})}}, {sized({1, 3, 1, 5})}, Dims{3, 1, 5}},
       {"Expand", {}, {sized({3, 1}), whole({2, 1, 6})}, Dims{2, 3, 6}},
       {"Tile", {}, {sized({2, 3}), whole({4, 5})}, Dims{8, 15}},
+      {"Tile", {}, {sized({1 << 20, 3}), whole({4096, -kMost})}, Dims{kBeyond, 0}},
+      {"Tile", {}, {sized({1 << 20, 0}), whole({kMost, kMost})}, Dims{kBeyond, 0}},
       {"Pad", {}, {sized({2, 3}), whole({0, 1, 2, -2})}, Dims{4, 2}},
       {"Pad", {{"pads", list({1, 1})}}, {sized({7})}, Dims{9}},
       {"DepthToSpace", {{"blocksize", number(2)}}, {sized({1, 8, 2, 3})}, Dims{1, 2, 4, 6}},
       {"SpaceToDepth", {{"blocksize", number(2)}}, {sized({1, 2, 4, 6})}, Dims{1, 8, 2, 3}},
+      {"DepthToSpace",
+       {{"blocksize", number(4)}},
+       {sized({1, 16, 1 << 30, 3})},
+       Dims{1, 1, kBeyond, 12}},
   });
 }
 
@@ -293,8 +302,9 @@ TEST(Folding, IntegersAreComputedElementByElement) {
       {"Add", {}, {a, b}, Dims{9, -5, 2}},
       {"Sub", {}, {a, b}, Dims{5, -9, 10}},
       {"Mul", {}, {a, b}, Dims{14, -14, -24}},
-      {"Div", {}, {a, b}, Dims{3, -3, -1}},  // towards zero
-      {"Mod", {}, {a, b}, Dims{1, 1, -2}},   // the sign of the divisor
+      {"Div", {}, {a, b}, Dims{3, -3, -1}},                    // towards zero
+      {"Mod", {}, {a, b}, Dims{1, 1, -2}},                     // the sign of the divisor
+      {"Mod", {{"fmod", number(1)}}, {a, b}, Dims{1, -1, 2}},  // that of the dividend
       {"Pow", {}, {a, two}, Dims{49, 49, 36}},
       {"Min", {}, {a, b, low}, Dims{1, -7, -4}},
       {"Max", {}, {a, b}, Dims{7, 2, 6}},
