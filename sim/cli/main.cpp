@@ -335,9 +335,17 @@ int sc_main(int argc, char** argv) {
   }
 }
 
-// SystemC's copies the arguments first, and a lack of memory there would end with exit code 1. Its
-// pool of memory writes through null where there is none.
+// SystemC's copies the arguments first, and a lack of memory there would end with exit code 1.
 int main(int argc, char** argv) {
-  ::setenv("SYSTEMC_MEMPOOL_DONT_USE", "1", 1);
   return sc_main(argc, argv);
+}
+
+// In place of SystemC's pool, which writes through null where malloc has nothing to give. The pool
+// reads the variable that switches it off before main begins.
+void* sc_core::sc_mempool::allocate(std::size_t size) {
+  return ::operator new(size);
+}
+
+void sc_core::sc_mempool::release(void* block, std::size_t /*size*/) {
+  ::operator delete(block);
 }

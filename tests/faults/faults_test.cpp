@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <ostream>
 #include <set>
@@ -370,26 +371,40 @@ TEST_P(Faults, OfTwoProcessesThatWriteOneFile) {
   }
 }
 
-/// libstdc++ may not throw where it reads a directory, and needs memory there.
-TEST(FaultsInDirectories, OfMemoryEndWithASentence) {
+/// Lets `runs` allocations fail, each in a run of its own, of the last `of_last` that a command
+/// makes.
+void expect_sentences(const std::string& arguments, int of_last, int runs) {
   const support::TemporaryDirectory temporary;
   const std::string err = (temporary.path() / "err").string();
   const std::string count = (temporary.path() / "count").string();
-  const auto list = [&](const std::string& failing) {
+  const auto run = [&](const std::string& failing) {
     const std::string command = "LD_PRELOAD=" SPTC_FAILING_CALLS " SPTC_COUNT_FILE=" + count + " " +
-                                failing + " " SPTC_PROGRAM " energy list >/dev/null 2>" + err;
+                                failing + " " SPTC_PROGRAM " " + arguments + " >/dev/null 2>" + err;
     const int status = std::system(command.c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
   };
-  ASSERT_EQ(list(""), 0);
+  ASSERT_EQ(run(""), 0);
   const int last = std::stoi(read(count));
+  const int first = std::max(1, last - of_last);
   int refused = 0;
-  for (int number = last - 300; number < last; number += 10) {
-    const int code = list("SPTC_FAIL_CALL=malloc SPTC_FAIL_NUMBER=" + std::to_string(number));
+  for (int i = 0; i < runs; ++i) {
+    const int number = first + (last - first) / runs * i;
+    const int code = run("SPTC_FAIL_CALL=malloc SPTC_FAIL_NUMBER=" + std::to_string(number));
     ASSERT_TRUE(code == 0 || code == 2) << "malloc " << number << " ended with " << code;
     refused += code == 2 ? 1 : 0;
   }
   EXPECT_GT(refused, 0);
+}
+
+/// libstdc++ may not throw where it reads a directory, and needs memory there.
+TEST(FaultsInDirectories, OfMemoryEndWithASentence) {
+  expect_sentences("energy list", 300, 30);
+}
+
+/// Its modules, names and events come from a pool of its own.
+TEST(FaultsInSystemC, OfMemoryEndWithASentence) {
+  constexpr int kAll = std::numeric_limits<int>::max();
+  expect_sentences("gemm 16 16 16 --quiet", kAll, 60);
 }
 
 /// Each point has a process. Of its answer either the header or what follows it arrives with all
