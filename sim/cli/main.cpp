@@ -217,10 +217,12 @@ void refuse_extras(CLI::App* app) {
 }
 
 /// What CLI11 says of a command line: "sweep plan: SPEC is required", "run: --html needs a value:
-/// FILE".
+/// FILE", "gemm: --dtype is given more than once".
 std::string sentence_of(const CLI::ParseError& error, CLI::App& app) {
   static const std::regex kNoValue(R"((.*): 1 required (.*) missing)");
+  static const std::regex kRepeated(R"((.*): At Most 1 required but received \d+)");
   std::string sentence = std::regex_replace(error.what(), kNoValue, "$1 needs a value: $2");
+  sentence = std::regex_replace(sentence, kRepeated, "$1 is given more than once");
   const char* join = ": ";
   for (const CLI::App* command = innermost(&app); command != &app;
        command = command->get_parent()) {

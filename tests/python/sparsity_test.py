@@ -29,6 +29,11 @@ class Prune(unittest.TestCase):
         with self.assertRaisesRegex(sptcsim.InputError, "multiple of"):
             sptcsim.prune(weights(1, 6))
 
+    def test_double_precision_has_no_sparse_instruction(self):
+        for function in (sptcsim.prune, sptcsim.compress):
+            with self.assertRaisesRegex(sptcsim.InputError, "^A: no sparse instruction has operands of f64"):
+                function(weights(4, 8, np.float64))
+
 
 class Compress(unittest.TestCase):
     def test_decompress_undoes_it(self):

@@ -180,6 +180,9 @@ class Matmul(unittest.TestCase):
         for call, sentence in (
                 (lambda: sptcsim.matmul(a, b[:3]), r"A is \[16, 16\] and B is \[3, 8\]"),
                 (lambda: sptcsim.matmul(a[0], b), r"A must have 2 axes, not the shape \[16\]"),
+                (lambda: sptcsim.mma("mma.m16n8k16.f32.f16.f16.f32", a, None), "^B is missing$"),
+                (lambda: sptcsim.matmul(a, b, split_k=10**400), "split_k must be an integer from 1 to 2147483647, not 1000"),
+                (lambda: sptcsim.matmul(a, b, split_k=10**5000), "not a value of type int$|not 1000"),
                 (lambda: sptcsim.matmul(a[:0], b), r"A: the shape \[0, 16\] has no element"),
                 (lambda: sptcsim.matmul(a, b, sparse="1:2"), "sparse must be False, True or \"2:4\" for f16"),
                 (lambda: sptcsim.matmul(a, b, d_dtype="s32"), "d_dtype must be f32, f16 or bf16 for f16"),

@@ -5,20 +5,29 @@ import json
 from ._core import InputError
 
 
+def _shown(value):
+    """What stands for `value` in a sentence."""
+    try:
+        text = repr(value)
+    except Exception:  # that of a class of the caller, or of an int of thousands of digits
+        text = f"a value of type {type(value).__name__}"
+    return text if len(text) <= 60 else f"{text[:28]}...{text[-28:]}"
+
+
 def integer(name, value, least, most):
     """`value` as an int from `least` to `most`."""
     if hasattr(value, "__index__") and not isinstance(value, bool):
         value = value.__index__()
         if least <= value <= most:
             return value
-    raise InputError(f"{name} must be an integer from {least} to {most}, not {value!r}")
+    raise InputError(f"{name} must be an integer from {least} to {most}, not {_shown(value)}")
 
 
 def share(name, value):
     """`value` as a float above 0 and at most 1, or None."""
     if value is None or isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= 1:
         return value if value is None else float(value)
-    raise InputError(f"{name} must be a number above 0 and at most 1, or None, not {value!r}")
+    raise InputError(f"{name} must be a number above 0 and at most 1, or None, not {_shown(value)}")
 
 
 def word(name, value):
@@ -54,7 +63,7 @@ def switch(name, value):
     """`value`, a bool."""
     if value is True or value is False:
         return value
-    raise InputError(f"{name} must be True or False, not {value!r}")
+    raise InputError(f"{name} must be True or False, not {_shown(value)}")
 
 
 def function(name, value):

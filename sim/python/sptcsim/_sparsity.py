@@ -87,6 +87,8 @@ class Compressed:
 def _weights(array, dtype):
     array = _arrays.as_numpy(array, "A")
     name = dtype or _arrays.operand_type(array, "A")
+    if name == "f64":
+        raise InputError("A: no sparse instruction has operands of f64; give float16, bfloat16 or float32")
     return _arrays.bits(array, "A", name, 2), name
 
 

@@ -51,6 +51,8 @@ def _operands(first, named):
         raise InputError(f"A must have 2 axes, or 3 with the case first, not the shape {list(first.shape)}")
     arrays = []
     for what, array, name in named:
+        if array is None and what in ("A", "B"):
+            raise InputError(f"{what} is missing")
         if array is None:
             arrays.append(None)
             continue

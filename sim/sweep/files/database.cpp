@@ -13,6 +13,7 @@ namespace sptc::sweep::files {
 namespace {
 
 constexpr int kBusyMilliseconds = 10000;
+constexpr int kMaxCellBytes = 64 << 20;
 
 [[noreturn]] void fail(const std::string& file, int code, const char* message) {
   switch (code & 0xFF) {
@@ -140,6 +141,7 @@ Database::Database(const std::filesystem::path& file, Mode mode)
     fail(file_, code, opened == nullptr ? "not enough memory" : sqlite3_errmsg(opened));
   }
   sqlite3_busy_timeout(opened, kBusyMilliseconds);
+  sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, kMaxCellBytes);
   sqlite3_db_config(opened, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
 }
 

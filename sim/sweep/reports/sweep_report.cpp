@@ -52,7 +52,7 @@ std::string markdown_cell(const std::string& text) {
   for (const char c : text) {
     result += c == '|' ? "\\|" : c == '\n' ? "; " : c == '<' ? "&lt;" : std::string(1, c);
   }
-  return result;
+  return base::escaped(result);
 }
 
 std::string markdown_row(const std::vector<std::string>& cells) {

@@ -19,6 +19,10 @@ void check_option(const io::JsonPlace& place, const std::string& option, const s
     run::SimulationOptions alone;
     run::set_option(alone, option, value);
     run::require_nothing_saved(alone, "a sweep");
+    if (!alone.memory.empty() || !alone.memory_config.empty()) {
+      throw base::InputError(fmt::format(
+          "--{} loads code, which no specification may name; 'sptcsim run' takes it", option));
+    }
   } catch (const base::InputError& error) {
     place.fail(error.what());
   }

@@ -25,10 +25,17 @@ constexpr std::array<std::string_view, 12> kFunctions{"abs", "ceil",  "floor",  
                                                       "iif", "instr", "length", "like",
                                                       "max", "min",   "round",  "substr"};
 
-/// Only what computes something from a point.
-int authorize(void* /*unused*/, int action, const char* /*first*/, const char* second,
+constexpr std::string_view kQuotes = "'\"`[";
+constexpr std::string_view kEndsOfQuotes = "'\"`]";
+
+/// The point, and the expression over it; a third SELECT is within the expression.
+constexpr int kSelects = 2;
+
+/// Only what computes something from a point. `selects`: an int, the SELECTs so far.
+int authorize(void* selects, int action, const char* /*first*/, const char* second,
               const char* /*database*/, const char* /*trigger*/) {
-  const bool allowed = action == SQLITE_SELECT || action == SQLITE_READ ||
+  const bool allowed = action == SQLITE_READ ||
+                       (action == SQLITE_SELECT && ++*static_cast<int*>(selects) <= kSelects) ||
                        (action == SQLITE_FUNCTION && std::find(kFunctions.begin(), kFunctions.end(),
                                                                second) != kFunctions.end());
   return allowed ? SQLITE_OK : SQLITE_DENY;
@@ -42,8 +49,8 @@ std::string with_quoted_axes(std::string_view text, std::span<const std::string>
   std::string result;
   for (std::size_t at = 0, end = 0; at < text.size(); at = end) {
     const char first = text[at];
-    if (first == '\'' || first == '"') {
-      end = std::min(text.size(), text.find(first, at + 1)) + 1;
+    if (const std::size_t quote = kQuotes.find(first); quote != std::string_view::npos) {
+      end = std::min(text.size(), text.find(kEndsOfQuotes[quote], at + 1)) + 1;
     } else {
       end = at + 1;
       while (is_letter(first) && end < text.size() && is_letter(text[end])) {
@@ -90,7 +97,8 @@ class Condition::Statement {
                                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
     database_.reset(database);
     base::ensure(opened == SQLITE_OK, "SQLite cannot make a database in memory");
-    sqlite3_set_authorizer(database, authorize, nullptr);
+    int selects = 0;
+    sqlite3_set_authorizer(database, authorize, &selects);
     sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);  // "word" is an axis
     std::vector<std::string> names;
     std::vector<std::string> values;
@@ -109,6 +117,7 @@ class Condition::Statement {
       fail(problem_of(sqlite3_errmsg(database), text, axes));
     }
     statement_.reset(statement);
+    sqlite3_set_authorizer(database, nullptr, nullptr);  // the count ends here
     if (*rest != '\0' || sqlite3_column_count(statement) != 1 ||
         static_cast<std::size_t>(sqlite3_bind_parameter_count(statement)) != axes.size()) {
       fail("is more than one expression over the axes");

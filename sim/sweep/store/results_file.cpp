@@ -141,6 +141,11 @@ files::Database open_sweep(const std::filesystem::path& file) {
   if (!has_table(results, "sweep")) {
     throw base::InputError(results.file() + ": holds no results of a sweep");
   }
+  // A generated column is none of those: reading it would compute what somebody wrote there.
+  const std::set<std::string> columns = columns_of(results, "sweep");
+  if (!columns.contains("key") || !columns.contains("value")) {
+    refuse_file(results.file(), "table 'sweep' has no columns 'key' and 'value'");
+  }
   const std::string schema = results.value("SELECT value FROM sweep WHERE key = 'schema'");
   if (schema != kResultsSchema) {
     throw base::InputError(

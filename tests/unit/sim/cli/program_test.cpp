@@ -124,6 +124,8 @@ TEST_F(Program, RefusesUnknownWordsWithTheNearest) {
   expect_refused({"run"}, "run: FILE is required");
   expect_refused({"sweep", "plan"}, "sweep plan: SPEC is required");
   expect_refused({"gemm", "1", "1", "1", "--html"}, "gemm: --html needs a value: FILE");
+  expect_refused({"gemm", "1", "1", "1", "--dtype", "f16", "--dtype", "s8"},
+                 "gemm: --dtype is given more than once");
   expect_refused({"arch", "lst"}, "'list'");
   expect_refused({"gemm", "1", "1", "1", "--fidelty", "timing"}, "'--fidelity'");
   expect_refused({"gemm", "1", "1", "1", "--fidelity", "datapth"}, "'datapath'");

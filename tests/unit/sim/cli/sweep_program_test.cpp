@@ -420,6 +420,9 @@ TEST_F(SweepProgram, RefusesWhatItCannotDo) {
   const std::pair<std::string, std::string> specs[] = {
       {R"("options": {"fidelty": "timing"})", "/options: unknown option 'fidelty'"},
       {R"("options": {"out": "x"})", "unknown option 'out'"},
+      {R"("options": {"memory": "x.so"})",
+       "/options: --memory loads code, which no specification may name"},
+      {R"("axes": [{"option": "memory", "values": ["x.so"]}])", "/axes/0: --memory loads code"},
       {R"("options": {"check": "magic"})", "/options: unknown --check 'magic'"},
       {R"("options": {"sms": "magic"})", "/options: unknown --sms 'magic'"},
       {R"("axes": [{"option": "fidelity", "values": ["timing", "magic"]}])",

@@ -25,8 +25,8 @@ class SweepReport : public testing::Test {
   std::filesystem::path file = directory.path() / "r.sqlite";
 
   void SetUp() override {
-    const space::SweepPlan plan = make_plan(
-        {{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}}, {"name", "a, \"b\" </script>"}});
+    const space::SweepPlan plan = make_plan({{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}},
+                                             {"name", "a, \"b\" </script>\x1b[2J"}});
     store::SweepStore store(file, plan, {});
     for (std::uint64_t position = 0; position < 6; ++position) {
       point::PointOutcome outcome;
@@ -86,9 +86,10 @@ TEST_F(SweepReport, MeasuresWhatOneAxisDoesAlone) {
 TEST_F(SweepReport, MarkdownTellsFrontSensitivityAndFailures) {
   const std::string text = sweep_report(file, SweepReportFormat::kMarkdown);
   for (const char* part : {"## Sensitivity", "## Pareto front", "## Failures", "no effect",
-                           "6 points, 1 failed", "too \\| small"}) {
+                           "6 points, 1 failed", "too \\| small", "\\x1b[2J"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   }
+  EXPECT_EQ(text.find('\x1b'), std::string::npos) << "a terminal would obey it";
 }
 
 TEST_F(SweepReport, SaysWhichPointsCannotBeOnTheFront) {
@@ -245,7 +246,7 @@ TEST_F(SweepReport, HtmlIsOneFileWhoseDataCannotEndTheScript) {
   const std::string open = "id=\"data\">";
   const std::size_t at = html.find(open) + open.size();
   const json data = json::parse(html.substr(at, html.find("</script>", at) - at));
-  EXPECT_EQ(data["name"], "a, \"b\" </script>");
+  EXPECT_EQ(data["name"], "a, \"b\" </script>\x1b[2J");
   EXPECT_EQ(data["rows"], 6);
   const auto column = [&](const std::string& name) {
     return *std::find_if(data["columns"].begin(), data["columns"].end(),

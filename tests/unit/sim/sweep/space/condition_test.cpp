@@ -35,6 +35,7 @@ TEST(Condition, BindsLikeArithmeticAndLogicDo) {
 TEST(Condition, IsAnExpressionOfSqlite) {
   EXPECT_TRUE(holds("sms in (27, 54) and dtype like 'F%' and max(sms, 60) = 60"));
   EXPECT_TRUE(holds("sms between 50 and 60 -- a comment"));
+  EXPECT_TRUE(holds("[sms] == 54 and `sms` == 54 and 'sms' != '[sms'"));
   EXPECT_TRUE(holds("\"sms\" / 4 == 13.5")) << "numbers of axes are doubles";
   EXPECT_FALSE(holds("sms == 'f16'")) << "a number is no word";
   EXPECT_TRUE(holds("check == 1 and 'check' == 'check'")) << "an axis called as a keyword is";
@@ -71,6 +72,11 @@ TEST(Condition, RefusesWhatIsMoreThanAnExpressionOverThePoint) {
   refused("random() > 0", "not authorized");
   refused("(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n)",
           "not authorized");
+  for (const std::string_view text :
+       {"(select 1)", "exists(select 1)", "sms in (select 54)", "sms in (values (54))",
+        "(with t(x) as (values (0), (1)) select max(a.x) from t a, t b) > 0"}) {
+    refused(text, "not authorized");
+  }
   refused(std::string_view("1\0", 2), "NUL");
 }
 

@@ -126,6 +126,17 @@ TEST_F(ResultsFile, AViewInThePlaceOfATableIsNotRun) {
   support::expect_input_error([&] { merge(copy); }, {"'points' is no plain table"});
 }
 
+TEST_F(ResultsFile, AGeneratedColumnIsNotComputed) {
+  const std::filesystem::path copy = damaged("ALTER TABLE sweep RENAME TO other");
+  files::Database database(copy, files::Database::Mode::kWrite);
+  database.execute(
+      "CREATE TABLE sweep(key TEXT, stored TEXT, value TEXT AS (hex(zeroblob(length(stored)))))");
+  database.execute("INSERT INTO sweep SELECT key, value FROM other");
+  const std::string problem = "table 'sweep' has no columns 'key' and 'value'";
+  support::expect_input_error([&] { report(copy); }, {problem});
+  support::expect_input_error([&] { merge(copy); }, {problem});
+}
+
 TEST_F(ResultsFile, MergeRefusesOperationsThatBelongToNoPointOrAreOutOfOrder) {
   expect_merge_refused("DELETE FROM points WHERE position = 4",
                        "table 'operations', position 4: belongs to no point");
