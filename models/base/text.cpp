@@ -97,6 +97,14 @@ constexpr Lead kLeads[] = {
     {0xF0, 0xF0, 4, 0x90, 0xBF}, {0xF1, 0xF3, 4, 0x80, 0xBF}, {0xF4, 0xF4, 4, 0x80, 0x8F},
 };
 
+/// Whether the character has no width or turns the direction of the text around it: U+200B to 200F,
+/// 2028 to 202E, 2066 to 2069.
+bool is_invisible(std::string_view whole) {
+  return (whole.starts_with("\xE2\x80") && ((whole[2] >= '\x8B' && whole[2] <= '\x8F') ||
+                                            (whole[2] >= '\xA8' && whole[2] <= '\xAE'))) ||
+         (whole.starts_with("\xE2\x81") && whole[2] >= '\xA6' && whole[2] <= '\xA9');
+}
+
 /// Bytes of the character that `text` begins with; 0 where it is a control character or no UTF-8.
 std::size_t printable_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) { return unsigned{static_cast<unsigned char>(text[i])}; };
@@ -109,7 +117,7 @@ std::size_t printable_bytes(std::string_view text) {
       const bool is_whole = whole.size() == lead.bytes && byte(1) >= lead.second_from &&
                             byte(1) <= lead.second_to &&
                             std::all_of(whole.begin() + 2, whole.end(), continues_character);
-      return is_whole ? lead.bytes : 0;
+      return is_whole && !is_invisible(whole) ? lead.bytes : 0;
     }
   }
   return 0;
@@ -150,7 +158,7 @@ std::string shortened(std::string_view text, std::size_t max_bytes) {
 }
 
 std::string bounded_message(std::string_view message) {
-  constexpr std::size_t kMaxLineBytes = 400;
+  constexpr std::size_t kMaxLineBytes = 384;  // 400 behind "sptcsim: error: "
   constexpr std::size_t kMaxLines = 100;
   std::string text;
   for (std::size_t lines = 0; lines < kMaxLines; ++lines) {

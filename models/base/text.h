@@ -12,12 +12,13 @@ namespace sptc::base {
 /// matters most. No character of UTF-8 is cut in two.
 std::string shortened(std::string_view text, std::size_t max_bytes);
 
-/// `text` as a terminal shows it and obeys none of it: control characters (those of C1, too) and
-/// bytes that are no UTF-8 are written as "\x1b".
+/// `text` as a terminal shows it and obeys none of it: control characters (those of C1, too),
+/// invisible ones, those that turn its direction, and bytes that are no UTF-8 are written as
+/// "\x1b".
 std::string escaped(std::string_view text);
 
 /// A message that a reader gets to its end, whatever it quotes: it is escaped, lines of more than
-/// 400 bytes are shortened, and of more than 100 lines the rest are counted.
+/// 384 bytes are shortened, and of more than 100 lines the rest are counted.
 std::string bounded_message(std::string_view message);
 
 /// The shortest candidate that begins with `word`; else the one that differs from it by the fewest

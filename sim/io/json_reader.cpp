@@ -134,6 +134,10 @@ void JsonPlace::fail(std::string_view problem) const {
 }
 
 json parse_json(std::string_view text, const std::string& file) {
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    throw base::InputError(fmt::format("{}: {}: not valid JSON {}", printable(file),
+                                       line_and_column(text, nul + 1), "a NUL byte"));
+  }
   try {
     StrictnessCheck check(file);
     json::sax_parse(text.begin(), text.end(), &check);

@@ -24,6 +24,9 @@ constexpr DataType kExecuted[] = {DataType::kF16,  DataType::kBf16, DataType::kT
                                   DataType::kE4m3, DataType::kE5m2, DataType::kS8,
                                   DataType::kS4};
 
+/// std::regex of libstdc++ takes a stack frame for each character.
+constexpr std::size_t kMaxMatchedName = 1024;
+
 /// A rule of names, an expression or a list after '@'; an empty one matches none.
 class NameRule {
  public:
@@ -46,6 +49,11 @@ class NameRule {
   }
   bool given() const { return expression_.has_value() || !listed_.empty(); }
   bool has(const std::string& name) const {
+    if (expression_ && name.size() > kMaxMatchedName) {
+      throw base::InputError(fmt::format(
+          "a regular expression takes names of at most {} bytes, and that of tensor '{}' has {}",
+          kMaxMatchedName, io::printable(name), name.size()));
+    }
     return listed_.contains(name) || (expression_ && std::regex_search(name, *expression_));
   }
   const std::set<std::string>& listed() const { return listed_; }
@@ -83,7 +91,7 @@ std::string obstacle(const ChosenLayer& layer, const std::string& name,
   if (layer.layout.k % pattern.pattern.group != 0) {
     return fmt::format("k = {} is no multiple of {}", layer.layout.k, pattern.pattern.group);
   }
-  if (layer.layout.rows == 0 || layer.layout.k == 0) {
+  if (layer.layout.rows == 0 || layer.layout.k == 0 || layer.layout.taps == 0) {
     return "it has no element";
   }
   if (options.layout == WeightLayout::kDense) {

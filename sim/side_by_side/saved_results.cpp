@@ -22,9 +22,12 @@ namespace {
 constexpr std::uint64_t kMostBytes = 1ULL << 30;
 constexpr std::string_view kSchema = "sptcsim-result/0.1";
 
+/// A figure that a simulation can have had, else 0.
 double number_or_zero(const nlohmann::json& object, const char* key) {
+  constexpr double kMost = 1e15;
   const auto found = object.find(key);
-  return found != object.end() && found->is_number() ? found->get<double>() : 0;
+  const double value = found != object.end() && found->is_number() ? found->get<double>() : 0;
+  return value > 0 && value <= kMost ? value : 0;
 }
 
 /// Figures of `variant` of an operation or of the totals; nothing where it was not simulated.

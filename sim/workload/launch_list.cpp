@@ -119,8 +119,8 @@ void LaunchList::add(RecordedLaunch launch, const std::string& place) {
   require_extent(place, "the batch", op.batch, 1);
   require_extent(place, "the number of launches", op.count, 1);
   if (!(op.recorded.time_us >= 0 && op.recorded.time_us <= kMaxRecordedUs)) {
-    throw base::InputError(fmt::format("{}: a launch of {} us is longer than the {} allowed", place,
-                                       op.recorded.time_us, kMaxRecordedUs));
+    throw base::InputError(fmt::format("{}: a launch takes from 0 to {} us, not {}", place,
+                                       kMaxRecordedUs, op.recorded.time_us));
   }
   if (launch.reason.empty()) {
     const auto type = parse_operand_type(launch.dtype);

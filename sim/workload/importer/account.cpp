@@ -83,9 +83,7 @@ std::string notes_text(const std::vector<std::string>& notes) {
   return text;
 }
 
-}  // namespace
-
-std::string account_text(const Recording& recording) {
+std::string unbounded_account(const Recording& recording) {
   const Workload& workload = recording.workload;
   const Account& account = recording.account;
   if (account.format.empty()) {
@@ -114,6 +112,13 @@ std::string account_text(const Recording& recording) {
                         other_us, percent);
   }
   return text + notes_text(account.notes) + notes_text(workload.notes);
+}
+
+}  // namespace
+
+/// Names, reasons and notes may be those of the recording.
+std::string account_text(const Recording& recording) {
+  return base::bounded_message(unbounded_account(recording));
 }
 
 void require_all_taken(const Recording& recording) {

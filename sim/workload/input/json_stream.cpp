@@ -4,37 +4,77 @@
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
 
+#include <array>
 #include <limits>
+#include <streambuf>
 #include <string_view>
 
 namespace sptc::workload::input {
 
+/// Hands the bytes of another over, and refuses what the parser would gather or leave unread.
+class JsonStream::Buffer : public std::streambuf {
+ public:
+  Buffer(std::streambuf& source, JsonStream& reader) : source_(source), reader_(reader) {}
+
+ protected:
+  int_type underflow() override {
+    constexpr std::size_t kMaxValue = std::size_t{16} << 20;
+    const std::streamsize bytes =
+        source_.sgetn(block_.data(), static_cast<std::streamsize>(block_.size()));
+    if (bytes <= 0) {
+      return traits_type::eof();
+    }
+    const std::string_view read(block_.data(), static_cast<std::size_t>(bytes));
+    if (read.find('\0') != std::string_view::npos) {
+      throw base::InputError(reader_.file_ + ": not valid JSON: it holds a NUL byte");
+    }
+    if (reader_.unparsed_ > kMaxValue) {
+      throw base::InputError(reader_.file_ + ": a value has more than 16 MiB");
+    }
+    reader_.unparsed_ += read.size();
+    setg(block_.data(), block_.data(), block_.data() + bytes);
+    return traits_type::to_int_type(*gptr());
+  }
+
+ private:
+  std::streambuf& source_;
+  JsonStream& reader_;
+  std::array<char, std::size_t{1} << 16> block_{};
+};
+
 void JsonStream::read(std::istream& stream) {
-  nlohmann::json::sax_parse(stream, static_cast<nlohmann::json_sax<nlohmann::json>*>(this));
+  Buffer buffer(*stream.rdbuf(), *this);
+  std::istream bounded(&buffer);
+  nlohmann::json::sax_parse(bounded, static_cast<nlohmann::json_sax<nlohmann::json>*>(this));
 }
 
 bool JsonStream::number_integer(number_integer_t value) {
+  unparsed_ = 0;
   on_integer(value);
   return true;
 }
 
 bool JsonStream::number_unsigned(number_unsigned_t value) {
+  unparsed_ = 0;
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   on_integer(value > static_cast<std::uint64_t>(kMost) ? kMost : static_cast<std::int64_t>(value));
   return true;
 }
 
 bool JsonStream::number_float(number_float_t value, const string_t& /*text*/) {
+  unparsed_ = 0;
   on_float(value);
   return true;
 }
 
 bool JsonStream::string(string_t& value) {
+  unparsed_ = 0;
   on_text(value);
   return true;
 }
 
 bool JsonStream::word(std::string_view word) {
+  unparsed_ = 0;
   on_word(word);
   return true;
 }
@@ -56,11 +96,13 @@ bool JsonStream::end_array() {
 }
 
 bool JsonStream::key(string_t& key) {
+  unparsed_ = 0;
   on_key(key);
   return true;
 }
 
 bool JsonStream::open(bool array) {
+  unparsed_ = 0;
   constexpr std::size_t kMaxDepth = 256;
   if (arrays_.size() >= kMaxDepth) {
     throw base::InputError(file_ + ": nested deeper than 256 levels");
@@ -71,6 +113,7 @@ bool JsonStream::open(bool array) {
 }
 
 bool JsonStream::close() {
+  unparsed_ = 0;
   const bool array = arrays_.back();
   arrays_.pop_back();
   on_close(array);

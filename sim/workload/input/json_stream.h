@@ -11,7 +11,8 @@
 
 namespace sptc::workload::input {
 
-/// Reads JSON of any size value by value. A reader of a format overrides what it looks at.
+/// Reads JSON of any size value by value. A value has at most 16 MiB. A reader of a format
+/// overrides what it looks at.
 class JsonStream : private nlohmann::json_sax<nlohmann::json> {
  public:
   /// `file` is for messages.
@@ -55,8 +56,11 @@ class JsonStream : private nlohmann::json_sax<nlohmann::json> {
   bool open(bool array);
   bool close();
 
+  class Buffer;
+
   std::string file_;
   std::vector<bool> arrays_;
+  std::size_t unparsed_ = 0;  ///< bytes since the last value, but for those of a block
 };
 
 }  // namespace sptc::workload::input

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/profile/events.h"
 
+#include "models/base/error.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,6 +53,9 @@ class Linker {
     return call == nullptr ? std::nullopt : innermost(call->thread, call->begin);
   }
 
+  /// Operations that lie within one another, at most.
+  std::size_t deepest() const { return deepest_; }
+
   /// When it was launched.
   double launch_time(const Kernel& kernel) const {
     const ProfileEvents::Call* call = call_of(kernel);
@@ -83,6 +88,7 @@ class Linker {
       }
       parents_[i] = open.empty() ? -1 : open.back();
       open.push_back(static_cast<std::int64_t>(i));
+      deepest_ = std::max(deepest_, open.size());
     }
   }
 
@@ -120,6 +126,7 @@ class Linker {
   ProfileEvents& events_;
   std::vector<std::uint32_t> by_external_;
   std::vector<std::int64_t> parents_;
+  std::size_t deepest_ = 0;
 };
 
 /// Of the steps that launch GEMMs the one of median length; nothing where there is one step or
@@ -203,7 +210,16 @@ class Profile {
     std::unordered_map<std::size_t, std::vector<const Kernel*>> kernels_of;
     std::map<std::pair<std::uint32_t, std::string>, Launched> others;
     std::map<std::pair<std::uint32_t, std::string>, std::int64_t> other_counts;
+    constexpr std::size_t kMaxNesting = 1000;  // that of Python, and each kernel looks outwards
+    if (linker_.deepest() > kMaxNesting) {
+      throw base::InputError(
+          fmt::format("{}: operations are nested deeper than {}", file, kMaxNesting));
+    }
     for (const Kernel& kernel : events_.kernels) {
+      if (!(kernel.duration <= kMaxRecordedUs)) {
+        throw base::InputError(fmt::format("{}: a kernel takes at most {} us, not {}", file,
+                                           kMaxRecordedUs, kernel.duration));
+      }
       const auto op = linker_.op_of(kernel);
       const auto gemm = op ? linker_.gemm_around(*op) : std::nullopt;
       if (gemm) {

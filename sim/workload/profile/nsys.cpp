@@ -11,6 +11,7 @@
 #include <memory>
 #include <sqlite3.h>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace sptc::workload::profile {
@@ -109,14 +110,30 @@ TorchCall call_of(std::string_view text) {
   return call;
 }
 
-void read_kernels(const Database& database, ProfileBuilder& builder) {
+using Names = std::unordered_map<std::int64_t, std::string>;
+
+/// Of StringIds, the first of each id. A join would multiply rows where ids repeat.
+Names names_of(const Database& database) {
+  Names names;
+  database.each("SELECT id, value FROM StringIds", [&](sqlite3_stmt* row) {
+    names.emplace(sqlite3_column_int64(row, 0), Database::text(row, 1));
+  });
+  return names;
+}
+
+std::string name_of(const Names& names, std::int64_t id) {
+  const auto found = names.find(id);
+  return found == names.end() ? std::string() : found->second;
+}
+
+void read_kernels(const Database& database, const Names& names, ProfileBuilder& builder) {
   database.each(
-      "SELECT k.start, k.end, k.correlationId, s.value FROM CUPTI_ACTIVITY_KIND_KERNEL k "
-      "LEFT JOIN StringIds s ON s.id = k.demangledName ORDER BY k.start",
+      "SELECT start, end, correlationId, demangledName FROM CUPTI_ACTIVITY_KIND_KERNEL "
+      "ORDER BY start",
       [&](sqlite3_stmt* row) {
         const double begin = sqlite3_column_double(row, 0) * kUsPerNs;
         const double duration = sqlite3_column_double(row, 1) * kUsPerNs - begin;
-        std::string name = Database::text(row, 3);
+        std::string name = name_of(names, sqlite3_column_int64(row, 3));
         builder.add_kernel({begin, duration, 0, sqlite3_column_int64(row, 2), 0}, name);
       });
 }
@@ -130,24 +147,23 @@ void read_calls(const Database& database, ProfileBuilder& builder) {
                 });
 }
 
-void read_ranges(const Database& database, const std::string& file, ProfileBuilder& builder) {
-  const bool ids = database.has("NVTX_EVENTS", "textId");
-  database.each(
-      std::string("SELECT n.start, n.end, n.globalTid, ") +
-          (ids ? "COALESCE(n.text, s.value), n.rowid FROM NVTX_EVENTS n LEFT JOIN StringIds s ON "
-                 "s.id = n.textId"
-               : "n.text, n.rowid FROM NVTX_EVENTS n") +
-          " WHERE n.end IS NOT NULL",
-      [&](sqlite3_stmt* row) {
-        TorchCall call = call_of(Database::text(row, 3));
-        const double begin = sqlite3_column_double(row, 0) * kUsPerNs;
-        const double duration = sqlite3_column_double(row, 1) * kUsPerNs - begin;
-        builder.add_op(static_cast<std::uint64_t>(sqlite3_column_int64(row, 2)), begin, duration, 0,
-                       call, [&] {
-                         return fmt::format("{}: NVTX_EVENTS row {}", file,
-                                            sqlite3_column_int64(row, 4));
-                       });
-      });
+void read_ranges(const Database& database, const std::string& file, const Names& names,
+                 ProfileBuilder& builder) {
+  const std::string id = database.has("NVTX_EVENTS", "textId") ? "textId" : "NULL";
+  database.each("SELECT start, end, globalTid, text, rowid, " + id +
+                    " FROM NVTX_EVENTS WHERE end IS NOT NULL",
+                [&](sqlite3_stmt* row) {
+                  const bool has_text = sqlite3_column_type(row, 3) != SQLITE_NULL;
+                  TorchCall call = call_of(has_text ? Database::text(row, 3)
+                                                    : name_of(names, sqlite3_column_int64(row, 5)));
+                  const double begin = sqlite3_column_double(row, 0) * kUsPerNs;
+                  const double duration = sqlite3_column_double(row, 1) * kUsPerNs - begin;
+                  builder.add_op(static_cast<std::uint64_t>(sqlite3_column_int64(row, 2)), begin,
+                                 duration, 0, call, [&] {
+                                   return fmt::format("{}: NVTX_EVENTS row {}", file,
+                                                      sqlite3_column_int64(row, 4));
+                                 });
+                });
 }
 
 }  // namespace
@@ -163,12 +179,13 @@ void read_nsys(input::InputStream& input, const ImportOptions& options, Recordin
         "sqlite writes them)");
   }
   ProfileBuilder builder;
-  read_kernels(database, builder);
+  const Names names = names_of(database);
+  read_kernels(database, names, builder);
   if (database.has("CUPTI_ACTIVITY_KIND_RUNTIME", "globalTid")) {
     read_calls(database, builder);
   }
   if (database.has("NVTX_EVENTS", "globalTid")) {
-    read_ranges(database, input.name(), builder);
+    read_ranges(database, input.name(), names, builder);
   }
   if (database.has("TARGET_INFO_GPU", "name")) {
     database.each("SELECT name FROM TARGET_INFO_GPU LIMIT 1",

@@ -102,16 +102,26 @@ TEST(Escaped, KnowsWhatIsNoUtf8) {
   EXPECT_EQ(escaped("\xe2\x82z"), "\\xe2\\x82z");
 }
 
+TEST(Escaped, WhatTurnsTextAroundOrHasNoWidthIsSeen) {
+  EXPECT_EQ(escaped("\u202e"), "\\xe2\\x80\\xae");
+  for (const char* const seen : {"\u200b", "\u200f", "\u2028", "\u202a", "\u2066", "\u2069"}) {
+    EXPECT_EQ(escaped(seen).substr(0, 4), "\\xe2");
+  }
+  for (const char* const plain : {"\u200a", "\u2010", "\u2027", "\u202f", "\u2065", "\u206a"}) {
+    EXPECT_EQ(escaped(plain), plain);
+  }
+}
+
 TEST(BoundedMessage, IsEscapedButForItsLines) {
   EXPECT_EQ(bounded_message("'\x93'\n\x1b"), "'\\x93'\n\\x1b");
-  EXPECT_EQ(bounded_message(std::string(400, '\x80')).size(), 399U);
+  EXPECT_EQ(bounded_message(std::string(400, '\x80')).size(), 383U);
 }
 
 TEST(BoundedMessage, HasLinesThatCanBeRead) {
   EXPECT_EQ(bounded_message("one\ntwo"), "one\ntwo");
-  const std::string line(400, 'x');
+  const std::string line(384, 'x');
   EXPECT_EQ(bounded_message(line), line);
-  const std::string half(198, 'a'), end(198, 'b');
+  const std::string half(190, 'a'), end(190, 'b');
   EXPECT_EQ(bounded_message(half + std::string(1'000'000, 'x') + end + "\n" + line),
             half + "..." + end + "\n" + line);
   EXPECT_EQ(bounded_message(half.substr(1) + "\u00e4" + line + "\u00e4" + end.substr(1)),

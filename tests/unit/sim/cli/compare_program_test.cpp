@@ -159,6 +159,20 @@ TEST_F(CompareProgram, SavedResultsOfOtherLayersAreNotKnown) {
   EXPECT_TRUE(all["points"][1]["operations"][0]["dense_us"].is_null());
 }
 
+TEST_F(CompareProgram, FiguresThatNoSimulationHasAreNotKnown) {
+  ASSERT_EQ(run("gemm 64 64 64 --fidelity analytic --quiet --format json --out " + path("a.json"))
+                .exit_code,
+            0);
+  for (const double us : {1e308, -1.0}) {
+    json changed = json::parse(read(path("a.json")));
+    changed["operations"][0]["dense"]["time_us"] = us;
+    std::ofstream(path("b.json")) << changed;
+    const json all = compared(path("a.json") + " " + path("b.json"));
+    EXPECT_FALSE(all["points"][0]["operations"][0]["dense_us"].is_null());
+    EXPECT_TRUE(all["points"][1]["operations"][0]["dense_us"].is_null()) << us;
+  }
+}
+
 TEST_F(CompareProgram, RefusesWhatIsNoSavedResult) {
   ASSERT_EQ(run("gemm 64 64 64 --quiet --format json --out " + path("a.json")).exit_code, 0);
   const std::string a = path("a.json");

@@ -286,6 +286,17 @@ TEST_F(PruneProgram, ShardsStayShards) {
   expect_refused("prune " + path("in"), "'a' is not in 2.safetensors");
 }
 
+TEST_F(PruneProgram, FiltersWithoutTapsHaveNoElement) {
+  expect_refused("prune " + model({tensor("w", {8, 4, 0}, {})}), "it has no element");
+  EXPECT_EQ(run("legal " + path("model.safetensors")).exit_code, 2);
+}
+
+TEST_F(PruneProgram, ARegularExpressionTakesNamesThatFitTheStack) {
+  const std::string name(50'000, 'w');
+  const std::string at = "prune " + model({tensor(name, {4, 8}, ramp(32))}) + " --layers ";
+  expect_refused(at + "'.*w'", "a regular expression takes names of at most 1024 bytes");
+}
+
 /// y = relu(x w1 + b1) w2 with w1 [8, 16] and w2 [16, 4].
 std::string chain(const std::vector<float>& w1, const std::vector<float>& b1,
                   const std::vector<float>& w2) {

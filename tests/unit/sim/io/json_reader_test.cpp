@@ -55,6 +55,11 @@ TEST(JsonReader, RefusesNanInfinityAndNumbersBeyondDouble) {
   expect_refused("[1e999]", {"not valid JSON"});
 }
 
+TEST(JsonReader, RefusesWhatStandsBehindANulByte) {
+  expect_refused(std::string("[1]\n\0 }", 7),
+                 {"f.json: line 2, column 1", "not valid JSON a NUL byte"});
+}
+
 TEST(JsonReader, RefusesTextThatIsNotUtf8) {
   expect_refused("[\"\xFF\"]", {"not valid JSON"});
 }

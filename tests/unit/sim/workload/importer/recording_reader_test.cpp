@@ -31,6 +31,26 @@ TEST(Recording, OwnJsonIsReadByContentAndNeedsNoAccount) {
   EXPECT_EQ(account_text(recording), "");
 }
 
+TEST(Recording, AnAccountObeysNothingOfTheRecordingAndHasLinesThatCanBeRead) {
+  Recording recording = read(kWorkload);
+  recording.account.format = "log";
+  recording.account.notes = {"\x1b[2J\xff", std::string(100'000, 'x')};
+  const std::string text = account_text(recording);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_NE(text.find("note: \\x1b[2J\\xff\n"), std::string::npos) << text;
+  EXPECT_LT(text.size(), 1000U);
+}
+
+TEST(Recording, AValueOfJsonHasABoundAndNoNulByte) {
+  const std::string head = R"({"schemaVersion": 1, "traceEvents": [], "a": ")";
+  const auto refused = [&](const std::string& text, const std::string& problem) {
+    support::expect_input_error([&] { read(text); }, {problem});
+  };
+  refused(head + std::string(std::size_t{17} << 20, 'x') + "\"}",
+          "x: a value has more than 16 MiB");
+  refused(head + "\"}" + '\0' + " {", "x: not valid JSON: it holds a NUL byte");
+}
+
 TEST(Recording, OwnCsvIsReadByContent) {
   EXPECT_EQ(read("m,n,k\n16,8,32\n").workload.operations.at(0).shape, (base::GemmShape{16, 8, 32}));
 }

@@ -59,6 +59,23 @@ std::string mm(const std::string& dims, const std::string& strides, const std::s
          R"(], "Input type": [")" + type + R"(", ")" + type + R"("])";
 }
 
+TEST(Kineto, KernelsWithoutAPossibleTimeAndEndlessNestingAreRefused) {
+  support::expect_input_error(
+      [] { read(profile(op("aten::addmm", 110, 30, 8, kAddmm) + "," + kernel("k", 1e308, 8, 1))); },
+      {"x: a kernel takes at most 1000000000000 us, not 1e+308"});
+  const auto nested = [](int operations) {
+    std::string events =
+        kernel(kHalfKernel, 5, 8, 1) + "," + op("aten::addmm", 4000, 30, 8, kAddmm);
+    for (int i = 0; i < operations; ++i) {
+      events += "," + op("aten::f", i, 9000, 100 + i, "");
+    }
+    return profile(events);
+  };
+  EXPECT_EQ(read(nested(999)).workload.operations.size(), 1);
+  support::expect_input_error([&] { read(nested(1000)); },
+                              {"x: operations are nested deeper than 1000"});
+}
+
 TEST(Kineto, LeafOperationsAreTakenWithTheTimeOfTheirKernels) {
   const Recording recording =
       read(profile(op("aten::linear", 100, 50, 7, kLinear) + "," +
