@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
+#include "sim/base/elaboration_reserve.h"
 #include "sim/base/run_events.h"
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/gpu/gpu.h"
@@ -59,6 +60,7 @@ class GemmSimulator::Impl {
       observe(gpu_, clock_, spec_.sm.tensor_core, *options.passages);
     }
     base::run_events(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
+    reserve_.end();
   }
 
   Impl(const Impl&) = delete;
@@ -388,6 +390,7 @@ class GemmSimulator::Impl {
     return sampling::extrapolate_cycles(extent, simulate);
   }
 
+  base::ElaborationReserve reserve_;
   GpuSpec spec_;
   Options options_;
   base::Clock clock_;

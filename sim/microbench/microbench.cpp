@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
 #include "models/mma/step_rules.h"
+#include "sim/base/elaboration_reserve.h"
 #include "sim/base/run_events.h"
 #include "sim/gpu/gpu.h"
 #include "sim/microbench/microbench_program.h"
@@ -152,6 +153,7 @@ class Microbench::Impl {
         gpu_("gpu", clock_, spec_, 1),
         memory_(clock_, spec.memory, spec.sms) {
     base::run_events(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
+    reserve_.end();
   }
 
   MicrobenchResult run(const MicrobenchCase& which) {
@@ -236,6 +238,7 @@ class Microbench::Impl {
     return gpu_.run(kernel).cycles;
   }
 
+  base::ElaborationReserve reserve_;
   gpu::GpuSpec spec_;
   base::Clock clock_;
   gpu::Gpu gpu_;
