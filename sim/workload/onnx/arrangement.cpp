@@ -205,6 +205,9 @@ Value space(const Node& node, const Inputs& in) {
   }
   const bool to_depth = node.op == "SpaceToDepth";
   const std::int64_t square = joined_extent(block, block);
+  if (square > kMaxExtent) {
+    return with_dims(at(in, 0), std::nullopt);
+  }
   (*dims)[1] = to_depth ? joined_extent((*dims)[1], square) : (*dims)[1] / square;
   for (const std::size_t axis : {std::size_t{2}, std::size_t{3}}) {
     (*dims)[axis] = to_depth ? (*dims)[axis] / block : joined_extent((*dims)[axis], block);
