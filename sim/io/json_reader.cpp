@@ -135,8 +135,8 @@ void JsonPlace::fail(std::string_view problem) const {
 
 json parse_json(std::string_view text, const std::string& file) {
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
-    throw base::InputError(fmt::format("{}: {}: not valid JSON {}", printable(file),
-                                       line_and_column(text, nul + 1), "a NUL byte"));
+    throw base::InputError(fmt::format("{}: {}: not valid JSON: a NUL byte", printable(file),
+                                       line_and_column(text, nul + 1)));
   }
   try {
     StrictnessCheck check(file);

@@ -72,6 +72,10 @@ std::string problem_of(const std::string& message, std::string_view text,
     const std::vector<std::string_view> allowed(axes.begin(), axes.end());
     return "unknown axis " + base::unknown_name(message.substr(kColumn.size()), allowed);
   }
+  if (message.starts_with("not authorized")) {
+    return fmt::format("only the axes may be read, and only {} be called",
+                       fmt::join(kFunctions, ", "));
+  }
   if (message.starts_with("unrecognized token: \"'")) {
     return "a word does not end with '";
   }

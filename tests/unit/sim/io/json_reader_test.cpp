@@ -57,7 +57,7 @@ TEST(JsonReader, RefusesNanInfinityAndNumbersBeyondDouble) {
 
 TEST(JsonReader, RefusesWhatStandsBehindANulByte) {
   expect_refused(std::string("[1]\n\0 }", 7),
-                 {"f.json: line 2, column 1", "not valid JSON a NUL byte"});
+                 {"f.json: line 2, column 1", "not valid JSON: a NUL byte"});
 }
 
 TEST(JsonReader, RefusesTextThatIsNotUtf8) {
