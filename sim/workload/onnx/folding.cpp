@@ -18,19 +18,22 @@ using Numbers = std::vector<double>;
 
 constexpr std::size_t kMaxReals = 64;
 
-/// How many elements extents have; nothing beyond kMaxIntegers.
+/// How many elements extents have; nothing where those beside 0, whose products strides are, have
+/// more than kMaxIntegers.
 std::optional<std::size_t> count_of(const Dims& dims) {
   std::size_t count = 1;
+  bool empty = false;
   for (const std::int64_t extent : dims) {
     if (extent < 0 || extent > static_cast<std::int64_t>(kMaxIntegers)) {
       return std::nullopt;
     }
-    count *= static_cast<std::size_t>(extent);
+    empty = empty || extent == 0;
+    count *= static_cast<std::size_t>(std::max<std::int64_t>(extent, 1));
     if (count > kMaxIntegers) {
       return std::nullopt;
     }
   }
-  return count;
+  return empty ? 0 : count;
 }
 
 Dims strides_of(const Dims& dims) {

@@ -148,7 +148,7 @@ Lowered attention(const Call& call) {
     (*query.dims)[2] = head * heads;
   }
   const auto q = by_heads(query, heads), k = by_heads(key, kv_heads), v = by_heads(value, kv_heads);
-  if (!q || !k || !v || (*k)[1] < 1 || (*q)[1] % (*k)[1] != 0) {
+  if (!q || !k || !v || std::min((*q)[1], (*k)[1]) < 1 || (*q)[1] % (*k)[1] != 0) {
     return unknown(call, query, key);
   }
   const std::size_t past_place = node.op == "MultiHeadAttention" ? 6 : grouped ? 3 : 4;

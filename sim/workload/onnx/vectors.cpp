@@ -137,15 +137,15 @@ bool matches(const Formula& formula, std::span<const Step> steps) {
 }
 
 std::optional<VectorOperation> operation(Kind kind, const Step& step, const Step& last) {
-  if (!last.output.dims || last.output.dims->empty()) {
+  const std::int64_t all = last.output.dims ? elements(last.output) : 0;
+  if (all <= 1) {
     return std::nullopt;
   }
-  const std::int64_t all = elements(last.output);
   VectorOperation op;
   op.kind = kind;
   op.name = step.node->label();
   op.columns = last.output.dims->back();
-  op.rows = op.input_rows = op.columns > 0 ? all / op.columns : 0;
+  op.rows = op.input_rows = all / op.columns;
   op.tensors = info(kind).tensors;
   op.after = step.after;
   op.count = step.count;
@@ -155,7 +155,7 @@ std::optional<VectorOperation> operation(Kind kind, const Step& step, const Step
   if (step.node->op == "SkipLayerNormalization") {
     op.tensors = 2;
   }
-  const bool fits = all > 1 && op.rows >= 1 && op.input_rows >= 1 && op.rows <= kMaxExtent &&
+  const bool fits = op.rows >= 1 && op.input_rows >= 1 && op.rows <= kMaxExtent &&
                     op.input_rows <= kMaxExtent && op.columns <= kMaxExtent;
   return fits ? std::optional(op) : std::nullopt;
 }
