@@ -190,7 +190,7 @@ Lowered sum_of_products(const Call& call) {
   const Value& b = call.input(1);
   const auto equation = equation_of(call.node);
   if (!equation || !a.dims || !b.dims || equation->a.size() != a.dims->size() ||
-      equation->b.size() != b.dims->size()) {
+      equation->b.size() != b.dims->size() || equation->result.size() > kMaxRank) {
     Lowered result = unknown(call, a, b);
     result.launches[0].reason = "an Einsum other than of two operands, or of unknown shapes";
     return result;
