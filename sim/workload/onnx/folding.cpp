@@ -18,19 +18,22 @@ using Numbers = std::vector<double>;
 
 constexpr std::size_t kMaxReals = 64;
 
-/// How many elements extents have; nothing beyond kMaxIntegers.
+/// How many elements extents have; nothing where those beside 0, whose products strides are, have
+/// more than kMaxIntegers.
 std::optional<std::size_t> count_of(const Dims& dims) {
   std::size_t count = 1;
+  bool empty = false;
   for (const std::int64_t extent : dims) {
     if (extent < 0 || extent > static_cast<std::int64_t>(kMaxIntegers)) {
       return std::nullopt;
     }
-    count *= static_cast<std::size_t>(extent);
+    empty = empty || extent == 0;
+    count *= static_cast<std::size_t>(std::max<std::int64_t>(extent, 1));
     if (count > kMaxIntegers) {
       return std::nullopt;
     }
   }
-  return count;
+  return empty ? 0 : count;
 }
 
 Dims strides_of(const Dims& dims) {
@@ -158,7 +161,11 @@ bool is_truth(std::string_view op) {
 
 std::optional<Numbers> binary(const Node& node, Binary function, const Inputs& in,
                               const Value& output) {
-  std::optional<Numbers> result = spread(at(in, 0), *output.dims);
+  constexpr std::size_t kMostOperands = 64;  // of Min and Max; each is spread to all elements
+  if (in.size() < 2 || in.size() > kMostOperands) {
+    return std::nullopt;
+  }
+  std::optional<Numbers> result = spread(in[0], *output.dims);
   for (std::size_t i = 1; i < in.size() && result; ++i) {
     const auto other = spread(in[i], *output.dims);
     if (!other) {
@@ -169,7 +176,7 @@ std::optional<Numbers> binary(const Node& node, Binary function, const Inputs& i
       (*result)[j] = node.op == "Div" && !is_real(output.type) ? std::trunc(value) : value;
     }
   }
-  return in.size() < 2 ? std::nullopt : result;
+  return result;
 }
 
 std::optional<Numbers> where(const Inputs& in, const Dims& dims) {
@@ -248,7 +255,7 @@ std::optional<Numbers> concat(const Node& node, const Inputs& in, const Dims& di
   Numbers result;
   for (const Value& part : in) {
     const auto numbers = numbers_of(part);
-    if (!numbers || !axis || *axis != 0) {
+    if (!numbers || !axis || *axis != 0 || !count_of(dims)) {
       return std::nullopt;
     }
     result.insert(result.end(), numbers->begin(), numbers->end());

@@ -148,7 +148,7 @@ Lowered attention(const Call& call) {
     (*query.dims)[2] = head * heads;
   }
   const auto q = by_heads(query, heads), k = by_heads(key, kv_heads), v = by_heads(value, kv_heads);
-  if (!q || !k || !v || (*k)[1] < 1 || (*q)[1] % (*k)[1] != 0) {
+  if (!q || !k || !v || std::min((*q)[1], (*k)[1]) < 1 || (*q)[1] % (*k)[1] != 0) {
     return unknown(call, query, key);
   }
   const std::size_t past_place = node.op == "MultiHeadAttention" ? 6 : grouped ? 3 : 4;
@@ -190,7 +190,7 @@ Lowered sum_of_products(const Call& call) {
   const Value& b = call.input(1);
   const auto equation = equation_of(call.node);
   if (!equation || !a.dims || !b.dims || equation->a.size() != a.dims->size() ||
-      equation->b.size() != b.dims->size()) {
+      equation->b.size() != b.dims->size() || equation->result.size() > kMaxRank) {
     Lowered result = unknown(call, a, b);
     result.launches[0].reason = "an Einsum other than of two operands, or of unknown shapes";
     return result;

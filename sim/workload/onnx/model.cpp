@@ -8,6 +8,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 namespace sptc::workload::onnx {
@@ -74,11 +75,19 @@ class Message {
   bool empty() const { return rest_.empty(); }
 
   [[noreturn]] void fail(const char* problem) const {
-    throw base::InputError(fmt::format("{}: byte {}: {}, so this is no whole ONNX model", file_,
-                                       rest_.data() - whole_.data(), problem));
+    refuse(fmt::format("{}, so this is no whole ONNX model", problem));
+  }
+  void require_rank(const Dims& dims) const {
+    if (dims.size() > kMaxRank) {
+      refuse(fmt::format("a tensor has more than {} axes", kMaxRank));
+    }
   }
 
  private:
+  [[noreturn]] void refuse(const std::string& problem) const {
+    throw base::InputError(
+        fmt::format("{}: byte {}: {}", file_, rest_.data() - whole_.data(), problem));
+  }
   std::string_view take(std::uint64_t size) {
     if (size > rest_.size()) {
       fail("the data end early");
@@ -99,8 +108,10 @@ class Message {
 
 /// A repeated integer: packed or one by one.
 void add_integers(const Message& message, const Field& field, Dims& to) {
-  if (field.wire != 2) {
+  if (field.wire != 2 && to.size() < kMaxSmall) {
     to.push_back(field.integer());
+  }
+  if (field.wire != 2) {
     return;
   }
   Message packed = message.inside(field);
@@ -200,6 +211,7 @@ Tensor read_tensor(Message message) {
         break;
     }
   }
+  message.require_rank(tensor.dims);
   if (place == kExternal) {
     tensor.external = std::move(external);
     return tensor;
@@ -242,7 +254,8 @@ std::pair<std::string, Attribute> read_attribute(Message message, int depth) {
         break;
       case 6:
       case 11:
-        attribute.graphs.push_back(read_graph(message.inside(field), depth + 1));
+        attribute.graphs.push_back(
+            std::make_shared<Graph>(read_graph(message.inside(field), depth + 1)));
         break;
       case 7:
         add_reals(field, attribute.reals);
@@ -336,6 +349,7 @@ Input read_value_info(Message message) {
               read_dimension(shape.inside(dimension), input);
             }
           }
+          shape.require_rank(input.dims);
         }
       }
     }
@@ -427,7 +441,7 @@ std::size_t element_bytes(Type type) {
 
 void set_elements(Tensor& tensor, std::string_view raw) {
   tensor.raw = raw;
-  if (raw.size() > kMaxSmall * sizeof(std::int64_t) || raw.empty()) {
+  if (raw.empty() || raw.size() > kMaxSmall * element_bytes(tensor.type)) {
     return;
   }
   if (tensor.type == Type::kInt64) {

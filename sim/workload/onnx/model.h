@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,9 @@
 namespace sptc::workload::onnx {
 
 using Dims = std::vector<std::int64_t>;
+
+/// Axes of a tensor, at most.
+inline constexpr std::size_t kMaxRank = 16;
 
 /// TensorProto.DataType, those that matter here.
 enum class Type : std::int32_t {
@@ -66,8 +70,8 @@ struct Attribute {
   Dims integers;
   std::vector<float> reals;
   std::optional<Tensor> tensor;
-  std::vector<Graph> graphs;
-  std::string refers_to;  ///< inside a function: an attribute of its call
+  std::vector<std::shared_ptr<Graph>> graphs;  ///< which copies of the attribute share
+  std::string refers_to;                       ///< inside a function: an attribute of its call
 };
 
 struct Node {

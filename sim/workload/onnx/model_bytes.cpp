@@ -117,8 +117,8 @@ void ModelBytes::open_node(Node& node, const std::string& name) {
     if (attribute.tensor) {
       open_tensor(*attribute.tensor, name);
     }
-    for (Graph& graph : attribute.graphs) {
-      open_graph(graph, name);
+    for (const auto& graph : attribute.graphs) {
+      open_graph(*graph, name);
     }
   }
 }

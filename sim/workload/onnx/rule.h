@@ -30,7 +30,6 @@ namespace rule {
 using Inputs = std::vector<Value>;
 
 inline constexpr std::size_t kMaxIntegers = 4096;
-inline constexpr std::size_t kMaxRank = 16;
 
 inline std::int64_t size(const Dims& dims) {
   return static_cast<std::int64_t>(dims.size());

@@ -82,9 +82,9 @@ bool flows(const Value& value) {
 }
 
 /// The operands that flow.
-std::vector<const Value*> flowing(const Step& step) {
+std::vector<const Value*> flowing(const std::vector<Value>& inputs) {
   std::vector<const Value*> result;
-  for (const Value& input : step.inputs) {
+  for (const Value& input : inputs) {
     if (flows(input)) {
       result.push_back(&input);
     }
@@ -93,34 +93,34 @@ std::vector<const Value*> flowing(const Step& step) {
 }
 
 /// A sum or product: with a parameter for each column, a number, a mask, or another tensor.
-std::optional<Kind> kind_of_binary(const Step& step) {
-  const std::vector<const Value*> operands = flowing(step);
-  const bool adds = step.node->op == "Add" || step.node->op == "Sub";
+std::optional<Kind> kind_of_binary(bool adds, const std::vector<Value>& inputs,
+                                   const Value& output) {
+  const std::vector<const Value*> operands = flowing(inputs);
   if (operands.size() >= 2) {
     const bool alike = elements(*operands[0]) == elements(*operands[1]);
     return adds ? (alike ? Kind::kResidual : Kind::kMask) : (alike ? Kind::kGate : Kind::kScale);
   }
-  for (const Value& input : step.inputs) {
+  for (const Value& input : inputs) {
     if (!flows(input) && input.dims && elements(input) > 1) {
-      const bool of_columns = elements(input) == step.output.dims->back();
+      const bool of_columns = elements(input) == output.dims->back();
       return !adds ? Kind::kScale : of_columns ? Kind::kBias : Kind::kResidual;
     }
   }
   return Kind::kScale;
 }
 
-std::optional<Kind> kind_of(const Step& step) {
-  const std::string& op = step.node->op;
+std::optional<Kind> kind_of(const std::string& op, const std::vector<Value>& inputs,
+                            const Value& output) {
   const auto known = std::find_if(kOperators.begin(), kOperators.end(),
                                   [&](const auto& row) { return row.first == op; });
   if (known != kOperators.end()) {
     return known->second;
   }
   if (op == "Add" || op == "Sub" || op == "Mul" || op == "Div") {
-    return kind_of_binary(step);
+    return kind_of_binary(op == "Add" || op == "Sub", inputs, output);
   }
-  if (op == "Gather" && step.inputs.size() > 1 && step.inputs[0].constant && step.inputs[0].dims &&
-      step.inputs[0].dims->size() == 2) {
+  if (op == "Gather" && inputs.size() > 1 && inputs[0].constant && inputs[0].dims &&
+      inputs[0].dims->size() == 2) {
     return Kind::kEmbedding;
   }
   if (op == "Where" || op == "Pow" || op == "Sqrt" || op == "Exp" || op == "Neg") {
@@ -133,59 +133,64 @@ std::optional<Kind> kind_of(const Step& step) {
 bool matches(const Formula& formula, std::span<const Step> steps) {
   return steps.size() >= formula.operators.size() &&
          std::equal(formula.operators.begin(), formula.operators.end(), steps.begin(),
-                    [](std::string_view op, const Step& step) { return step.node->op == op; });
+                    [](std::string_view op, const Step& step) { return step.op == op; });
 }
 
 std::optional<VectorOperation> operation(Kind kind, const Step& step, const Step& last) {
-  if (!last.output.dims || last.output.dims->empty()) {
+  if (last.elements <= 1) {
     return std::nullopt;
   }
-  const std::int64_t all = elements(last.output);
   VectorOperation op;
   op.kind = kind;
-  op.name = step.node->label();
-  op.columns = last.output.dims->back();
-  op.rows = op.input_rows = op.columns > 0 ? all / op.columns : 0;
-  op.tensors = info(kind).tensors;
+  op.name = step.name;
+  op.columns = last.columns;
+  op.rows = last.elements / op.columns;
+  op.input_rows = kind == Kind::kPooling ? step.input_elements / op.columns : op.rows;
+  op.tensors = step.op == "SkipLayerNormalization" ? 2 : info(kind).tensors;
   op.after = step.after;
   op.count = step.count;
-  if (kind == Kind::kPooling && !step.inputs.empty() && step.inputs[0].dims) {
-    op.input_rows = elements(step.inputs[0]) / op.columns;
-  }
-  if (step.node->op == "SkipLayerNormalization") {
-    op.tensors = 2;
-  }
-  const bool fits = all > 1 && op.rows >= 1 && op.input_rows >= 1 && op.rows <= kMaxExtent &&
+  const bool fits = op.rows >= 1 && op.input_rows >= 1 && op.rows <= kMaxExtent &&
                     op.input_rows <= kMaxExtent && op.columns <= kMaxExtent;
   return fits ? std::optional(op) : std::nullopt;
 }
 
 }  // namespace
 
-std::vector<VectorOperation> vector_operations(const std::vector<Step>& steps) {
-  // What flows, without what only says how.
-  std::vector<Step> work;
-  for (const Step& step : steps) {
-    const bool table = step.node->op == "Gather" && kind_of(step) == Kind::kEmbedding;
-    if (step.output.dims && (table || !flowing(step).empty()) && !step.output.integers &&
-        (kind_of(step) || step.node->op == "ReduceMean" || step.node->op == "Reciprocal")) {
-      work.push_back(step);
-    }
+std::optional<Step> step_of(const Node& node, const std::vector<Value>& inputs,
+                            const Value& output) {
+  if (!output.dims || output.integers) {
+    return std::nullopt;
   }
+  const bool flow = std::any_of(inputs.begin(), inputs.end(), flows);
+  const std::optional<Kind> kind = kind_of(node.op, inputs, output);
+  const bool part = node.op == "ReduceMean" || node.op == "Reciprocal";
+  if (!(flow && (kind || part)) && kind != Kind::kEmbedding) {
+    return std::nullopt;
+  }
+  Step step;
+  step.op = node.op;
+  step.name = node.label();
+  step.kind = kind;
+  step.elements = elements(output);
+  step.columns = output.dims->empty() ? 1 : output.dims->back();
+  step.input_elements = inputs.empty() || !inputs[0].dims ? step.elements : elements(inputs[0]);
+  return step;
+}
+
+std::vector<VectorOperation> vector_operations(std::span<const Step> steps) {
   std::vector<VectorOperation> result;
-  std::span<const Step> rest(work);
-  while (!rest.empty()) {
+  while (!steps.empty()) {
     const auto formula = std::find_if(kFormulas.begin(), kFormulas.end(),
-                                      [&](const Formula& row) { return matches(row, rest); });
+                                      [&](const Formula& row) { return matches(row, steps); });
     const std::size_t used = formula == kFormulas.end() ? 1 : formula->operators.size();
     const std::optional<Kind> kind =
-        formula == kFormulas.end() ? kind_of(rest.front()) : formula->kind;
+        formula == kFormulas.end() ? steps.front().kind : formula->kind;
     if (kind) {
-      if (auto op = operation(*kind, rest.front(), rest[used - 1])) {
+      if (auto op = operation(*kind, steps.front(), steps[used - 1])) {
         result.push_back(std::move(*op));
       }
     }
-    rest = rest.subspan(used);
+    steps = steps.subspan(used);
   }
   return result;
 }

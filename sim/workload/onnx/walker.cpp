@@ -5,6 +5,7 @@
 #include "models/base/text.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/onnx/folding.h"
+#include "sim/workload/onnx/rule.h"
 #include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
@@ -56,25 +57,11 @@ void inherit_loss(const Node& node, const std::vector<Value>& inputs, Value& val
   }
 }
 
-/// Operators of `graph` that launch GEMMs, those inside of others too.
-std::int64_t gemms_in(const Graph& graph) {
-  std::int64_t count = 0;
-  for (const Node& node : graph.nodes) {
-    count += launches_gemms(node.op) ? 1 : 0;
-    for (const auto& [key, attribute] : node.attributes) {
-      for (const Graph& inner : attribute.graphs) {
-        count += gemms_in(inner);
-      }
-    }
-  }
-  return count;
-}
-
 const Graph* graph_of(const Node& node, const std::string& key) {
   const auto found = node.attributes.find(key);
   return found == node.attributes.end() || found->second.graphs.empty()
              ? nullptr
-             : &found->second.graphs.front();
+             : found->second.graphs.front().get();
 }
 
 /// `value` before a loop says nothing of its numbers in the loop.
@@ -194,6 +181,7 @@ void Walker::refuse_unknown_inputs(const Graph& graph) const {
 }
 
 void Walker::visit_graph(const Graph& graph) {
+  effort_.add(effort_of(graph));
   for (const Input& value : graph.values) {
     if (value.has_shape && std::all_of(value.dims.begin(), value.dims.end(),
                                        [](std::int64_t extent) { return extent > 0; })) {
@@ -211,15 +199,13 @@ void Walker::visit_graph(const Graph& graph) {
 }
 
 void Walker::visit(const Node& node) {
-  constexpr std::int64_t kMostNodes = 1 << 20;
-  if (++visited_ > kMostNodes) {
-    throw base::InputError(
-        fmt::format("{}: its functions make it more than {} operators", file_, kMostNodes));
-  }
   Values inputs;
+  std::size_t effort = effort_of(node);
   for (const std::string& name : node.inputs) {
     inputs.push_back(value_of(name));
+    effort += effort_of(inputs.back());
   }
+  effort_.add(effort * std::max<std::size_t>(1, node.outputs.size()));
   if (visit_inner(node, inputs)) {
     return;
   }
@@ -242,6 +228,7 @@ void Walker::visit(const Node& node) {
     add_step(node, inputs, outputs[0]);
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
+    effort_.add(effort_of(outputs[i]));
     set(node, i, std::move(outputs[i]));
   }
 }
@@ -321,8 +308,8 @@ void Walker::visit_loop(const Node& node, const Values& inputs) {
   for (std::size_t i = 1; i < body->outputs.size(); ++i) {
     Value value = carried(value_of(body->outputs[i]));
     if (i - 1 >= states && value.dims) {  // gathered over the iterations
-      value.dims->insert(value.dims->begin(), times);
-      value.dims = counted ? value.dims : std::nullopt;
+      value = rule::with_dims(value,
+                              counted ? std::optional(with(*value.dims, 0, times)) : std::nullopt);
     }
     inherit_loss(node, {}, value);
     set(node, i - 1, std::move(value));
@@ -352,7 +339,8 @@ void Walker::visit_scan(const Node& node, const Values& inputs) {
     Value value = carried(value_of(body->outputs[i]));
     if (i >= states && value.dims) {
       const auto axis = scanned_axis(node, "scan_output_axes", i - states, value.dims->size() + 1);
-      value.dims = axis ? std::optional(with(*value.dims, *axis, times)) : std::nullopt;
+      value = rule::with_dims(value,
+                              axis ? std::optional(with(*value.dims, *axis, times)) : std::nullopt);
     }
     inherit_loss(node, {}, value);
     set(node, i, std::move(value));
@@ -381,11 +369,16 @@ void Walker::visit_function(const Node& node, const Function& function, const Va
   std::swap(values_, inside);
   std::unordered_map<std::string, const Input*> outer_stated;
   std::swap(stated_, outer_stated);
+  effort_.add(effort_of(prefix_));
   const std::string outer_prefix = std::exchange(prefix_, prefix_ + node.label() + "/");
   for (const Node& inner : function.nodes) {
     const bool refers = std::any_of(inner.attributes.begin(), inner.attributes.end(),
                                     [](const auto& row) { return !row.second.refers_to.empty(); });
-    visit(refers ? instantiated_.emplace_back(instantiate(inner, node, function)) : inner);
+    if (refers) {
+      visit(instantiate(inner, node, function));
+    } else {
+      visit(inner);
+    }
   }
   Values outputs;
   for (const std::string& name : function.outputs) {
@@ -404,6 +397,7 @@ void Walker::leave_inner(const Graph& graph, const std::string& reason) {
     return;  // said where the loop around begins
   }
   for (const Node& inner : graph.nodes) {
+    effort_.add(effort_of(inner));
     if (launches_gemms(inner.op)) {
       RecordedLaunch launch;
       launch.op.name = inner.label();
@@ -411,16 +405,34 @@ void Walker::leave_inner(const Graph& graph, const std::string& reason) {
       list_.add(std::move(launch), file_);
     }
     for (const auto& [key, attribute] : inner.attributes) {
-      for (const Graph& deeper : attribute.graphs) {
-        leave_inner(deeper, reason);
+      for (const auto& deeper : attribute.graphs) {
+        leave_inner(*deeper, reason);
       }
     }
   }
 }
 
-Value Walker::value_of(const std::string& name) const {
+std::int64_t Walker::gemms_in(const Graph& graph) {
+  std::int64_t count = 0;
+  for (const Node& node : graph.nodes) {
+    effort_.add(effort_of(node));
+    count += launches_gemms(node.op) ? 1 : 0;
+    for (const auto& [key, attribute] : node.attributes) {
+      for (const auto& inner : attribute.graphs) {
+        count += gemms_in(*inner);
+      }
+    }
+  }
+  return count;
+}
+
+Value Walker::value_of(const std::string& name) {
   const auto found = values_.find(name);
-  return found == values_.end() ? Value{} : found->second;
+  if (found == values_.end()) {
+    return {};
+  }
+  effort_.add(effort_of(name) + effort_of(found->second));
+  return found->second;
 }
 
 void Walker::set(const Node& node, std::size_t output, Value value) {
@@ -437,8 +449,13 @@ void Walker::set(const Node& node, std::size_t output, Value value) {
 }
 
 void Walker::add_step(const Node& node, const Values& inputs, const Value& output) {
-  if (repeats_ > 0) {
-    steps_.push_back({&node, inputs, output, list_.taken(), repeats_});
+  if (repeats_ == 0) {
+    return;  // leave_inner() has said so
+  }
+  if (std::optional<Step> step = step_of(node, inputs, output)) {
+    step->after = list_.taken();
+    step->count = repeats_;
+    steps_.push_back(std::move(*step));
   }
 }
 
@@ -453,6 +470,8 @@ void Walker::add(const Values& inputs, RecordedLaunch launch) {
   if (launch.reason.empty() && empty && (shape.m == 0 || shape.n == 0 || shape.k == 0)) {
     launch.reason = "an operand is empty";
   }
+  effort_.add(prefix_.size() + launch.op.name.size() + launch.op.input.size() +
+              launch.reason.size());
   launch.op.name = prefix_ + launch.op.name;
   launch.op.count = extent_product({launch.op.count, repeats_});
   const std::string place = file_ + ": " + io::printable(launch.op.name);

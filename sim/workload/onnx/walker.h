@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/workload/onnx/effort.h"
 #include "sim/workload/onnx/lowering.h"
 #include "sim/workload/onnx/vectors.h"
 #include "sim/workload/open_dims.h"
 #include "sim/workload/recording.h"
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -47,22 +47,24 @@ class Walker {
   /// What the branches or the body of `node` launch is not taken.
   void leave_inner(const Graph& graph, const std::string& reason);
 
-  Value value_of(const std::string& name) const;
+  /// Operators of `graph` that launch GEMMs, those inside of others too.
+  std::int64_t gemms_in(const Graph& graph);
+
+  Value value_of(const std::string& name);
   void set(const Node& node, std::size_t output, Value value);
   void add(const Values& inputs, RecordedLaunch launch);
   void add_step(const Node& node, const Values& inputs, const Value& output);
 
   const ImportOptions& options_;
   const std::string& file_;
+  Effort effort_{file_};
   const std::shared_ptr<const ModelBytes> bytes_;
   std::unordered_map<std::string, const Function*> functions_;  ///< by domain and name
   std::unordered_map<std::string, Value> values_;
   std::unordered_map<std::string, const Input*> stated_;
-  std::deque<Node> instantiated_;  ///< nodes of functions with the attributes of a call
-  std::string prefix_;             ///< of names inside a function
-  std::int64_t repeats_ = 1;       ///< of the loops around
+  std::string prefix_;        ///< of names inside a function
+  std::int64_t repeats_ = 1;  ///< of the loops around
   int depth_ = 0;
-  std::int64_t visited_ = 0;
   LaunchList list_;
   std::vector<Step> steps_;  ///< beside GEMMs and convolutions
   std::vector<std::string> notes_;

@@ -254,5 +254,17 @@ TEST(Graph, EmptyOperandsAreNotTaken) {
   EXPECT_EQ(recording.workload.not_taken.at(0).reason, "an operand is empty");
 }
 
+TEST(Graph, EmptyTensorsArePooledAndAttendedToByNothing) {
+  const std::string product = node("MatMul", {"x", "w"}, "y");
+  const Recording pooled = read(kX + product + weight("none", kHalf, {5, 0}) +
+                                node("GlobalAveragePool", {"none", "x"}, "p"));
+  EXPECT_EQ(pooled.workload.vectors.size(), 0U);
+  const Recording attended =
+      read(kX + product + weight("q", kHalf, {1, 0, 4, 4}) + weight("k", kHalf, {1, 2, 4, 4}) +
+           node("Attention", {"q", "k", "k"}, "a"));
+  EXPECT_EQ(taken_of(attended), (All{{"y", kSquare}}));
+  EXPECT_EQ(attended.workload.not_taken.at(0).reason, "the shapes of its operands do not fit");
+}
+
 }  // namespace
 }  // namespace sptc::workload::onnx

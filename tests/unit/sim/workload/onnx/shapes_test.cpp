@@ -419,6 +419,8 @@ TEST(Folding, NumbersAreThoseOfAllElements) {
   EXPECT_EQ(numbers_of(whole({3, 4}, Dims{3})), std::nullopt);
   EXPECT_EQ(numbers_of(whole({}, Dims{-1})), std::nullopt);
   EXPECT_EQ(numbers_of(whole({3, 4}, Dims{4096, 2})), std::nullopt);
+  EXPECT_EQ(numbers_of(whole({}, Dims{0, 4096})), std::vector<double>{});
+  EXPECT_EQ(numbers_of(whole({}, Dims{0, 4096, 4096})), std::nullopt);  // strides of 2^24
 }
 
 }  // namespace
