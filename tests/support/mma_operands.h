@@ -8,9 +8,11 @@
 #include "models/mma/stages.h"
 #include "models/sparsity/pattern.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 namespace sptc::mma {
@@ -126,8 +128,9 @@ inline constexpr std::array kWordKinds{WordKind::kUniformBits, WordKind::kNarrow
 
 inline numerics::Word random_word(numerics::DataType type, WordKind kind, std::uint64_t bits) {
   const auto& info = numerics::info(type);
+  constexpr int kWordBits = std::numeric_limits<numerics::Word>::digits;
   const auto storage_mask =
-      static_cast<numerics::Word>((std::uint64_t{1} << info.storage_bits) - 1);
+      static_cast<numerics::Word>((std::uint64_t{1} << std::min(info.storage_bits, kWordBits)) - 1);
   const auto raw = static_cast<numerics::Word>(bits) & storage_mask;
   if (!info.is_float() || kind == WordKind::kUniformBits) {
     return raw;
