@@ -77,6 +77,9 @@ TEST(ApiSimulate, HooksAreCalledAndMayEndIt) {
 }
 
 TEST(ApiSimulate, TwoThreadsGetTheSameAsOne) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "a fork keeps locks of libasan 12 that other threads held";
+#endif
   const Architecture a100("a100-sxm4-80gb");
   const Workload workload({{.m = 256, .n = 256, .k = 256}});
   const std::string alone = simulate(workload, a100).json;
