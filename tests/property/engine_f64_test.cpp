@@ -3,10 +3,12 @@
 #include "models/batched/f64_gemm.h"
 #include "models/mma/f64_dot.h"
 #include "tests/property/engine_target.h"
+#include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <string>
 
 namespace sptc::batched {
 namespace {
@@ -54,6 +56,22 @@ TEST(EngineF64, EqualsThePlainChainOnAnyBitsOnEveryTarget) {
     }
     hwy::SetSupportedTargetsForTest(0);
   }
+}
+
+TEST(EngineF64, RefusesExtentsThatDoNotFitTogether) {
+  using Matrix = base::Matrix<std::uint64_t>;
+  const Matrix a(2, 4), b(3, 4);
+  for (const std::size_t k : {3, 5}) {
+    support::expect_input_error(
+        [&] { gemm_f64(a, Matrix(3, k), nullptr); },
+        {"operand B holds columns of " + std::to_string(k) + " elements, but A has k = 4"});
+  }
+  for (const Matrix& c : {Matrix(1, 3), Matrix(3, 3), Matrix(2, 2), Matrix(2, 4)}) {
+    support::expect_input_error([&] { gemm_f64(a, b, &c); },
+                                {"operand C does not have the extents of D"});
+  }
+  support::expect_input_error([&] { gemm_f64(a, b, nullptr, 0); },
+                              {"threads 0 must be at least 1"});
 }
 
 }  // namespace

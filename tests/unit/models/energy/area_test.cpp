@@ -48,6 +48,16 @@ TEST(TensorCoreArea, IsTheSumOfItsElementsByHand) {
   EXPECT_DOUBLE_EQ(area.metadata_um2, 128 * 2);
 }
 
+TEST(TensorCoreArea, WiderAddersScaleTheRoundingOfEachOfTheirSums) {
+  TensorCoreShape shape = kSparse;
+  shape.adder_scale = 1.5;
+  shape.rounders_per_unit = 2;
+  const TensorCoreArea area = tensor_core_area(shape, table());
+  EXPECT_DOUBLE_EQ(area.adders_um2, 32 * 50 * 1.5);
+  EXPECT_DOUBLE_EQ(area.rounding_um2, 4 * 2 * 20 * 1.5);
+  EXPECT_DOUBLE_EQ(area.multipliers_um2, 32 * 100);
+}
+
 TEST(TensorCoreArea, AWayPastTheSelectorIsAMultiplexerOfTwo) {
   TensorCoreShape shape = kSparse;
   shape.dense_bypass = true;

@@ -2,6 +2,8 @@
 #include "models/energy/stc_design.h"
 #include "tests/support/expect_input_error.h"
 
+#include <utility>
+
 namespace sptc::energy {
 namespace {
 
@@ -73,22 +75,51 @@ TEST(DualSide, ATileIsAsHighOrAsWideAsZerosMakeItCheap) {
             evaluate_dual_side(design, {512, 512, 64}, {1, 0.2}).cycles);
 }
 
-TEST(DualSide, EveryOverheadCostsEnergy) {
-  const double before = evaluate_dual_side(compute_bound(), kShape, {0.5, 0.5}).energy.total_pj();
-  EXPECT_EQ(before, 0);
-  for (double StcDesign::*level :
-       {&StcDesign::multiply_accumulate_pj, &StcDesign::register_read_pj,
-        &StcDesign::register_write_pj, &StcDesign::metadata_read_pj, &StcDesign::metadata_write_pj,
-        &StcDesign::dram_pj, &StcDesign::dram_metadata_pj}) {
+TEST(DualSide, EveryLevelAddsItsRowsTimesTheirEnergy) {
+  // Tiles of 32 x 64, half of B zero: two passes over A, and `of_b` over 64 columns of B.
+  const sparsity::Densities densities{1, 0.5};
+  const double of_b = sparsity::mean_groups(64, 16, 0.5);
+  constexpr double kAll = 512.0 * 256 * 1024, kA = 512 * 1024, kB = 1024 * 256, kD = 512 * 256;
+  constexpr double kMacs = kAll / 2;
+  constexpr double kReadA = kAll / 128, kReadB = kAll / 64;  // of two arrays each way
+  const double into_a = kAll / 64 * (1 + of_b), into_b = kAll / 32 * (1 + 2);
+  const std::pair<double StcDesign::*, double> levels[] = {
+      {&StcDesign::multiply_accumulate_pj, kMacs},
+      {&StcDesign::register_read_pj, kMacs - kMacs / 1024},  // the first of k finds no sum
+      {&StcDesign::register_write_pj, kMacs},
+      {&StcDesign::shared_memory_read_pj, (kReadA + kReadB / 2) / 64},
+      {&StcDesign::shared_memory_write_pj, (kA + kB / 2) / 64},
+      {&StcDesign::metadata_read_pj, (kReadA + kReadB) / 64},
+      {&StcDesign::metadata_write_pj, (kA + kB) / 64},
+      {&StcDesign::dram_pj, (kA + kB / 2 + kD) / 8},
+      {&StcDesign::dram_metadata_pj, (kA + kB) / 64}};
+  EXPECT_EQ(evaluate_dual_side(compute_bound(), kShape, densities).energy.total_pj(), 0);
+  for (const auto& [level, rows] : levels) {
     StcDesign design = compute_bound();
-    design.*level = 1;
-    EXPECT_GT(evaluate_dual_side(design, kShape, {0.5, 0.5}).energy.total_pj(), 0);
+    design.*level = 2;
+    EXPECT_DOUBLE_EQ(evaluate_dual_side(design, kShape, densities).energy.total_pj(), 2 * rows);
   }
-  for (double DualSide::*level : {&DualSide::operand_register_pj, &DualSide::bitmap_register_pj}) {
+  const std::pair<double DualSide::*, double> registers[] = {
+      {&DualSide::operand_register_pj, (into_a + into_b / 2) / 2},
+      {&DualSide::bitmap_register_pj, (into_a + into_b) / 4}};
+  for (const auto& [level, rows] : registers) {
     StcDesign design = compute_bound();
-    (*design.dual_side).*level = 1;
-    EXPECT_GT(evaluate_dual_side(design, kShape, {0.5, 0.5}).energy.total_pj(), 0);
+    (*design.dual_side).*level = 2;
+    EXPECT_DOUBLE_EQ(evaluate_dual_side(design, kShape, densities).energy.total_pj(), 2 * rows);
   }
+}
+
+TEST(DualSide, ATileTakesNoMoreOperandsThanItsRegistersHold) {
+  // 32 x 64 and 64 x 32 have 96 rows and columns. 128 x 16, which has 144, would cost less: few
+  // elements of A fill an array only if a tile is high.
+  StcDesign design = compute_bound();
+  const auto cycles = [&](std::int64_t registers) {
+    design.dual_side->operand_registers = registers;
+    return evaluate_dual_side(design, {2048, 16384, 64}, {0.05, 1}).cycles;
+  };
+  EXPECT_EQ(cycles(96), cycles(143));
+  EXPECT_LT(cycles(144), cycles(143));
+  EXPECT_THROW(cycles(95), base::InternalError);
 }
 
 TEST(DualSide, EveryProductIsAddedInTheRegisterFile) {
@@ -101,10 +132,15 @@ TEST(DualSide, EveryProductIsAddedInTheRegisterFile) {
 
 TEST(DualSide, OperandsComeAgainWhereNoneStays) {
   StcDesign design = compute_bound();
-  const auto dram = [&] { return evaluate_dual_side(design, kShape, {1, 1}).accesses.dram; };
-  const std::int64_t once = dram();
-  design.shared_memory_words = 1;
-  EXPECT_GT(dram(), once);
+  const auto dram = [&](std::int64_t room) {
+    design.shared_memory_words = room;
+    return evaluate_dual_side(design, kShape, {1, 1}).accesses.dram;
+  };
+  // Tiles of 32 x 64 for each of 2 x 2 arrays: eight panels of A, two of B. Rows are the outer loop
+  // where B and a panel of A fit; else A, which comes twice, is less than B eight times.
+  constexpr std::int64_t kA = 512 * 1024, kB = 1024 * 256, kD = 512 * 256;
+  EXPECT_EQ(dram(kB + kA / 8), kA + kB + kD);
+  EXPECT_EQ(dram(kB + kA / 8 - 1), 2 * kA + kB + kD);
 }
 
 TEST(DualSide, DensitiesAreForDesignsThatSkip) {

@@ -51,16 +51,49 @@ TEST(StcDesign, WeightsComeOncePerPanelWhereTheyDoNotStay) {
   EXPECT_EQ(dram(), 2 * 8 * 32 + 32 * 16 + 8 * 16);
 }
 
-TEST(StcDesign, EveryLevelWithAnEnergyAddsToTheTotal) {
-  const double before = evaluate(small_design(), {8, 16, 32}, {2, 4}).energy.total_pj();
-  for (double StcDesign::*level :
-       {&StcDesign::weight_register_pj, &StcDesign::register_read_pj, &StcDesign::register_write_pj,
-        &StcDesign::shared_memory_read_pj, &StcDesign::shared_memory_write_pj,
-        &StcDesign::metadata_read_pj, &StcDesign::metadata_write_pj, &StcDesign::dram_pj,
-        &StcDesign::dram_metadata_pj}) {
+/// 4 rows of 8 multipliers, 2:4: two panels of 8 columns, and 128 kept weights, which stay.
+StcResult of_eight_wide(StcDesign design) {
+  design.spatial_k = 8;
+  return evaluate(design, {8, 16, 32}, {2, 4});
+}
+
+TEST(StcDesign, WordsOfEachLevelByHand) {
+  StcDesign design = small_design();
+  design.shared_memory_words_per_cycle = 16;
+  design.dram_words_per_cycle = 4;
+  const StcResult result = of_eight_wide(design);
+  EXPECT_EQ(result.macs, 8 * 16 * 32 / 2);
+  const StcAccesses& accesses = result.accesses;
+  EXPECT_EQ(accesses.weight_registers, 2048 + 2 * 128);
+  EXPECT_EQ(accesses.registers, 2 * 2048 / 8);
+  // Weights for each panel, elements of B for each of 4 rows; both written once.
+  EXPECT_EQ(accesses.shared_memory, 2 * 128 + 4096 / 4 + 128 + 32 * 16);
+  EXPECT_EQ(accesses.dram, 128 + 32 * 16 + 8 * 16);
+  EXPECT_EQ(accesses.shared_memory_metadata_reads, 2 * 128);
+  EXPECT_EQ(accesses.dram_metadata, 128);
+  EXPECT_EQ(result.compute_cycles, 2048 / 32);
+  EXPECT_EQ(result.shared_memory_cycles, (2 * 128 + 4096 / 4 + 2 * 128 * 2 / 8) / 16);
+  EXPECT_EQ(result.dram_cycles, 768 / 4);
+  EXPECT_DOUBLE_EQ(result.utilization, 64.0 / 192);
+}
+
+TEST(StcDesign, EveryLevelAddsItsRowsTimesTheirEnergy) {
+  const struct {
+    double StcDesign::*level;
+    double rows;
+  } levels[] = {{&StcDesign::weight_register_pj, 2304 * (1 + 2.0 / 8)},
+                {&StcDesign::register_read_pj, 2048 / 8},
+                {&StcDesign::register_write_pj, 2048 / 8},
+                {&StcDesign::shared_memory_read_pj, 1280 / 64},
+                {&StcDesign::shared_memory_write_pj, 640 / 64},
+                {&StcDesign::metadata_read_pj, 256 / 32},  // indices of 2 bits
+                {&StcDesign::metadata_write_pj, 128 / 32},
+                {&StcDesign::dram_pj, 768 / 8},
+                {&StcDesign::dram_metadata_pj, 128 / 32}};
+  for (const auto& [level, rows] : levels) {
     StcDesign design = small_design();
-    design.*level = 1;
-    EXPECT_GT(evaluate(design, {8, 16, 32}, {2, 4}).energy.total_pj(), before);
+    design.*level = 3;
+    EXPECT_DOUBLE_EQ(of_eight_wide(design).energy.total_pj(), 2048 + 3 * rows) << rows;
   }
 }
 

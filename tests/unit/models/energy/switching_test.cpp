@@ -96,6 +96,23 @@ TEST(ToggleSampler, AddendsAreAlignedToTheLargestExponentOfTheirStep) {
   EXPECT_DOUBLE_EQ(cut.toggles().addends, 1 / 2.0);
 }
 
+TEST(ToggleSampler, AnAccumulatorGoesFromItsSumInOneDotProductToThatInTheNext) {
+  // After the first product 1 = 0x3F800000, seven bits; after the second one 2 = 0x40000000, one.
+  ToggleSampler sampler(DataType::kF16, 1);
+  for (const double dot_products : {1.0, 2.0}) {  // the second one changes nothing
+    sampler.add(words({1, 1}, DataType::kF16), words({1, 1}, DataType::kF16));
+    EXPECT_DOUBLE_EQ(sampler.toggles().accumulators, (7 + 1) / (2 * dot_products));
+  }
+}
+
+TEST(ToggleSampler, IntegersAreInTwosComplement) {
+  // -1 in 16 bits of a product of bytes, and in 32 bits of a sum.
+  ToggleSampler sampler(DataType::kS8, 1);
+  sampler.add(words({-1}, DataType::kS8), words({1}, DataType::kS8));
+  EXPECT_DOUBLE_EQ(sampler.toggles().addends, 16);
+  EXPECT_DOUBLE_EQ(sampler.toggles().accumulators, 32);
+}
+
 TEST(ToggleSampler, AnUnfinishedStepAtTheEndCounts) {
   ToggleSampler sampler(DataType::kF16, 4);
   sampler.add(words({1, 1, 1, 1, 1}, DataType::kF16), words({1, 1, 1, 1, 1}, DataType::kF16));

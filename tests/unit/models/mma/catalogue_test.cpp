@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace sptc::mma {
 namespace {
@@ -85,8 +87,17 @@ TEST(Catalogue, SpellsEveryNameAsItReadsIt) {
 }
 
 TEST(Catalogue, HasEveryInstructionOfTheDataPath) {
-  for (const MmaInstruction& instruction : ampere_instructions()) {
-    EXPECT_NO_THROW(instruction_rules(find_target("A100"), instruction)) << instruction.ptx_name();
+  const std::map<DataType, int> products{{DataType::kF16, 8},  // 16 bytes of A
+                                         {DataType::kBf16, 8},
+                                         {DataType::kTf32, 4},
+                                         {DataType::kS8, 16}};
+  const std::vector<MmaInstruction> all = ampere_instructions();
+  // Dense and sparse, 16 and 32 bytes of A a row, four types and f16 with sums in f16.
+  EXPECT_EQ(all.size(), 2U * 2 * 5);
+  for (const MmaInstruction& instruction : all) {
+    const StepRules rules = instruction_rules(find_target("A100"), instruction);
+    EXPECT_EQ(rules.products_per_step, products.at(instruction.a_type)) << instruction.ptx_name();
+    EXPECT_EQ(rules.output, instruction.accumulator) << instruction.ptx_name();
   }
 }
 

@@ -75,6 +75,17 @@ TEST(Select, BlocksOfVnmShareTheirColumns) {
   }
 }
 
+TEST(Select, BlocksOfVnmKeepTheColumnsWithTheLargestSums) {
+  base::Matrix<float> scores(2, 8);
+  const float values[] = {9, 0, 8, 0, 7, 0, 6, 0,   //
+                          1, 0, 2, 0, 3, 0, 4, 5};  // sums: 10, 0, 10, 0, 10, 0, 10, 5
+  std::copy(std::begin(values), std::end(values), scores.data());
+  const Mask mask = select(scores, parse_weight_pattern("2:2:8"));
+  const std::uint8_t kept[] = {1, 0, 1, 0, 0, 0, 0, 0,  //
+                               0, 0, 0, 0, 1, 0, 1, 0};
+  EXPECT_TRUE(std::equal(std::begin(kept), std::end(kept), mask.data()));
+}
+
 TEST(Select, RefusesAKThatIsNoMultiple) {
   EXPECT_NE(refusal([] {
               select(base::Matrix<float>(1, 6), parse_weight_pattern("2:4"));

@@ -2,43 +2,18 @@
 #include "sim/config/architecture.h"
 
 #include "sim/config/architecture_fields.h"
-#include "sim/config/common_numbers.h"
 #include "sim/config/derivation.h"
-#include "sim/io/text_file.h"
-#include "tests/support/expect_input_error.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/unit/sim/config/changed_architecture.h"
 
-#include <nlohmann/json.hpp>
-
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <set>
 #include <utility>
 
 namespace sptc::config {
 namespace {
-
-using nlohmann::json;
-
-const std::string kSource = SPTC_SOURCE_DIR;
-const std::string kA100 = kSource + "/configs/a100-sxm4-80gb.json";
-
-/// The A100 file, with all numbers that it might leave out, after `change`.
-std::string changed(const std::function<void(json&)>& change) {
-  json document = with_common_numbers(json::parse(io::read_text_file(kA100, 1 << 20)),
-                                      read_common_numbers(), kA100);
-  change(document);
-  return document.dump(2);
-}
-
-void expect_refused(const std::function<void(json&)>& change,
-                    std::initializer_list<std::string_view> parts) {
-  const std::string text = changed(change);
-  support::expect_input_error([&] { parse_architecture(text, "x.json"); }, parts);
-}
 
 TEST(Architecture, A100ReachesThePublishedPeakOfDenseF16) {
   // 312 TFLOPS, NVIDIA A100 whitepaper: 2 flops * FMA per clock and tensor core * tensor cores *
@@ -162,29 +137,6 @@ TEST(Architecture, FillsEachFieldFromItsOwnKey) {
   EXPECT_EQ(gpu.memory.dram_access_latency_cycles, written["dram_access_latency_cycles"]);
 }
 
-TEST(Architecture, RefusesAnL1OrAsynchronousCopiesThatCannotBe) {
-  const auto refused = [](const std::string& key, int value, std::string_view why) {
-    expect_refused([&](json& document) { document["sm"][key]["value"] = value; },
-                   {"/sm/" + key, why});
-  };
-  refused("l1_latency_cycles", 2, "is less than 3");
-  refused("l1_and_shared_memory_bytes", 65536, "is less than shared_memory_bytes");
-  const auto with_copies_of = [](int bytes) {
-    return [bytes](json& document) {
-      document["sm"]["async_copy_bytes"] = {
-          {"value", bytes}, {"evidence", "assumed"}, {"source", "what if"}};
-    };
-  };
-  expect_refused(with_copies_of(32), {"/sm/async_copy_bytes", "from 0 to 16"});
-  for (const int bytes : {1, 3, 5, 12}) {
-    expect_refused(with_copies_of(bytes),
-                   {"/sm/async_copy_bytes", "4, 8 or 16 bytes, not " + std::to_string(bytes)});
-  }
-  for (const int bytes : {0, 4, 8, 16}) {
-    EXPECT_NO_THROW(parse_architecture(changed(with_copies_of(bytes)), "x.json"));
-  }
-}
-
 TEST(Architecture, ReadsADesignOfOnesOwn) {
   const auto write = [](json& document, const std::string& key, int value) {
     document["sm"]["tensor_core"][key] = {
@@ -214,31 +166,6 @@ TEST(Architecture, ReadsADesignOfOnesOwn) {
         [&, &name = key, &wrong = value](json& document) { write(document, name, wrong); },
         {std::string("/sm/tensor_core/") + key, std::to_string(value)});
   }
-}
-
-TEST(Architecture, ThatSkipsZerosHasAnArrayThatFitsItsInstruction) {
-  const auto refuse = [](std::initializer_list<std::pair<const char*, int>> numbers,
-                         const std::string& what) {
-    expect_refused(
-        [&](json& document) {
-          for (const auto& [key, value] : numbers) {
-            document["sm"]["tensor_core"][key] = {
-                {"value", value}, {"evidence", "assumed"}, {"source", "what if"}};
-          }
-        },
-        {what});
-  };
-  refuse({{"metadata_one_hot", 1}, {"selector_inputs", 1}}, "no effect without a selector");
-  refuse({{"dense_bypasses_selector", 1}, {"selector_inputs", 1}}, "no effect without a selector");
-  refuse({{"selector_before_registers", 1}, {"selector_inputs", 1}},
-         "no effect without a selector");
-  refuse({{"selector_before_registers", 1}, {"dense_bypasses_selector", 1}},
-         "loads of dense instructions do not pass that selector");
-  refuse({{"zero_skip_rows", 4}, {"selector_inputs", 1}}, "or none of the three");
-  refuse({{"zero_skip_cycles", 4}}, "or none of the three");
-  refuse({{"zero_skip_rows", 32}, {"zero_skip_columns", 8}, {"selector_inputs", 1}},
-         "more than an instruction has");
-  refuse({{"zero_skip_rows", 4}, {"zero_skip_columns", 4}}, "selector_inputs");
 }
 
 TEST(Architecture, ThatSaysNothingOfItsDesignHasTheHardwares) {
@@ -299,29 +226,6 @@ TEST(Architecture, LetsOnlyWhatAnArchitectureCanLackBeZero) {
                  {"/sm/shared_memory_banks/value: must be a whole number from 1"});
 }
 
-TEST(Architecture, RefusesClustersOfKernelsThatHaveNone) {
-  expect_refused(
-      [](json& document) {
-        document["kernels"]["cluster_ctas"] = {
-            {"value", 2}, {"evidence", "assumed"}, {"source", "a test"}};
-        document["sm"]["wgmma_interval_cycles"]["value"] = 0;
-      },
-      {"/kernels/cluster_ctas: has no effect without wgmma or tcgen05"});
-}
-
-TEST(Architecture, RefusesInstructionsOfWarpgroupsThatItsGenerationDoesNotHave) {
-  for (const auto& [key, message] :
-       {std::pair("wgmma_interval_cycles",
-                  "/sm/wgmma_interval_cycles: must be 0: sm_80 has no wgmma"),
-        std::pair("tcgen05_interval_cycles", "must be 0: sm_80 has no tcgen05.mma")}) {
-    expect_refused(
-        [key = key](json& document) {
-          document["sm"][key] = {{"value", 4}, {"evidence", "assumed"}, {"source", "a test"}};
-        },
-        {message});
-  }
-}
-
 TEST(Architecture, WhatIsAssumedAsFittedForAnotherGpuIsThatNumber) {
   constexpr std::string_view kAsFitted = "as fitted for ";
   const auto kernels_of = [](const std::string& name) {
@@ -379,102 +283,6 @@ TEST(Architecture, AFileOfAnotherGenerationSaysSo) {
   EXPECT_EQ(load_architecture("h100-sxm5-80gb").gpu.numerics, "hopper");
   EXPECT_EQ(load_architecture("b200").gpu.numerics, "blackwell");
   EXPECT_EQ(load_architecture("rtx5080").gpu.numerics, "rtx-blackwell");
-}
-
-TEST(Architecture, RefusesAMisspeltKeyWithTheNearest) {
-  expect_refused(
-      [](json& document) {
-        document["sm"]["max_wraps"] = document["sm"]["max_warps"];
-        document["sm"].erase("max_warps");
-      },
-      {"x.json: /sm: unknown key 'max_wraps' (nearest valid: 'max_warps'",
-       "the key 'max_warps' is missing"});
-}
-
-TEST(Architecture, ReportsAllErrorsAtOnceOneLineEach) {
-  const std::string text = changed([](json& document) {
-    document["sms"]["value"] = -1;
-    document["sm"]["issue_per_cycle"].erase("source");
-    document["sm"]["tensor_core"]["dot_units"]["evidence"] = "guessed";
-    document["colour"] = "green";
-  });
-  const std::string message = support::input_error_of([&] { parse_architecture(text, "x.json"); });
-  EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 3) << message;
-  for (const char* part : {"/sms/value", "/sm/issue_per_cycle: the key 'source' is missing",
-                           "'guessed'", "unknown key 'colour'"}) {
-    EXPECT_NE(message.find(part), std::string::npos) << part << " in " << message;
-  }
-}
-
-TEST(Architecture, RefusesValuesThatAreNoPositiveNumber) {
-  for (const json& value : {json(0), json(-4), json("64"), json(nullptr), json(1.5), json(true),
-                            json(1e300), json::array({1})}) {
-    expect_refused([&](json& document) { document["sm"]["max_ctas"]["value"] = value; },
-                   {"x.json: /sm/max_ctas/value: must be a whole number from 1"});
-  }
-  expect_refused([](json& document) { document["boost_clock_mhz"]["value"] = 0.0; },
-                 {"/boost_clock_mhz/value: must be a number from 0.001 to 100000, not"});
-}
-
-TEST(Architecture, RefusesNanAndInfinity) {
-  for (const char* literal : {"NaN", "Infinity", "-Infinity", "1e999"}) {
-    std::string text = io::read_text_file(kA100, 1 << 20);
-    text.replace(text.find("1410"), 4, literal);
-    support::expect_input_error([&] { parse_architecture(text, "x.json"); },
-                                {"x.json", "not valid JSON"});
-  }
-}
-
-TEST(Architecture, RefusesANumberWithoutEvidenceOrWithoutObject) {
-  expect_refused([](json& document) { document["sms"].erase("evidence"); },
-                 {"/sms: the key 'evidence' is missing"});
-  expect_refused([](json& document) { document["sms"] = 108; },
-                 {R"(/sms: must be an object, not 108: {"value": 108, "evidence": "assumed", )"
-                  R"("source": "why"})"});
-  expect_refused([](json& document) { document["sms"]["source"] = ""; },
-                 {"/sms/source: must be a string that is not empty"});
-}
-
-TEST(Architecture, NamesTheNearestEvidence) {
-  expect_refused([](json& document) { document["sms"]["evidence"] = "asumed"; },
-                 {"'asumed'", "nearest valid: 'assumed'"});
-}
-
-TEST(Architecture, RefusesNumericsThatTheArithmeticHasNoRowsFor) {
-  expect_refused([](json& document) { document["numerics"] = "amper"; },
-                 {"/numerics: unknown numerics 'amper'", "'ampere'"});
-}
-
-TEST(Architecture, RefusesNumbersThatNoGpuHasOrThatContradictOthers) {
-  const struct {
-    std::string pointer;
-    json value;
-    const char* sentence;
-  } refusals[] = {
-      {"/sm/max_shared_memory_per_cta_bytes", 999999,
-       ": 999999 is more than shared_memory_bytes, 167936"},
-      {"/sm/max_warps", 63, ": 63 is no multiple of sub_partitions, 4"},
-      {"/sm/tensor_core/f32_dot_units", 24, ": 24 does not divide dot_units, 32"},
-      // Bytes per cycle are counted in thousandths.
-      {"/memory/sm_port_bytes_per_cycle", 1e-9, "/value: must be a number from 0.001 to"},
-      {"/memory/l2_bytes_per_cycle", 0.001, ": 0.001 is less than 0.001 for each of 2 partitions"},
-      {"/memory/l2_partitions", 3, "/value: must be a whole number from 1 to 2, not 3"},
-      {"/kernels/stream_us", -0.5, "/value: must be a number from 0 to 1000000, not -0.5"},
-      {"/kernels/sparse_stream_us", -0.5, "/value: must be a number from 0 to 1000000, not -0.5"},
-      {"/sm/shared_memory_latency_cycles", 1, ": 1 is less than 2"},
-      {"/sm/barrier_latency_cycles", 1, ": 1 is less than 2"},
-      {"/sm/tensor_core/operand_fetch_latency_cycles", 1, ": 1 is less than 2"}};
-  for (const auto& one : refusals) {
-    expect_refused(
-        [&](json& document) { document[json::json_pointer(one.pointer)]["value"] = one.value; },
-        {one.pointer + one.sentence});
-  }
-  expect_refused(
-      [](json& document) {
-        document["memory"]["dram_gb_per_s"]["value"] = 1;
-        document["memory"]["dram_efficiency_percent"]["value"] = 1;
-      },
-      {"/memory/dram_gb_per_s: 0.0091 GB/s are left at 1 % and with refresh, less than 0.1"});
 }
 
 TEST(Architecture, ListsTheNearestNameForAnUnknownOne) {

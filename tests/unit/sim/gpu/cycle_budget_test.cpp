@@ -98,6 +98,28 @@ TEST_F(CycleBudgetOf, SharedMemoryCountsTilesTwiceThatPassTheL1OnTheirWayToRegis
   EXPECT_DOUBLE_EQ(budget(staged, traffic).shared_memory, 2 * 2000.0 / 128);
 }
 
+TEST_F(CycleBudgetOf, ASliceOfKIsTheDeepestWhereEachSmHasOne) {
+  // 128 k-tiles of 32 in slices of 43, 43 and 42.
+  const kernels::GemmProblem small{{128, 128, 4096}, 1, numerics::DataType::kF16, false};
+  const CycleBudget cycles = budget(kernel_with({base::GemmShape{128, 128, 32}, 3, 3}, small), {});
+  EXPECT_DOUBLE_EQ(cycles.tensor, 128.0 * 128 * 43 * 32 / 1024);
+  EXPECT_DOUBLE_EQ(cycles.tensor_mean, kMacsOfCta / 108 / 1024);
+  // Four of 384 CTAs run on the busiest SM, and not all of them are deep.
+  EXPECT_DOUBLE_EQ(budget(kernel_with({base::GemmShape{128, 128, 32}, 3, 3}), {}).tensor,
+                   4 * kMacsOfCta / 3 / 1024);
+}
+
+TEST_F(CycleBudgetOf, OfThePartialSumsALaunchWaitsForOneSlice) {
+  kernels::MemoryTraffic traffic;
+  traffic.l2_and_dram.dram_written = 4000;
+  traffic.l2_and_dram.dram_read = 500;
+  const kernels::GemmKernel sliced = kernel_with({base::GemmShape{128, 128, 32}, 3, 4});
+  ASSERT_EQ(sliced.split_k, 4);
+  const memory::MemoryBytes waited = waited_for(sliced, traffic, gpu.sms).l2_and_dram;
+  EXPECT_EQ(waited.dram_written, 1000);
+  EXPECT_EQ(waited.dram_read, 500);
+}
+
 TEST_F(CycleBudgetOf, StreamKGivesEverySmAsMuch) {
   const kernels::GemmKernel even =
       kernel_with({base::GemmShape{128, 128, 32}, {}, {}, kernels::Decomposition::kStreamK});

@@ -57,5 +57,46 @@ TEST(TransferLimits, DramTakesWhatOfDIsNotWrittenWhereItWas) {
   }
 }
 
+TEST(TransferLimits, SayWhatATransferWaitedForLast) {
+  Transfer read;
+  read.bytes = kBytes;
+  const auto level = [&](const MemorySpec& spec) {
+    TransferLimits limits(spec, kMhz, 1);
+    return limits.complete(0, 0, 0, read).waited_for;
+  };
+  MemorySpec spec = one_partition();
+  EXPECT_EQ(level(spec), sm::MemoryLevel::kL2);
+  read.latency = kBytes / 1024 - 1;
+  EXPECT_EQ(level(spec), sm::MemoryLevel::kL2);
+  read.latency = kBytes / 1024;  // as long as the L2 takes for it
+  EXPECT_EQ(level(spec), sm::MemoryLevel::kLatency);
+  spec.sm_port_bytes_per_cycle = 512;
+  EXPECT_EQ(level(spec), sm::MemoryLevel::kSmPort);
+  read.dram_bytes = 16 * kBytes;
+  EXPECT_EQ(level(spec), sm::MemoryLevel::kDram);
+}
+
+TEST(TransferLimits, ARowOfSeveralReadersPassesTheL2Once) {
+  TransferLimits limits(one_partition(), kMhz, 1);
+  Transfer read;
+  read.bytes = kBytes;
+  read.readers = 4;
+  EXPECT_EQ(limits.complete(0, 0, 0, read).cycle, kBytes / 4 / 1024);
+  EXPECT_EQ(limits.counters().l2_read, kBytes / 4);
+}
+
+TEST(TransferLimits, FarBytesPassBothPartitions) {
+  MemorySpec spec = one_partition();
+  spec.l2_partitions = 2;  // of 512 bytes a cycle each
+  TransferLimits limits(spec, kMhz, 1);
+  Transfer read;
+  read.bytes = kBytes;
+  read.far_bytes = kBytes / 2;
+  EXPECT_EQ(limits.complete(0, 0, 0, read).cycle, kBytes / 512);
+  read.far_bytes = 0;
+  EXPECT_EQ(limits.complete(0, 0, 1, read).cycle, (kBytes / 2 + kBytes) / 512);
+  EXPECT_EQ(limits.complete(0, 0, 0, read).cycle, 2 * kBytes / 512);
+}
+
 }  // namespace
 }  // namespace sptc::memory

@@ -236,6 +236,7 @@ TEST(ExtrapolateCycles, SimulatesShortGridsWhole) {
 TEST(ExtrapolateCycles, SimulatesFarLessThanTheWholeOfALargeGrid) {
   const auto simulate = grid(2, 17, [](std::int64_t k) { return 40 + 130 * k; });
   const ExtrapolatedCycles result = extrapolate_cycles({1000, 1000, 2}, simulate);
+  EXPECT_EQ(result.cycles, 17 + 500 * (40 + 130 * 1000));  // 500 rounds of two CTAs
   EXPECT_LT(result.cycles_simulated, result.cycles / 500);
 }
 

@@ -56,6 +56,35 @@ TEST(RegisterBanks, WhatThePortsKeepIsNotReadAgainByTheSameWarp) {
   EXPECT_EQ(file.demand(1, mma(0, 10, 24)).most_of_a_bank(), 10);  // another warp
 }
 
+TEST(RegisterBanks, WhatIsWrittenIsReadAgain) {
+  const auto read_after = [](int slot, const isa::RegisterRange& written) {
+    RegisterBanks file(banks(1, kOneRegister, 4));
+    file.read(0, file.demand(0, mma(0, 8, 16)));
+    file.overwrite(slot, written);
+    return file.demand(0, mma(0, 8, 16)).most_of_a_bank();
+  };
+  constexpr int kC = 4;  // never kept
+  EXPECT_EQ(read_after(0, {4, 4}), kC) << "between A and B";
+  EXPECT_EQ(read_after(0, {10, 8}), kC) << "behind B";
+  EXPECT_EQ(read_after(0, {3, 1}), kC + 4) << "the last register of A";
+  EXPECT_EQ(read_after(0, {4, 5}), kC + 2) << "up to the first register of B";
+  EXPECT_EQ(read_after(0, {0, 10}), kC + 4 + 2);
+  EXPECT_EQ(read_after(1, {0, 10}), kC) << "of another warp";
+}
+
+TEST(RegisterBanks, OfAnyNumberTakeRegistersInTurn) {
+  RegisterBanks file(banks(3, kOneRegister, 0));
+  isa::WarpInstruction one;
+  one.a = {1, 1};
+  file.read(0, file.demand(0, one));
+  for (const int other : {0, 2, 3, 5}) {
+    one.a = {other, 1};
+    EXPECT_EQ(file.ready_at(0, file.demand(0, one)), 0) << other;
+  }
+  one.a = {4, 1};
+  EXPECT_EQ(file.ready_at(0, file.demand(0, one)), 1);
+}
+
 TEST(RegisterBanks, KeepNoMoreRegistersThanThereIsRoomFor) {
   RegisterBanks file(banks(1, kOneRegister, 2));
   file.read(0, file.demand(0, mma(0, 8, 16)));
