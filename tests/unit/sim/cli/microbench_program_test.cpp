@@ -128,6 +128,8 @@ TEST_F(MicrobenchProgram, RefusesWhatAnArchitectureDoesNotHave) {
                  "m16n8k16");
   expect_refused("microbench --instruction 'wgmma.m64n256k16.f32.f16.f16 ss'", "wgmma");
   expect_refused("microbench --arch v100-sxm2-16gb --instruction ldmatrix.x4", "no ldmatrix.x4");
+  expect_refused("microbench --instruction 'cp.async 8'",
+                 "cp.async 8 passes the L1, which is not modelled");
   expect_refused("microbench --arch a40 --instruction m8n8k4.f64.f64.f64.f64", "f64_multipliers");
   expect_refused("gemm 64 64 64 --arch v100-sxm2-16gb --dtype bf16", "near ones");
   expect_refused("gemm 64 64 64 --arch a100-sxm4-80gb --dtype e4m3 --variants dense", "e4m3");

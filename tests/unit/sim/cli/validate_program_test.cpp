@@ -128,6 +128,31 @@ TEST_F(ValidateProgram, ClockIsLimitedWhereTheBoardHasEnergies) {
   expect_refused("validate " + closed_form + " --clock fast", "'limited', 'boost' or a number");
 }
 
+TEST_F(ValidateProgram, SaysWhichWattsItDoesNotCompare) {
+  // 20 launches of 600 us are over in 12 ms, 100,010 take a minute.
+  const std::string rows = written("watts.csv",
+                                   "m,n,k,time_us_median,power_w,warmup,repeat\n"
+                                   "4096,4096,4096,600,300,10,10\n"
+                                   "4096,4096,4096,600,300,10,100000\n"
+                                   "4096,4096,4096,600,,10,10\n") +
+                           " --fidelity analytic";
+  const auto notes = [&](const std::string& arguments) {
+    return report(arguments)["notes"].dump();
+  };
+  const std::string brief =
+      "watts of 1 rows are not compared: their launches take less than a second in all, over which "
+      "NVML averages power";
+  const std::string any = "watts of 2 rows are compared with nothing";
+  EXPECT_NE(notes(rows).find(brief), std::string::npos) << notes(rows);
+  EXPECT_EQ(notes(rows).find("with nothing"), std::string::npos) << notes(rows);
+  const std::string mine = " --arch " + board_without_energies();
+  EXPECT_NE(notes(rows + mine).find(any), std::string::npos) << notes(rows + mine);
+  EXPECT_EQ(notes(rows + mine).find("not compared"), std::string::npos) << notes(rows + mine);
+  for (const std::string& board : {std::string(), mine}) {  // no row has watts
+    EXPECT_EQ(notes(csv() + " --fidelity analytic" + board).find("watts of"), std::string::npos);
+  }
+}
+
 TEST_F(ValidateProgram, OptionsSayWhatRowsDoNot) {
   const std::string rows = written("rows_in.csv",
                                    "m,n,k,time_us_median,dtype,sparsity,d_dtype\n"

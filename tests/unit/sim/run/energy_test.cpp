@@ -34,31 +34,6 @@ TEST(AddEnergy, PartsAreCountsTimesTheTableAndSumToTheTotal) {
   EXPECT_DOUBLE_EQ(result.timing.time_us, 2);
 }
 
-TEST(AddEnergy, MoreBytesNeverCostLessAndHalfTheWorkNeverMore) {
-  const energy::PowerSpec power = a100();
-  const auto total = [&](const VariantResult& from, const workload::Operation& op) {
-    VariantResult result = from;
-    add_energy(op, false, power, {}, RunOptions{}, never, result);
-    return result.energy->total_uj;
-  };
-  const double before = total(figures(), layer());
-  for (const auto bytes : {&kernels::MemoryTraffic::shared_memory_read,
-                           &kernels::MemoryTraffic::shared_memory_written}) {
-    VariantResult more = figures();
-    more.traffic.memory.*bytes *= 2;
-    EXPECT_GT(total(more, layer()), before);
-  }
-  for (const auto bytes : {&memory::MemoryBytes::l2_read, &memory::MemoryBytes::l2_written,
-                           &memory::MemoryBytes::dram_read, &memory::MemoryBytes::dram_written}) {
-    VariantResult more = figures();
-    more.traffic.memory.l2_and_dram.*bytes *= 2;
-    EXPECT_GT(total(more, layer()), before);
-  }
-  workload::Operation half = layer();
-  half.shape.k /= 2;
-  EXPECT_LT(total(figures(), half), before);
-}
-
 TEST(AddEnergy, ALaunchAboveTheLimitIsSimulatedAgainAtTheClockThatItAllows) {
   energy::PowerSpec power = a100();
   RunOptions options;

@@ -129,6 +129,16 @@ TEST_F(VectorSetFile, WithAShortMaskIsRefused) {
   expect_refused({"contested must hold 8 bytes per case"});
 }
 
+TEST_F(VectorSetFile, WithACategoryForSomeCasesIsRefused) {
+  write_bit_array(array("cat"), make_bit_array({11}, 1));  // 12 cases
+  expect_refused({"cat must hold one element per case"});
+}
+
+TEST_F(VectorSetFile, BesideAnArrayOfNoSetIsRefused) {
+  fs::copy(array("A"), directory / "other.A.npy");
+  expect_refused({"other.A.npy: belongs to no array set", "other.json is missing"});
+}
+
 TEST_F(VectorSetFile, WhoseMaskLeavesNothingToCompareIsRefused) {
   BitArray mask = make_bit_array({12, 8}, 1);
   std::fill(mask.bits.begin(), mask.bits.end(), 0xFF);
