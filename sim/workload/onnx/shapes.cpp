@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -84,8 +85,11 @@ Value reduce(const Node& node, const Inputs& in) {
     return at(in, 0);
   }
   auto axes = parameter(node, in, 1, "axes");
+  Value like = at(in, 0);
   if (node.op == "ArgMax" || node.op == "ArgMin") {
     axes = Dims{node.integer("axis", 0)};
+    like.type = Type::kInt64;
+    like.quantized = false;
   }
   const bool keep = node.integer("keepdims", 1) != 0;
   if ((!axes || axes->empty()) && node.integer("noop_with_empty_axes", 0) != 0) {
@@ -99,7 +103,7 @@ Value reduce(const Node& node, const Inputs& in) {
       dims.push_back(reduced ? 1 : (*x)[i]);
     }
   }
-  return with_dims(at(in, 0), dims);
+  return with_dims(like, dims);
 }
 
 /// (a, scale, zero point, of the output); its axes are an attribute.
@@ -107,23 +111,37 @@ Value quantized_mean(const Node& node, const Inputs& in) {
   return reduce(node, {at(in, 0)});
 }
 
-/// (x, roi, scales, sizes), and (x, scales) in older opsets.
-Value resize(const Node& /*node*/, const Inputs& in) {
+/// (x, roi, scales, sizes), and (x, scales) in older opsets; both are of `axes`, or of all.
+Value resize(const Node& node, const Inputs& in) {
   const Value& x = at(in, 0);
-  if (in.size() > 3 && in[3].integers) {
-    return with_dims(x, in[3].integers);
-  }
+  const std::optional<Dims>& sizes = at(in, 3).integers;
   const std::vector<float>& scales = at(in, in.size() > 2 ? 2 : 1).reals;
-  if (!x.dims || scales.size() != x.dims->size()) {
+  const auto policy = node.attributes.find("keep_aspect_ratio_policy");
+  const bool stretches = policy == node.attributes.end() || policy->second.text == "stretch";
+  if (sizes && stretches && !node.attributes.contains("axes")) {
+    return with_dims(x, sizes);
+  }
+  if (!x.dims || (sizes && !stretches)) {
     return with_dims(x, std::nullopt);
   }
-  Dims dims = *x.dims;
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    const double extent = static_cast<double>(dims[i]) * static_cast<double>(scales[i]);
+  Dims dims = *x.dims, all(dims.size());
+  std::iota(all.begin(), all.end(), 0);
+  const Dims axes = node.integers("axes", all);
+  if (axes.size() != (sizes ? sizes->size() : scales.size())) {
+    return with_dims(x, std::nullopt);
+  }
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = axis_of(axes[i], size(dims));
+    if (!axis) {
+      return with_dims(x, std::nullopt);
+    }
+    const double extent =
+        sizes ? static_cast<double>((*sizes)[i])
+              : static_cast<double>((*x.dims)[*axis]) * static_cast<double>(scales[i]);
     if (!(extent >= 1 && extent <= static_cast<double>(kMaxExtent))) {
       return with_dims(x, std::nullopt);
     }
-    dims[i] = static_cast<std::int64_t>(extent);
+    dims[*axis] = static_cast<std::int64_t>(extent);
   }
   return with_dims(x, dims);
 }
@@ -366,7 +384,11 @@ std::optional<Window> window_of(const Node& node, const Dims& input, const Dims&
     if (room < 0) {
       return std::nullopt;
     }
-    window.output.push_back((room + (up != 0 ? window.stride[i] - 1 : 0)) / window.stride[i] + 1);
+    std::int64_t last = (room + (up != 0 ? window.stride[i] - 1 : 0)) / window.stride[i];
+    if (up != 0 && last * window.stride[i] >= extent + before) {
+      --last;  // it would begin in the padding behind the input
+    }
+    window.output.push_back(last + 1);
   }
   return window;
 }

@@ -87,10 +87,11 @@ class Builder {
         "attention is counted whole: neither causal masks nor sliding windows make it smaller");
     const std::int64_t kv = extent_or("num_key_value_heads", heads_);
     const std::int64_t head = extent_or("head_dim", hidden_ / heads_);
-    if (heads_ % kv != 0 || head == 0) {
+    if (heads_ % kv != 0) {
       config_.place().fail(
           fmt::format("{} attention heads do not share {} key and value heads", heads_, kv));
     }
+    require_features(head);
     const std::string tokens = "batch*seq";
     weight("attn.qkv", product({heads_ + 2 * kv, head}), tokens, hidden_, layers_);
     attention("context", times(heads_ / kv, "seq"), head, times(kv, "batch"));
@@ -163,6 +164,12 @@ class Builder {
     return value;
   }
 
+  void require_features(std::int64_t head) const {
+    if (head == 0) {
+      config_.place().fail("there are more attention heads than hidden features");
+    }
+  }
+
   std::string type_of_model() const {
     const std::string_view key = config_.has("torch_dtype") ? "torch_dtype" : "dtype";
     const std::string name = config_.has(key) && config_.require(key).is_string()
@@ -224,9 +231,7 @@ class Builder {
   /// The layers of an encoder.
   void blocks(const std::string& seq, const std::string& tokens) {
     const std::int64_t head = hidden_ / heads_;
-    if (head == 0) {
-      config_.place().fail("there are more attention heads than hidden features");
-    }
+    require_features(head);
     const std::int64_t ffn = extent("intermediate_size");
     weight("attn.qkv", product({3, hidden_}), tokens, hidden_, layers_);
     attention(seq, seq, head, times(heads_, "batch"));

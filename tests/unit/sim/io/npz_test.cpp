@@ -4,14 +4,17 @@
 #include "sim/io/tensor_layout.h"
 #include "sim/io/text_file.h"
 #include "tests/support/expect_input_error.h"
+#include "tests/support/put_file.h"
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,6 +34,29 @@ std::vector<std::uint64_t> flags_of(const std::string& name) {
     return little_endian(std::as_bytes(std::span(archive)).subspan(begin, 2));
   };
   return {at(6), at(entry + 8)};
+}
+
+/// Expects that `archive` is refused as the file x.npz.
+void expect_refused(const std::string& archive, std::string_view problem) {
+  const support::TemporaryDirectory directory;
+  const std::filesystem::path file = directory.path() / "x.npz";
+  support::put_file(file, archive);
+  support::expect_input_error([&] { read_npz(file); }, {file.string() + std::string(problem)});
+}
+
+TEST(NpzReader, RefusesAStoredMemberOfAnotherChecksum) {
+  const std::vector<Tensor> tensors = {called("w")};
+  std::string archive = npz_bytes(tensors);
+  archive[archive.find("PK\x01\x02") - 1] ^= 1;  // the element: what is before the directory
+  expect_refused(archive, ": w.npy: the checksum is wrong");
+}
+
+TEST(NpzReader, RefusesAnEncryptedMember) {
+  const std::vector<Tensor> tensors = {called("w")};
+  std::string archive = npz_bytes(tensors);
+  archive[archive.find("PK\x01\x02") + 8] |= 1;  // bit 0 of the flags
+  expect_refused(archive,
+                 ": holds an encrypted member or one of 4 GiB or more, which are not read");
 }
 
 TEST(NpzWriter, MarksANameAsUtf8WhereItIsNotAscii) {

@@ -337,9 +337,29 @@ TEST(TensorWriters, RoundTripEveryTypeBitForBit) {
 }
 
 TEST(TensorWriters, LeaveNothingBehindWhereTheyCannotWrite) {
+  const support::TemporaryDirectory directory;
+  const auto taken = directory.path() / "x.npy";
+  std::filesystem::create_directory(taken);  // no file takes its place
+  support::expect_input_error([&] { write_npy(taken, base::Matrix<Word>(1, 1), DataType::kF16); },
+                              {taken.string() + ": cannot be written: Is a directory"});
+  std::filesystem::remove(taken);
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+TEST(TensorWriters, NameTheFileWhoseFolderIsNotThere) {
   support::expect_input_error(
       [] { write_npy("/no/such/place/x.npy", base::Matrix<Word>(1, 1), DataType::kF16); },
-      {"/no/such/place/x.npy: cannot be written"});
+      {"/no/such/place/x.npy: cannot be written: No such file or directory"});
+}
+
+TEST(SafetensorsWriter, RefusesTwoTensorsOfOneName) {
+  const support::TemporaryDirectory directory;
+  const Tensor tensor = make_tensor("w", some_words(DataType::kF16), DataType::kF16);
+  const std::vector<Tensor> tensors = {tensor, tensor};
+  support::expect_input_error(
+      [&] { write_safetensors(directory.path() / "x.safetensors", tensors); },
+      {"two tensors of a safetensors file are called 'w'"});
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
 TEST(TensorFile, RefusesUnknownExtensionsDirectoriesAndMissingFiles) {

@@ -2,12 +2,14 @@
 #include "sim/workload/layer_list.h"
 
 #include "tests/support/expect_input_error.h"
+#include "tests/support/put_file.h"
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sptc::workload {
@@ -45,6 +47,21 @@ TEST(LayerList, RefusesNamesThatNoLineHolds) {
   for (const std::string name : {"", "a\tb", "a\nb", "#a", "  "}) {
     const std::vector<ListedLayer> layers{{name, {}}};
     support::expect_input_error([&] { layer_list_text(layers, ""); }, {"a list of layers"});
+  }
+}
+
+TEST(LayerList, RefusesANameThatIsEmptyOrStandsTwice) {
+  const support::TemporaryDirectory directory;
+  const std::filesystem::path file = directory.path() / "list.txt";
+  const std::pair<std::string, std::string> faults[] = {
+      {"# names\na\t\tb\n", ":2: a name is empty"},
+      {"a\t\n", ":1: a name is empty"},
+      {"\ta\n", ":1: a name is empty"},
+      {"a\nb\na\tc\n", ":3: 'a' stands on line 1, too"},
+      {"# names\n", ": no layer is listed; a line names one tensor"}};
+  for (const auto& [text, fault] : faults) {
+    support::put_file(file, text);
+    support::expect_input_error([&] { read_layer_list(file); }, {file.string() + fault});
   }
 }
 

@@ -190,6 +190,35 @@ TEST(BlasLog, CublasSaysItsArgumentsLineByLine) {
                               {"x:1: the call of cublasGemmEx has no k: the log is cut off"});
 }
 
+/// A call of cuBLAS whose name says the type of its operands.
+std::string typed_call(const std::string& function) {
+  return "I! cuBLAS (v12.9.3) function cublasStatus_t " + function +
+         "(cublasHandle_t, int) called:\n"
+         "i!  m: type=int; val=512\n"
+         "i!  n: type=int; val=256\n"
+         "i!  k: type=int; val=1024\n";
+}
+
+TEST(BlasLog, TheLetterOfACallOfCublasIsTheTypeOfItsOperands) {
+  const Recording recording = read(typed_call("cublasHgemm_v2") + typed_call("cublasSgemm_v2") +
+                                   typed_call("cublasDgemm_v2"));
+  ASSERT_EQ(recording.workload.operations.size(), 1);
+  const Operation& half = recording.workload.operations[0];
+  EXPECT_EQ(half.name, "cublasHgemm");
+  EXPECT_EQ(half.shape, (base::GemmShape{512, 256, 1024}));
+  EXPECT_EQ(half.dtype, numerics::DataType::kF16);
+  EXPECT_EQ(half.recorded.d_dtype, "f16");
+  ASSERT_EQ(recording.workload.not_taken.size(), 2);
+  const NotTaken& single = recording.workload.not_taken[0];
+  EXPECT_EQ(single.name, "cublasSgemm");
+  EXPECT_EQ(single.dtype, "f32");
+  EXPECT_EQ(single.reason, "f32 on SIMT units, not on tensor cores");
+  const NotTaken& twice = recording.workload.not_taken[1];
+  EXPECT_EQ(twice.name, "cublasDgemm");
+  EXPECT_EQ(twice.dtype, "f64");
+  EXPECT_EQ(twice.reason, "type that no simulated tensor core kernel takes");
+}
+
 TEST(BlasLog, CusparseltSaysWhatADescriptorWasMadeFrom) {
   const std::string made =
       "[2026-01-02 03:04:05][CUSPARSELT][1][Api][cusparseLtMatmulDescriptorInit] "

@@ -122,6 +122,14 @@ TEST(Recording, DimensionsThatNothingUsesAreRefused) {
       {"x has no open dimension 'batch'"});
 }
 
+TEST(Recording, StandardInputIsReadOnce) {
+  support::expect_input_error(
+      [] {
+        read_recordings("-", {{"batch", {1, 2}}});
+      },
+      {"--dim: standard input is read once, so each dimension has one value; name a file instead"});
+}
+
 TEST(Recording, KeysOfTheOutermostObjectOnly) {
   EXPECT_EQ(input::top_level_keys(R"( {"a": {"b": [1, {"c": "d"}]}, "e\"": "x", "f": [)"),
             (std::vector<std::string>{"a", "e\\\"", "f"}));

@@ -3,6 +3,7 @@
 
 #include "tests/support/expect_input_error.h"
 #include "tests/support/packed.h"
+#include "tests/support/put_file.h"
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
@@ -85,6 +86,10 @@ TEST(InputStream, CompressedFilesAreUnpackedWholeAlsoOfSeveralMembers) {
   }
 }
 
+TEST(InputStream, WhatFollowsTheLastMemberOfAGzipIsPadding) {
+  EXPECT_EQ(all_of(support::gzipped("abc") + std::string(512, '\0')), "abc");
+}
+
 TEST(InputStream, HeadIsReadAgainByTheStream) {
   InputStream input(support::gzipped("abc"), "x");
   EXPECT_EQ(input.head(), "abc");
@@ -128,6 +133,23 @@ TEST(InputStream, TheLargestMemberOfATarIsReadOrTheOneThatIsNamed) {
   EXPECT_EQ(InputStream(file.string() + ":b").rest(kMany), "22");
   support::expect_input_error([&] { InputStream(file.string() + ":c"); },
                               {"the tar holds no file 'c'"});
+}
+
+TEST(InputStream, ASizeInATarMayBeBinary) {
+  const std::string text = long_text().substr(0, 513);
+  std::string member = support::tar_member("a", text);
+  // 513 is 2 * 256 + 1, big-endian in 12 bytes of which the first is a mark.
+  const std::string_view size("\x80\0\0\0\0\0\0\0\0\0\2\1", 12);
+  std::copy(size.begin(), size.end(), member.begin() + 124);
+  EXPECT_EQ(all_of(member + support::tar_end()), text);
+}
+
+TEST(InputStream, AMemberOfWhatIsNoTarIsRefused) {
+  const support::TemporaryDirectory directory;
+  const std::filesystem::path file = directory.path() / "plain.csv";
+  support::put_file(file, "m,n,k\n");
+  support::expect_input_error([&] { InputStream(file.string() + ":member"); },
+                              {file.string() + ": is no tar, so it has no member 'member'"});
 }
 
 TEST(InputStream, MoreThanTheAllowedBytesAreRefused) {

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace sptc::workload::profile {
 namespace {
@@ -53,6 +55,55 @@ TEST(KernelName, SgemmAndSimtRunOnNoTensorCore) {
     EXPECT_EQ(kernel.a_type, "f32") << name;
   }
   EXPECT_EQ(decoded("volta_sgemm_128x64_tn").tile, (base::GemmShape{128, 64, 0}));
+}
+
+TEST(KernelName, EachWordForATypeIsOneOfOurs) {
+  constexpr std::pair<std::string_view, std::string_view> kTypes[] = {
+      {"f16", "f16"}, {"fp16", "f16"}, {"bf16", "bf16"}, {"tf32", "tf32"},
+      {"f32", "f32"}, {"fp32", "f32"}, {"f64", "f64"},   {"s8", "s8"},
+      {"i8", "s8"},   {"int8", "s8"},  {"u8", "u8"},     {"s32", "s32"},
+      {"i32", "s32"}, {"f8", "e4m3"},  {"e4m3", "e4m3"}, {"e5m2", "e5m2"}};
+  for (const auto& [word, type] : kTypes) {
+    const std::string name = "cutlass_80_tensorop_s16816gemm_" + std::string(word) + "_128x64_tn";
+    EXPECT_EQ(decoded(name).a_type, type) << word;
+  }
+}
+
+TEST(KernelName, EachWordForAnInstructionIsItsShape) {
+  constexpr std::pair<std::string_view, base::GemmShape> kShapes[] = {
+      {"884", {8, 8, 4}},           {"1688", {16, 8, 8}},     {"16816", {16, 8, 16}},
+      {"16832", {16, 8, 32}},       {"16864", {16, 8, 64}},   {"8816", {8, 8, 16}},
+      {"8832", {8, 8, 32}},         {"161616", {16, 16, 16}}, {"161632", {16, 16, 32}},
+      {"64x256x32", {64, 256, 32}}, {"12345", {0, 0, 0}}};
+  for (const auto& [word, shape] : kShapes) {
+    EXPECT_EQ(decoded("volta_h" + std::string(word) + "gemm_128x64_tn").mma, shape) << word;
+  }
+}
+
+TEST(KernelName, TheLetterBeforeTheInstructionIsTheAccumulator) {
+  constexpr std::pair<std::string_view, std::string_view> kAccumulators[] = {
+      {"h16816", "f16"}, {"s16816", "f32"}, {"i16832", "s32"}, {"d884", "f64"}, {"16816", ""}};
+  for (const auto& [word, type] : kAccumulators) {
+    const std::string name = "ampere_" + std::string(word) + "gemm_128x64_tn";
+    EXPECT_EQ(decoded(name).accumulator, type) << word;
+  }
+}
+
+TEST(KernelName, MangledNamesSayTheOperationTileTypeAndUnit) {
+  constexpr std::pair<std::string_view, std::string_view> kOperations[] = {
+      {"ImplicitGemmConvolutionFprop", "fprop"},
+      {"ImplicitGemmConvolutionDgrad", "dgrad"},
+      {"ImplicitGemmConvolutionWgrad", "wgrad"},
+      {"Gemm", "gemm"}};
+  for (const auto& [word, operation] : kOperations) {
+    const KernelName kernel =
+        decoded("_ZN7cutlass6Kernel" + std::string(word) +
+                "9GemmShapeILi128ELi64ELi32EENS_10bfloat16_tENS_4arch13OpClassTensorOpE");
+    EXPECT_EQ(kernel.operation, operation) << word;
+    EXPECT_EQ(kernel.tile, (base::GemmShape{128, 64, 32})) << word;
+    EXPECT_EQ(kernel.a_type, "bf16") << word;
+    EXPECT_EQ(kernel.unit, KernelName::Unit::kTensorCore) << word;
+  }
 }
 
 TEST(KernelName, AmpereNamesOfCublas) {

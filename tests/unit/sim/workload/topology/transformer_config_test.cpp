@@ -148,6 +148,20 @@ TEST(TransformerConfig, OpenDimensionsAndFaultsAreNamed) {
       {"x has no open dimension 'sequence' (nearest valid: 'seq'"});
   support::expect_input_error([&] { read(R"({"model_type": "lama"})", dims); },
                               {"x: /model_type: unknown model 'lama' (nearest valid: 'llama'"});
+  std::string seven = kLlama3;
+  seven.replace(seven.find("_heads\": 8"), 10, "_heads\": 7");
+  support::expect_input_error(
+      [&] { read(seven, dims); },
+      {"x: top level: 32 attention heads do not share 7 key and value heads"});
+  for (const char* model : {"llama", "bert"}) {
+    support::expect_input_error(
+        [&] {
+          read(R"({"model_type": ")" + std::string(model) + R"(", "hidden_size": 3,
+    "num_attention_heads": 4, "num_hidden_layers": 1})",
+               dims);
+        },
+        {"x: top level: there are more attention heads than hidden features"});
+  }
   support::expect_input_error(
       [&] {
         read(R"({"model_type": "llama", "hidden_size": 64,
