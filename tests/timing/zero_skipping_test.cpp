@@ -142,8 +142,6 @@ TEST(ZeroSkippingCore, AFirstZeroGainsNextToNothing) {
         simulator.run(problem_of(DataType::kF16, {density, 1}), {}, nullptr).cycles);
   };
   EXPECT_GE(cycles(0.999), 0.99 * cycles(1));
-  // Of 16 rows eight are left: about 2.5 of the array's four groups of rows.
-  EXPECT_LT(cycles(0.5), 0.8 * cycles(1));
 }
 
 TEST(ZeroSkippingCore, ClosedFormFollowsTheSimulation) {
