@@ -49,7 +49,7 @@ std::string identity(const std::filesystem::path& path) {
     return fmt::format("{}:{}", found.st_dev, found.st_ino);
   }
   std::error_code error;
-  const std::filesystem::path target = behind_link(path);
+  const std::filesystem::path target = std::filesystem::absolute(behind_link(path), error);
   const std::filesystem::path place = std::filesystem::weakly_canonical(target, error);
   return error ? target.string() : place.string();
 }
@@ -59,6 +59,10 @@ std::string identity(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
+  return identity(a) == identity(b);
+}
 
 void announce_input(const std::filesystem::path& path) {
   const std::string file = identity(path);

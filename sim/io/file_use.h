@@ -10,6 +10,9 @@
 
 namespace sptc::io {
 
+/// Whether both paths mean one file, which need not be there yet.
+bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b);
+
 /// `path` is read, now or later. Throws where it is to be written.
 void announce_input(const std::filesystem::path& path);
 

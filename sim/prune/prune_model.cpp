@@ -2,6 +2,7 @@
 #include "sim/prune/prune_model.h"
 
 #include "models/base/error.h"
+#include "sim/io/file_use.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/calibration.h"
 #include "sim/prune/channel_permutation.h"
@@ -142,7 +143,7 @@ class Pruning {
       }
       require_other_file("--masks", masks, model_->files());
       require_other_file("--masks", masks, calibration_.files());
-      if (masks.lexically_normal() == out.lexically_normal()) {
+      if (io::is_same_file(masks, out)) {
         throw base::InputError("--masks and --out name the same file");
       }
       masks_ = make_writer(masks, *model_, std::move(mask_tensors), {});

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <string>
 
 namespace sptc::io {
 namespace {
@@ -26,6 +27,15 @@ TEST(FileUse, AFileThatIsReadIsNotWrittenWhateverItIsCalled) {
   support::expect_input_error(
       [&] { announce_output("--html", directory.path() / "." / "written.json"); },
       {"--html ", "--json names the same file"});
+}
+
+TEST(FileUse, AFileThatIsNotThereYetIsOneByItsRelativeAndByItsAbsolutePath) {
+  const std::filesystem::path plain = "not_there.json";
+  announce_output("--json", plain);
+  for (const std::filesystem::path& same : {"." / plain, std::filesystem::absolute(plain)}) {
+    EXPECT_EQ(support::input_error_of([&] { announce_output("--html", same); }),
+              "--html " + same.string() + ": --json names the same file");
+  }
 }
 
 TEST(FileUse, ACopyOfTheProcessMayUseFilesWhateverOtherThreadsDid) {
