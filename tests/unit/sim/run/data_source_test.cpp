@@ -2,12 +2,14 @@
 #include "sim/run/data_source.h"
 
 #include "models/base/error.h"
+#include "tests/support/expect_input_error.h"
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -118,6 +120,19 @@ TEST_F(Files, ReadsTwoNpyFiles) {
   const auto data = FileData::open(directory / "a.npy", directory / "b.npy");
   EXPECT_EQ(values(data->a_row(op, 0, 0), DataType::kF16), (std::vector<double>{2, 2, 2}));
   EXPECT_EQ(values(data->b_column(op, 0, 0), DataType::kF16), (std::vector<double>{5, 5, 5}));
+}
+
+TEST_F(Files, RefusesAFileOfSeveralArraysForOneOperand) {
+  const std::string two = (directory / "x.safetensors").string();
+  io::write_safetensors(two, std::vector{tensor("a", {2, 3}), tensor("b", {3, 2})});
+  const std::filesystem::path one = directory / "b.npy";
+  io::write_npy(one, base::Matrix<Word>(3, 2), DataType::kF16);
+  const auto error_of = [](const std::filesystem::path& a, const std::filesystem::path& b) {
+    return support::input_error_of([&] { FileData::open(a, b); });
+  };
+  const std::string sentence = two + ": holds 2 arrays where exactly one is expected";
+  EXPECT_EQ(error_of(two, one), sentence);
+  EXPECT_EQ(error_of(one, two), sentence);
 }
 
 TEST(MakeDataSource, NamesTheNearestKindAndTheAlternative) {

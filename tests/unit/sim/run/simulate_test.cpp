@@ -118,6 +118,24 @@ TEST_F(Simulate, RefusesWhatContradictsItself) {
                               {"--power-limit has no effect without --clock limited"});
 }
 
+TEST_F(Simulate, SplitsOverGpusOnlyANetworkWhoseLinksAreKnown) {
+  options.tensor_parallel = 2;
+  EXPECT_EQ(support::input_error_of([&] { simulated(); }),
+            "--tp needs an engine that runs more than GEMMs (--engine)");
+  options.engine = "tensorrt";
+  EXPECT_EQ(support::input_error_of([&] { simulated(); }),
+            "--tp needs --link: what the links of a GPU carry in GB/s");
+}
+
+TEST_F(Simulate, ComparesDenseAndSparseWhereItChoosesSparsity) {
+  options.sparsity_auto = true;
+  for (const Variants variants : {Variants::kDense, Variants::kSparse}) {
+    options.variants = variants;
+    EXPECT_EQ(support::input_error_of([&] { simulated(); }),
+              "--sparsity auto compares dense and 2:4: it needs --variants both");
+  }
+}
+
 TEST_F(Simulate, SamplesTheSwitchingOfTheOperandsThatItIsGiven) {
   const auto energy = [&] { return simulated().totals.dense->energy->total_uj; };
   options.data = "zeros";
