@@ -52,8 +52,12 @@ TEST(ApiSimulate, OneSimulatorRunsAThousandDesignsInFlatMemory) {
   EXPECT_LT(resident_bytes() - after_a_hundred, 1 << 20);
 }
 
-TEST(ApiSimulate, ASimulatorHasAtLeastOneWorkerOrOnePerProcessor) {
-  sptc::support::expect_input_error([] { Simulator simulator(-1); }, {"0 for one per processor"});
+TEST(ApiSimulate, ASimulatorHas1To1024WorkersOrOnePerProcessor) {
+  for (const int workers : {-1, 1025}) {
+    EXPECT_EQ(sptc::support::input_error_of([&] { Simulator simulator(workers); }),
+              "a Simulator has 1 to 1024 workers, or 0 for one per processor, not " +
+                  std::to_string(workers));
+  }
 }
 
 TEST(ApiSimulate, HooksAreCalledAndMayEndIt) {
