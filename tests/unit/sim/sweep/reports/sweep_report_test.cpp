@@ -114,6 +114,30 @@ TEST_F(SweepReport, SaysWhichPointsCannotBeOnTheFront) {
       << text;
 }
 
+// Sixty are shown.
+TEST_F(SweepReport, SaysHowManyPointsOfALongFrontItLeavesOut) {
+  const auto text_of = [&](std::int64_t points) {
+    const std::filesystem::path results = directory.path() / fmt::format("front{}.sqlite", points);
+    const space::SweepPlan plan = make_plan(
+        {{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}},
+         {"axes", {{{"option", "seed"}, {"range", {{"from", 1}, {"to", points}, {"step", 1}}}}}}});
+    store::SweepStore store(results, plan, {});
+    std::vector<point::PointOutcome> outcomes;
+    plan.for_each([&](std::uint64_t position) {  // none is better in both
+      point::PointOutcome& outcome = outcomes.emplace_back();
+      outcome.position = position;
+      outcome.totals.add({"sparse", "time_us"}, 1000 + static_cast<double>(position));
+      outcome.totals.add({"sparse", "energy_uj"}, 1000 - static_cast<double>(position));
+      return true;
+    });
+    store.add(outcomes);
+    return sweep_report(results, SweepReportFormat::kMarkdown);
+  };
+  EXPECT_EQ(text_of(60).find("more in the CSV"), std::string::npos);
+  const std::string text = text_of(61);
+  EXPECT_NE(text.find("\n1 more in the CSV.\n"), std::string::npos) << text;
+}
+
 TEST_F(SweepReport, AxesThatNeverChangeAloneAreNamedOnce) {
   const std::filesystem::path zipped = directory.path() / "zipped.sqlite";
   const space::SweepPlan plan = make_plan(

@@ -138,6 +138,34 @@ TEST_F(ResultsFile, MergeRefusesOperationsThatBelongToNoPointOrAreOutOfOrder) {
       "table 'operations', position 4: 'time_us' is not a figure like those before");
 }
 
+TEST_F(ResultsFile, OfAnotherBuildIsContinuedOrMergedOnlyWhereThatIsAllowed) {
+  const std::filesystem::path other =
+      damaged("UPDATE sweep SET value = 'f00d' WHERE key = 'build'");
+  const std::filesystem::path merged = directory.path() / "merged.sqlite";
+  const std::array<std::filesystem::path, 2> parts = {other, file};
+  EXPECT_EQ(support::input_error_of([&] { merge_sweeps(parts, merged, false); }),
+            other.string() + " and " + file.string() +
+                " come from different builds of the program, whose results may differ; "
+                "--mixed-builds merges them all the same");
+  EXPECT_FALSE(std::filesystem::exists(merged));
+  EXPECT_EQ(merge_sweeps(parts, merged, true), 12U);
+
+  const space::SweepPlan plan = make_plan();
+  EXPECT_EQ(support::input_error_of([&] { SweepStore(other, plan, {}); }),
+            other.string() +
+                ": was begun by another build of the program, whose results may differ; give "
+                "another file with --db, or --mixed-builds to go on with this one");
+  SweepStore::Options options;
+  options.mixed_builds = true;
+  EXPECT_EQ(SweepStore(other, plan, options).size(), 12U);
+}
+
+TEST_F(ResultsFile, MergeRefusesTwoResultsOfOnePoint) {
+  const std::filesystem::path other = damaged("UPDATE points SET speedup = 9.5 WHERE position = 3");
+  EXPECT_EQ(support::input_error_of([&] { merge(other); }),
+            other.string() + " and " + file.string() + " have different results for point 3");
+}
+
 TEST_F(ResultsFile, ATriggerThatSomebodyWroteIntoTheFileDoesNotRun) {
   const space::SweepPlan plan = make_plan({{"where", "sms != 27"}});
   const std::filesystem::path part = directory.path() / "part.sqlite";
