@@ -55,6 +55,14 @@ class ProgramFixture : public testing::Test {
     EXPECT_NE(outcome.out.find(part), std::string::npos) << outcome.out;
   }
 
+  /// Exit 0 and a report on stdout that lacks `part`.
+  void expect_output_without(const std::string& arguments, const std::string& part) const {
+    const ProgramOutcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.out, "");
+    EXPECT_EQ(outcome.out.find(part), std::string::npos) << outcome.out;
+  }
+
   void expect_refused(const std::string& arguments, const std::string& part) const {
     const ProgramOutcome outcome = run(arguments);
     EXPECT_EQ(outcome.exit_code, 2) << outcome.out;

@@ -77,10 +77,11 @@ TEST_F(ManualProgram, ZshCompletionNamesEveryCommand) {
         "(datapath timing analytic)"}) {
     EXPECT_NE(script.find(part), std::string::npos) << part;
   }
-  if (std::system("zsh --version >/dev/null 2>&1") == 0) {
-    std::ofstream(path("_sptcsim")) << script;
-    EXPECT_EQ(std::system(("zsh -n " + path("_sptcsim")).c_str()), 0);
+  if (std::system("zsh --version >/dev/null 2>&1") != 0) {
+    GTEST_SKIP() << "the script was not parsed: there is no zsh";
   }
+  std::ofstream(path("_sptcsim")) << script;
+  EXPECT_EQ(std::system(("zsh -n " + path("_sptcsim")).c_str()), 0);
 }
 
 TEST_F(ManualProgram, RefusesAShellThatItDoesNotKnow) {

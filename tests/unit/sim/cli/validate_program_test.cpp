@@ -161,8 +161,7 @@ TEST_F(ValidateProgram, NamesTheColumnsThatItDoesNotRead) {
     expect_output("validate " + path("wide.csv") + " --fidelity analytic" + format,
                   "columns that are not read: op, count, b");
   }
-  EXPECT_EQ(run("validate " + csv() + " --fidelity analytic").out.find("columns that are not"),
-            std::string::npos);
+  expect_output_without("validate " + csv() + " --fidelity analytic", "columns that are not");
 }
 
 TEST_F(ValidateProgram, WritesEveryRowWithItsKernel) {
