@@ -177,6 +177,10 @@ TEST_F(CompareProgram, RefusesWhatIsNoSavedResult) {
 TEST_F(CompareProgram, RefusesInOneSentence) {
   expect_refused("compare " + bert + " --arch A100,nothing", "nothing");
   expect_refused("compare " + bert + " --dim batch=1,x", "batch");
+  // Products of experts are called after the tokens that they get.
+  expect_refused("compare " SPTC_SOURCE_DIR
+                 "/traces/mixtral_8x7b.json --dim batch=1,64 --fidelity analytic",
+                 "compare: the operations with batch=64 are not those with batch=1");
   expect_refused("compare " + bert + " --dim nonsense=1,2", "nonsense");
   expect_refused("compare " + bert + " --jobs 0", "--jobs");
   expect_refused("compare no.json", "no.json");

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -37,6 +38,22 @@ TEST_F(PageProgram, GemmWritesAPageBesideItsReport) {
   const std::string dom = opened(page);
   EXPECT_NE(dom.find("1 of 1 layers"), std::string::npos);
   EXPECT_NE(dom.find("ideal 2:4"), std::string::npos);
+}
+
+// The shell reads '\'' within quotes as one quote, and JSON doubles the backslash.
+TEST_F(PageProgram, QuotesItsCommandAsAShellReadsIt) {
+  const std::string gemm = "gemm 64 64 64 --fidelity analytic --check none --html ";
+  const std::string page = path("plain.html");
+  const std::string quoted = "'" + temporary.path().string() + "/it'\\''s here.html'";
+  ASSERT_EQ(run(gemm + quoted).exit_code, 0);
+  std::filesystem::rename(path("it's here.html"), page);
+  std::string in_json = "sptcsim " + gemm + quoted;
+  in_json.insert(in_json.find('\\'), "\\");
+  EXPECT_NE(read(page).find('"' + in_json + '"'), std::string::npos);
+  if (!sptc::support::kHasBrowser) {
+    GTEST_SKIP() << "not run: there is no Chromium";
+  }
+  EXPECT_NE(opened(page).find("sptcsim " + gemm + quoted), std::string::npos);
 }
 
 TEST_F(PageProgram, ShowsMeasuredShapesPowerAndAnotherReportByKeysToo) {

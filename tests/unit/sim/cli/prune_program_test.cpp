@@ -176,7 +176,11 @@ TEST_F(PruneProgram, BadInputIsOneSentenceAndWritesNothing) {
                          "f32 are not quantised to s8");
   expect_nothing_written("prune " + good + out + " --permute x=a", "unknown tensor 'x'");
   expect_nothing_written("prune " + good + out + " --permute auto", "graph of an ONNX model");
+  expect_nothing_written("prune " + good + out + " --pattern 1:4 --permute report",
+                         "--permute looks for orders for 2:4, not for 1:4");
   expect_nothing_written("prune " + good + " --out " + path("o.onnx"), "of an ONNX model alone");
+  expect_nothing_written("prune " + good + " --out " + path("o.npy"),
+                         "o.npy: a .npy file holds one tensor, and the model has 2");
   expect_nothing_written("prune " + good + " --out " + path("none/o.safetensors"), "none");
 }
 

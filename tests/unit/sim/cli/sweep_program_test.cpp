@@ -410,6 +410,9 @@ TEST_F(SweepProgram, RefusesWhatItCannotDo) {
   expect_refused({}, "SPEC is missing");
   expect_refused({"reprot"}, "'report'");
   expect_refused({path("no.json")}, "no such file");
+  write("there.sqlite", "");
+  expect_refused({path("s.json"), "--db", path("there.sqlite"), "--no-resume"},
+                 "there.sqlite: exists, and --no-resume was given");
   expect_refused({path("s.json"), "--shard", "4/3"}, "I of --shard");
   expect_refused({path("s.json"), "--shard", "2"}, "for example 2/8");
   expect_refused({path("s.json"), "--jobs", "0"}, "--jobs");
