@@ -34,6 +34,9 @@ std::int64_t resident_bytes() {
 }
 
 TEST(ApiSimulate, OneSimulatorRunsAThousandDesignsInFlatMemory) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer keeps what is freed for a while";
+#endif
   const Architecture a100("a100-sxm4-80gb");
   const Workload workload({{.m = 128, .n = 128, .k = 256}});
   const Options options{{"variants", "sparse"}, {"check", "none"}, {"sms", "all"}};
