@@ -29,7 +29,9 @@ class CalibrationFile : public testing::Test {
     std::vector<float> values(static_cast<std::size_t>(tensor.elements()));
     std::iota(values.begin(), values.end(), 0.0F);
     tensor.bytes.resize(values.size() * sizeof(float));
-    std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
+    if (!values.empty()) {
+      std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
+    }
     return tensor;
   }
 
