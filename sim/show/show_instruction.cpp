@@ -38,6 +38,7 @@ ElementView show_instruction(
   const mma::Target& target = config::target_of(arch);
   const mma::MmaInstruction instruction = mma::parse_instruction(name);
   mma::find_instruction(target, instruction);
+  mma::require_steps(instruction, mma::instruction_rules(target, instruction));
   ElementView view = view_element(target, instruction, operands(instruction), choice);
   view.cycles = cycles_of(arch, instruction);
   return view;

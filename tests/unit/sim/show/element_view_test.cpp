@@ -174,6 +174,7 @@ TEST(ElementView, ShowsEveryInstructionOfTheCatalogueOrSaysWhyNot) {
     for (const mma::CatalogueEntry& entry : mma::instructions(target)) {
       SCOPED_TRACE(std::string(target.name) + " " + entry.ptx_name());
       try {
+        mma::require_steps(entry.instruction, mma::instruction_rules(target, entry.instruction));
         const ElementView view =
             view_element(target, entry.instruction,
                          generated_operands(entry.instruction, "random", 1), {1, 2, 0});
