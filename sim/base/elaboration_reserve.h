@@ -10,7 +10,8 @@ namespace sptc::base {
 
 /// Memory that lets an elaboration come to its end. SystemC 2.3 leaves its tables of names broken
 /// where an allocation within them fails, and the destructors of what was built so far then crash.
-/// While a reserve lives, the first allocation of the process that fails takes it, and succeeds.
+/// While a reserve lives, the first allocation of the process that fails takes it and is tried
+/// again. One lives at a time, as one elaboration does.
 class ElaborationReserve {
  public:
   /// Throws std::bad_alloc.

@@ -24,7 +24,6 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -219,10 +218,16 @@ void refuse_extras(CLI::App* app) {
 /// What CLI11 says of a command line: "sweep plan: SPEC is required", "run: --html needs a value:
 /// FILE", "gemm: --dtype is given more than once".
 std::string sentence_of(const CLI::ParseError& error, CLI::App& app) {
-  static const std::regex kNoValue(R"((.*): 1 required (.*) missing)");
-  static const std::regex kRepeated(R"((.*): At Most 1 required but received \d+)");
-  std::string sentence = std::regex_replace(error.what(), kNoValue, "$1 needs a value: $2");
-  sentence = std::regex_replace(sentence, kRepeated, "$1 is given more than once");
+  constexpr std::string_view kNoValue = ": 1 required ", kMissing = " missing";
+  constexpr std::string_view kRepeated = ": At Most 1 required but received ";
+  std::string sentence = error.what();
+  if (const std::size_t at = sentence.find(kNoValue);
+      at != std::string::npos && sentence.ends_with(kMissing)) {
+    sentence.resize(sentence.size() - kMissing.size());
+    sentence.replace(at, kNoValue.size(), " needs a value: ");
+  } else if (const std::size_t repeated = sentence.find(kRepeated); repeated != std::string::npos) {
+    sentence.replace(repeated, std::string::npos, " is given more than once");
+  }
   const char* join = ": ";
   for (const CLI::App* command = innermost(&app); command != &app;
        command = command->get_parent()) {

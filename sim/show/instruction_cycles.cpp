@@ -119,6 +119,7 @@ std::optional<InstructionCycles> instruction_cycles(const gpu::GpuSpec& gpu,
   const base::Clock clock(gpu.boost_clock_mhz);
   base::ElaborationReserve reserve;
   Bench bench(clock, gpu, instruction);
+  base::run_events(sc_core::SC_ZERO_TIME);  // elaborates
   reserve.end();
   bench.issue_one();
   base::run_events();

@@ -73,7 +73,7 @@ std::string problem_of(const std::string& message, std::string_view text,
     return "unknown axis " + base::unknown_name(message.substr(kColumn.size()), allowed);
   }
   if (message.starts_with("not authorized")) {
-    return fmt::format("only the axes may be read, and only {} be called",
+    return fmt::format("it holds no SELECT, reads only the axes and calls only {}",
                        fmt::join(kFunctions, ", "));
   }
   if (message.starts_with("unrecognized token: \"'")) {

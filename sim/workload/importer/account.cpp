@@ -118,7 +118,12 @@ std::string unbounded_account(const Recording& recording) {
 
 /// Names, reasons and notes may be those of the recording.
 std::string account_text(const Recording& recording) {
-  return base::bounded_message(unbounded_account(recording));
+  std::string text = unbounded_account(recording);
+  if (text.empty()) {
+    return text;
+  }
+  text.pop_back();  // the end of its last line
+  return base::bounded_message(text) + "\n";
 }
 
 void require_all_taken(const Recording& recording) {

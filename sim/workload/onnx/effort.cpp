@@ -17,10 +17,10 @@ std::size_t effort_of(const Tensor& tensor) {
 void Effort::add(std::size_t units) {
   constexpr std::size_t kMost = std::size_t{1} << 26;  // 2^20 operators, or 512 MiB of integers
   if (units > kMost - spent_) {
-    throw base::InputError(
-        fmt::format("{}: its functions, branches, constants and names multiply to more than the {} "
-                    "steps in which a model is followed",
-                    file_, kMost));
+    throw base::InputError(fmt::format(
+        "{}: its operators, functions, branches, constants and names take more than the {} "
+        "steps in which a model is followed",
+        file_, kMost));
   }
   spent_ += units;
 }

@@ -349,7 +349,11 @@ Input read_value_info(Message message) {
               read_dimension(shape.inside(dimension), input);
             }
           }
-          shape.require_rank(input.dims);
+          if (input.dims.size() > kMaxRank) {
+            input.has_shape = false;
+            input.dims.clear();
+            input.dim_names.clear();
+          }
         }
       }
     }

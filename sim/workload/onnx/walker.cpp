@@ -200,12 +200,12 @@ void Walker::visit_graph(const Graph& graph) {
 
 void Walker::visit(const Node& node) {
   Values inputs;
-  std::size_t effort = effort_of(node);
+  std::size_t effort = 0;
   for (const std::string& name : node.inputs) {
     inputs.push_back(value_of(name));
     effort += effort_of(inputs.back());
   }
-  effort_.add(effort * std::max<std::size_t>(1, node.outputs.size()));
+  effort_.add(effort_of(node) + effort * std::max<std::size_t>(1, node.outputs.size()));
   if (visit_inner(node, inputs)) {
     return;
   }

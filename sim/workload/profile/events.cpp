@@ -53,18 +53,17 @@ class Linker {
     return call == nullptr ? std::nullopt : innermost(call->thread, call->begin);
   }
 
-  /// Operations that lie within one another, at most.
-  std::size_t deepest() const { return deepest_; }
-
   /// When it was launched.
   double launch_time(const Kernel& kernel) const {
     const ProfileEvents::Call* call = call_of(kernel);
     return call == nullptr ? kernel.begin : call->begin;
   }
 
-  /// The operation itself, or the next around it that is a GEMM; nothing where none is.
+  /// The operation itself, or the next around it that is a GEMM; nothing where none is within
+  /// kMostOutwards.
   std::optional<std::size_t> gemm_around(std::size_t op) const {
-    for (std::int64_t at = static_cast<std::int64_t>(op); at >= 0;
+    int steps = 0;
+    for (std::int64_t at = static_cast<std::int64_t>(op); at >= 0 && steps++ < kMostOutwards;
          at = parents_[static_cast<std::size_t>(at)]) {
       if (events_.ops[static_cast<std::size_t>(at)].launch >= 0) {
         return static_cast<std::size_t>(at);
@@ -74,6 +73,9 @@ class Linker {
   }
 
  private:
+  /// Operations around one that each kernel looks at. Python nests no deeper.
+  static constexpr int kMostOutwards = 1000;
+
   void find_parents() {
     parents_.assign(events_.ops.size(), -1);
     std::vector<std::int64_t> open;
@@ -88,7 +90,6 @@ class Linker {
       }
       parents_[i] = open.empty() ? -1 : open.back();
       open.push_back(static_cast<std::int64_t>(i));
-      deepest_ = std::max(deepest_, open.size());
     }
   }
 
@@ -117,8 +118,9 @@ class Linker {
     if (at < 0 || events_.ops[static_cast<std::size_t>(at)].thread != thread) {
       return std::nullopt;
     }
+    int steps = 0;
     while (at >= 0 && events_.ops[static_cast<std::size_t>(at)].end < time) {
-      at = parents_[static_cast<std::size_t>(at)];
+      at = steps++ < kMostOutwards ? parents_[static_cast<std::size_t>(at)] : -1;
     }
     return at < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(at));
   }
@@ -126,7 +128,6 @@ class Linker {
   ProfileEvents& events_;
   std::vector<std::uint32_t> by_external_;
   std::vector<std::int64_t> parents_;
-  std::size_t deepest_ = 0;
 };
 
 /// Of the steps that launch GEMMs the one of median length; nothing where there is one step or
@@ -210,11 +211,6 @@ class Profile {
     std::unordered_map<std::size_t, std::vector<const Kernel*>> kernels_of;
     std::map<std::pair<std::uint32_t, std::string>, Launched> others;
     std::map<std::pair<std::uint32_t, std::string>, std::int64_t> other_counts;
-    constexpr std::size_t kMaxNesting = 1000;  // that of Python, and each kernel looks outwards
-    if (linker_.deepest() > kMaxNesting) {
-      throw base::InputError(
-          fmt::format("{}: operations are nested deeper than {}", file, kMaxNesting));
-    }
     for (const Kernel& kernel : events_.kernels) {
       if (!(kernel.duration <= kMaxRecordedUs)) {
         throw base::InputError(fmt::format("{}: a kernel takes at most {} us, not {}", file,

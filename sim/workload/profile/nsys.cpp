@@ -121,8 +121,10 @@ Names names_of(const Database& database) {
   return names;
 }
 
-std::string name_of(const Names& names, std::int64_t id) {
-  const auto found = names.find(id);
+/// The string whose id `column` holds; none where it is NULL or unknown.
+std::string name_of(const Names& names, sqlite3_stmt* row, int column) {
+  const bool known = sqlite3_column_type(row, column) != SQLITE_NULL;
+  const auto found = known ? names.find(sqlite3_column_int64(row, column)) : names.end();
   return found == names.end() ? std::string() : found->second;
 }
 
@@ -133,7 +135,7 @@ void read_kernels(const Database& database, const Names& names, ProfileBuilder& 
       [&](sqlite3_stmt* row) {
         const double begin = sqlite3_column_double(row, 0) * kUsPerNs;
         const double duration = sqlite3_column_double(row, 1) * kUsPerNs - begin;
-        std::string name = name_of(names, sqlite3_column_int64(row, 3));
+        std::string name = name_of(names, row, 3);
         builder.add_kernel({begin, duration, 0, sqlite3_column_int64(row, 2), 0}, name);
       });
 }
@@ -154,8 +156,8 @@ void read_ranges(const Database& database, const std::string& file, const Names&
                     " FROM NVTX_EVENTS WHERE end IS NOT NULL",
                 [&](sqlite3_stmt* row) {
                   const bool has_text = sqlite3_column_type(row, 3) != SQLITE_NULL;
-                  TorchCall call = call_of(has_text ? Database::text(row, 3)
-                                                    : name_of(names, sqlite3_column_int64(row, 5)));
+                  TorchCall call =
+                      call_of(has_text ? Database::text(row, 3) : name_of(names, row, 5));
                   const double begin = sqlite3_column_double(row, 0) * kUsPerNs;
                   const double duration = sqlite3_column_double(row, 1) * kUsPerNs - begin;
                   builder.add_op(static_cast<std::uint64_t>(sqlite3_column_int64(row, 2)), begin,
