@@ -12,7 +12,7 @@ namespace sptc::base {
 /// matters most. No character of UTF-8 is cut in two.
 std::string shortened(std::string_view text, std::size_t max_bytes);
 
-/// `text` as a terminal shows it and obeys none of it: control characters (those of C1, too),
+/// `text` as a terminal shows it and obeys none of it. Control characters (those of C1, too),
 /// invisible ones, those that turn its direction, and bytes that are no UTF-8 are written as
 /// "\x1b".
 std::string escaped(std::string_view text);

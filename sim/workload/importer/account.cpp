@@ -116,7 +116,6 @@ std::string unbounded_account(const Recording& recording) {
 
 }  // namespace
 
-/// Names, reasons and notes may be those of the recording.
 std::string account_text(const Recording& recording) {
   std::string text = unbounded_account(recording);
   if (text.empty()) {

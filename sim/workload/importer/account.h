@@ -8,6 +8,8 @@
 namespace sptc::workload::importer {
 
 /// What was taken, what was not and why, for a reader; of a workload of our own the notes alone.
+/// Names, reasons and notes may be those of the recording: it is a bounded_message(), and ends with
+/// its line.
 std::string account_text(const Recording& recording);
 
 /// Throws InputError where something was not taken.
