@@ -30,36 +30,37 @@ struct GemmKernel {
     std::uint32_t metadata[kFragmentsM];
   };
 
-  __device__ static void load(Fragments& f, std::uint32_t stage, int step, int warp_row,
-                              int warp_column, const std::uint32_t* metadata) {
+  /// Fragments of step `step` of the stage at `place` bytes of shared memory.
+  __device__ static void load(Fragments& f, const std::uint8_t* shared, int place, int step,
+                              int warp_row, int warp_column) {
     const int lane = threadIdx.x % kLanes;
+    const auto stage = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared + place));
+    const auto* const metadata =
+        reinterpret_cast<const std::uint32_t*>(shared + place + Tile::kBytesOfA + Tile::kBytesOfB);
     const LdmatrixPlace a = ldmatrix_a(lane);
     const SwizzledTile tile_a = Tile::kA;
     const SwizzledTile tile_b = Tile::kB;
+    // Eight rows farther the chunks stand as here, so the distances are constants.
+    const std::uint32_t from_a = stage + tile_a.offset(warp_row + a.row, 2 * step + a.chunk);
+#pragma unroll
     for (int i = 0; i < kFragmentsM; ++i) {
-      ldmatrix_x4(f.a[i], stage + tile_a.offset(warp_row + 16 * i + a.row, 2 * step + a.chunk));
+      ldmatrix_x4(f.a[i], from_a + 16 * i * tile_a.row_bytes);
       if constexpr (kSparse) {
         f.metadata[i] =
             metadata[((warp_row / 16 + i) * Tile::kStepsPerStage + step) * kLanes + lane];
       }
     }
-    const std::uint32_t stage_b = stage + Tile::kBytesOfA;
-    if constexpr (kSparse) {
-      const LdmatrixPlace b = ldmatrix_b_sparse(lane);
-      for (int j = 0; j < kFragmentsN; ++j) {
-        ldmatrix_x4(f.b[j],
-                    stage_b + tile_b.offset(warp_column + 8 * j + b.row, 4 * step + b.chunk));
-      }
-    } else {
-      const LdmatrixPlace b = ldmatrix_b_dense(lane);
-      for (int j = 0; j < kFragmentsN; j += 2) {
-        std::uint32_t two[4];
-        ldmatrix_x4(two, stage_b + tile_b.offset(warp_column + 8 * j + b.row, 2 * step + b.chunk));
-        f.b[j][0] = two[0];
-        f.b[j][1] = two[1];
-        f.b[j + 1][0] = two[2];
-        f.b[j + 1][1] = two[3];
-        f.metadata[0] = 0;
+    const LdmatrixPlace b = kSparse ? ldmatrix_b_sparse(lane) : ldmatrix_b_dense(lane);
+    const std::uint32_t from_b =
+        stage + Tile::kBytesOfA + tile_b.offset(warp_column + b.row, kRegistersB * step + b.chunk);
+    // One ldmatrix brings one fragment of a sparse step, and two of a dense one.
+#pragma unroll
+    for (int j = 0; j < kFragmentsN; j += 4 / kRegistersB) {
+      std::uint32_t words[4];
+      ldmatrix_x4(words, from_b + 8 * j * tile_b.row_bytes);
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        f.b[j + w / kRegistersB][w % kRegistersB] = words[w];
       }
     }
   }
@@ -105,12 +106,10 @@ struct GemmKernel {
       }
       commit_copies();
       const int place = s % Tile::kStages * Tile::kStageBytes;
-      const auto* const metadata = reinterpret_cast<const std::uint32_t*>(
-          shared + place + Tile::kBytesOfA + Tile::kBytesOfB);
 #pragma unroll
       for (int step = 0; step < Tile::kStepsPerStage; ++step) {
         Fragments f;
-        load(f, base + place, step, warp_row, warp_column, metadata);
+        load(f, shared, place, step, warp_row, warp_column);
 #pragma unroll
         for (int i = 0; i < kFragmentsM; ++i) {
 #pragma unroll

@@ -28,14 +28,20 @@ __device__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kNewest) : "memory");
 }
 
-/// `rows` rows of `tile` from global memory with `pitch` bytes from row to row.
-template <int kThreads>
-__device__ void copy_tile(SwizzledTile tile, int rows, std::uint32_t to, const std::uint8_t* from,
-                          std::size_t pitch) {
-  for (int i = threadIdx.x; i < rows * tile.chunks(); i += kThreads) {
-    const int row = i / tile.chunks();
-    const int chunk = i % tile.chunks();
-    copy_16(to + tile.offset(row, chunk), from + row * pitch + chunk * 16);
+/// `kRows` rows of `kTile` from global memory with `pitch` bytes from row to row. The exchange of chunks repeats every eight
+/// rows, so what a thread copies stands at fixed distances. A loop over places would compute every address anew, and the
+/// tensor cores would wait for that.
+template <SwizzledTile kTile, int kRows, int kThreads>
+__device__ void copy_tile(std::uint32_t to, const std::uint8_t* from, std::size_t pitch) {
+  constexpr int kRowsAtOnce = kThreads / kTile.chunks();
+  static_assert(kRowsAtOnce % 8 == 0 && kRows % kRowsAtOnce == 0);
+  const int row = static_cast<int>(threadIdx.x) / kTile.chunks();
+  const int chunk = static_cast<int>(threadIdx.x) % kTile.chunks();
+  to += kTile.offset(row, chunk);
+  from += row * pitch + chunk * 16;
+#pragma unroll
+  for (int first = 0; first < kRows; first += kRowsAtOnce) {
+    copy_16(to + first * kTile.row_bytes, from + first * pitch);
   }
 }
 
@@ -46,20 +52,18 @@ __device__ void fetch_stage(const GemmLaunch& g, int stage, std::uint32_t to) {
   const std::size_t pitch_b = static_cast<std::size_t>(g.steps) * Tile::kStepBytesOfB;
   const std::size_t row = static_cast<std::size_t>(blockIdx.y) * Tile::kTileM;
   const std::size_t column = static_cast<std::size_t>(blockIdx.x) * Tile::kTileN;
-  copy_tile<Tile::kThreads>(Tile::kA, Tile::kTileM, to,
-                            g.a + row * pitch_a + stage * Tile::kA.row_bytes, pitch_a);
-  copy_tile<Tile::kThreads>(Tile::kB, Tile::kTileN, to + Tile::kBytesOfA,
-                            g.b + column * pitch_b + stage * Tile::kB.row_bytes, pitch_b);
+  copy_tile<Tile::kA, Tile::kTileM, Tile::kThreads>(
+      to, g.a + row * pitch_a + stage * Tile::kA.row_bytes, pitch_a);
+  copy_tile<Tile::kB, Tile::kTileN, Tile::kThreads>(
+      to + Tile::kBytesOfA, g.b + column * pitch_b + stage * Tile::kB.row_bytes, pitch_b);
   if constexpr (Tile::kMetadataBytes > 0) {
     // [16 rows][step of the stage][lane]: the steps of a stage follow each other in memory.
     constexpr int kChunks = Tile::kStepsPerStage * 128 / 16;
-    const std::size_t first = row / 16;
-    for (int i = threadIdx.x; i < Tile::kTileM / 16 * kChunks; i += Tile::kThreads) {
-      const std::size_t word =
-          ((first + i / kChunks) * g.steps + stage * Tile::kStepsPerStage) * kLanes +
-          i % kChunks * 4;
-      copy_16(to + Tile::kBytesOfA + Tile::kBytesOfB + i * 16, g.metadata + word);
-    }
+    static_assert(Tile::kMetadataBytes == Tile::kThreads * 16);
+    const std::size_t word =
+        ((row / 16 + threadIdx.x / kChunks) * g.steps + stage * Tile::kStepsPerStage) * kLanes +
+        threadIdx.x % kChunks * 4;
+    copy_16(to + Tile::kBytesOfA + Tile::kBytesOfB + threadIdx.x * 16, g.metadata + word);
   }
 }
 

@@ -59,11 +59,14 @@ class CudaWorkload : public GemmWorkload {
     const PowerMeans means = means_after(sampler.stop(), 0);
     result.power_w = means.power_w;
     result.clock_mhz = means.clock_mhz;
+    if (const std::optional<double> clock = clock_beside(kLeast, once)) {
+      result.clock_mhz = clock;
+    }
     return result;
   }
 
   SustainedRun sustain(double seconds) override {
-    constexpr int kBatch = 16;
+    constexpr std::size_t kBatch = 16;
     // What NVML says is an average over up to a second, and the clock has to settle.
     const double unsettled_ms = std::min(1200.0, seconds * 500);
     const Nvml* const nvml = Nvml::get();
@@ -74,7 +77,7 @@ class CudaWorkload : public GemmWorkload {
     PowerSampler sampler(std::chrono::milliseconds(20));
     while (run.duration_s < seconds) {
       start.record();
-      for (int i = 0; i < kBatch; ++i) {
+      for (std::size_t i = 0; i < kBatch; ++i) {
         launch();
       }
       stop.record();
@@ -89,7 +92,7 @@ class CudaWorkload : public GemmWorkload {
     if (before && after) {
       run.energy_j = *after - *before;
     }
-    if (const std::optional<double> clock = clock_of(kBatch)) {
+    if (const std::optional<double> clock = clock_beside(kBatch, [&] { launch(); })) {
       run.clock_mhz = clock;
     }
     return run;
@@ -146,14 +149,15 @@ class CudaWorkload : public GemmWorkload {
     copies_ = std::clamp<std::size_t>(2 * static_cast<std::size_t>(l2) / bytes_of_one + 1, 2, 8);
   }
   /// Of `count` more launches, while the board is still hot.
-  std::optional<double> clock_of(int count) {
+  template <class Once>
+  std::optional<double> clock_beside(std::size_t count, Once once) {
     const ClockProbe probe;
-    for (int i = 0; i < count; ++i) {
-      launch();  // the host was away for a moment: the clock falls again
+    for (std::size_t i = 0; i < count; ++i) {
+      once();  // the host was away for a moment: the clock falls again
     }
     probe.begin(nullptr);
-    for (int i = 0; i < count; ++i) {
-      launch();
+    for (std::size_t i = 0; i < count; ++i) {
+      once();
     }
     probe.end(nullptr);
     return probe.mhz();
