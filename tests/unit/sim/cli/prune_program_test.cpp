@@ -10,6 +10,7 @@
 
 #include <cstring>
 #include <limits>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -21,9 +22,8 @@ class PruneProgram : public support::ProgramFixture {
  protected:
   static io::Tensor tensor(const std::string& name, std::vector<std::int64_t> shape,
                            const std::vector<float>& values) {
-    io::Tensor result{name, "F32", std::move(shape), std::vector<std::byte>(values.size() * 4)};
-    std::memcpy(result.bytes.data(), values.data(), result.bytes.size());
-    return result;
+    const auto bytes = std::as_bytes(std::span(values));
+    return {name, "F32", std::move(shape), {bytes.begin(), bytes.end()}};
   }
   /// Values that differ in magnitude within every group of four.
   static std::vector<float> ramp(std::size_t count) {

@@ -268,7 +268,7 @@ TEST_F(ValidateProgram, NamesRegisterBanksThatAreTooNarrow) {
       {"tensor_core": {"register_bank_bytes_per_cycle":
       {"value": 64, "evidence": "assumed", "source": "a quarter"}}}})";
   expect_output(
-      "gemm 4096 4096 4096 --check none --explain --variants sparse --arch " + path("banks.json"),
+      "gemm 2048 2048 2048 --check none --explain --variants sparse --arch " + path("banks.json"),
       "waits for operand fetch and selector");
 }
 
