@@ -3,9 +3,9 @@
 
 // The stages are loops over eight columns, written for the compiler's vectoriser. Where the
 // toolchain can, each stage is compiled a second time for AVX2 (per-lane shifts) and picked at load
-// time; results are the same.
+// time, before a sanitizer is ready; results are the same.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__)
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define SPTC_VECTOR_CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
 #define SPTC_VECTOR_CLONES
