@@ -88,6 +88,7 @@ std::optional<VectorKind> parse_vector_kind(std::string_view name) {
 
 std::vector<std::string_view> vector_kind_names() {
   std::vector<std::string_view> names;
+  names.reserve(kKinds.size());
   for (const VectorKindInfo& row : kKinds) {
     names.push_back(row.name);
   }

@@ -175,7 +175,7 @@ void read_convolution(const io::JsonObject& object, Operation& op) {
 
 /// The kind of an operation that is no vector operation. Throws InputError for one that is none.
 std::string read_kind(const io::JsonObject& object) {
-  const std::string kind = object.text_or("kind", object.has("conv") ? "conv2d" : "gemm");
+  std::string kind = object.text_or("kind", object.has("conv") ? "conv2d" : "gemm");
   if (kind != "gemm" && kind != "conv2d") {
     std::vector<std::string_view> kinds{"gemm", "conv2d"};
     const std::vector<std::string_view> others = vector_kind_names();

@@ -34,7 +34,7 @@ fs::path confined(const fs::path& model, const std::string& location, const std:
   const fs::path below = fs::path(location).lexically_normal();
   std::error_code error;
   const fs::path directory = fs::absolute(model, error).parent_path();
-  const fs::path file = fs::weakly_canonical(directory / below, error);
+  fs::path file = fs::weakly_canonical(directory / below, error);
   if (error) {
     throw base::InputError(fmt::format("{}: the external data '{}' cannot be opened: {}", place,
                                        io::printable(location), error.message()));
