@@ -16,8 +16,8 @@
 namespace sptc::batched {
 
 numerics::Word BatchRun::plain(std::size_t index, std::size_t row, std::size_t column) const {
-  static const base::PerThread<std::vector<numerics::Word>> rows;
-  std::vector<numerics::Word>& selected = rows.get();
+  static const base::PerThread<std::vector<numerics::Word>> kRows;
+  std::vector<numerics::Word>& selected = kRows.get();
   selected.resize(batch.depth);
   const std::size_t first = (index * batch.m + row) * batch.depth;
   for (std::size_t t = 0; t < batch.depth; ++t) {

@@ -189,8 +189,8 @@ Toggles ToggleSampler::toggles() const {
 
 const Toggles& reference_toggles(DataType type) {
   // No lock: a copy of the process that is made while another thread holds one would wait for ever.
-  static const base::PerThread<std::map<DataType, Toggles>> caches;
-  std::map<DataType, Toggles>& cache = caches.get();
+  static const base::PerThread<std::map<DataType, Toggles>> kCaches;
+  std::map<DataType, Toggles>& cache = kCaches.get();
   const auto found = cache.find(type);
   return found != cache.end() ? found->second
                               : cache.emplace(type, sample_reference(type)).first->second;

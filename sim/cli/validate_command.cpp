@@ -43,7 +43,7 @@ struct Arguments {
 
 /// What all launches have in common.
 run::SimulationOptions checked(const Arguments& given) {
-  const run::SimulationOptions options = given.options.parsed();
+  run::SimulationOptions options = given.options.parsed();
   run::require_consistent(options);
   return options;
 }

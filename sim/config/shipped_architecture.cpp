@@ -20,8 +20,8 @@ const std::optional<Architecture>& shipped_architecture(const std::string& name)
     std::string directory;
     std::map<std::string, std::optional<Architecture>> architectures;
   };
-  static const base::PerThread<Known> known_to_threads;
-  auto& [directory, known] = known_to_threads.get();
+  static const base::PerThread<Known> kKnownToThreads;
+  auto& [directory, known] = kKnownToThreads.get();
   const char* const set = std::getenv("SPTCSIM_CONFIG_DIR");
   if (const std::string_view now = set == nullptr ? "" : set; now != directory) {
     directory = now;

@@ -91,8 +91,8 @@ void require_instruction(const mma::MmaInstruction& instruction, const GpuSpec& 
     mma::MmaInstruction instruction;
     bool operator==(const Found&) const = default;
   };
-  static const base::PerThread<std::vector<Found>> found_by_threads;
-  std::vector<Found>& found = found_by_threads.get();
+  static const base::PerThread<std::vector<Found>> kFoundByThreads;
+  std::vector<Found>& found = kFoundByThreads.get();
   const Found wanted{gpu.numerics, gpu.instruction_set, instruction};
   if (std::find(found.begin(), found.end(), wanted) != found.end()) {
     return;

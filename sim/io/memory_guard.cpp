@@ -86,7 +86,7 @@ std::string shown(std::uint64_t bytes) {
   return bytes < kMebibyte ? fmt::format("{} KiB", bytes / kKibibyte)
          : bytes < 1024 * kMebibyte
              ? fmt::format("{} MiB", bytes / kMebibyte)
-             : fmt::format("{:.1f} GiB", static_cast<double>(bytes / kMebibyte) / 1024);
+             : fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1024 * kMebibyte));
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ inline constexpr double kMostOfNumber = 1e5;
 
 inline std::vector<std::string_view> rule_kind_names() {
   std::vector<std::string_view> names;
+  names.reserve(kRuleKinds.size());
   for (const auto& [word, unused] : kRuleKinds) {
     names.push_back(word);
   }

@@ -29,7 +29,7 @@ struct Level {
 
 /// Every part belongs to one level.
 const std::array<Level, 9>& levels() {
-  static const std::array<Level, 9> all = {{
+  static const std::array<Level, 9> kAll = {{
       {"multiply", "multiplying and adding", {"multiply", "align_add", "round", "operand_latch"}},
       {"select", "selecting operands", {"operand_select"}},
       {"metadata", "reading metadata", {"metadata_read"}},
@@ -40,7 +40,7 @@ const std::array<Level, 9>& levels() {
       {"issue", "instructions", {"instruction_issue", "cuda_core_fma"}},
       {"rest", "what flows at rest", {"leakage", "idle_sms", "constant", "board"}},
   }};
-  return all;
+  return kAll;
 }
 
 using LevelEnergies = std::array<double, 9>;  ///< uJ

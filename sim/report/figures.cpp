@@ -250,7 +250,7 @@ void append_violation(Figures<VariantResult>& figures) {
 }  // namespace
 
 const Figures<VariantResult>& launch_figures() {
-  static const Figures<VariantResult> all = [] {
+  static const Figures<VariantResult> kAll = [] {
     Figures<VariantResult> figures;
     append_kernel(figures);
     append_search(figures);
@@ -262,21 +262,21 @@ const Figures<VariantResult>& launch_figures() {
     append_energy_figures(figures);
     return figures;
   }();
-  return all;
+  return kAll;
 }
 
 const Figures<VariantResult>& explanation_figures() {
-  static const Figures<VariantResult> all = [] {
+  static const Figures<VariantResult> kAll = [] {
     Figures<VariantResult> figures;
     append_explanation(figures);
     append_event_figures(figures);
     return figures;
   }();
-  return all;
+  return kAll;
 }
 
 const Figures<VariantResult>& check_figures() {
-  static const Figures<VariantResult> all = [] {
+  static const Figures<VariantResult> kAll = [] {
     Figures<VariantResult> figures;
     const auto add = [&](const char* key, std::string_view meaning,
                          auto run::CheckResult::*member) {
@@ -296,12 +296,12 @@ const Figures<VariantResult>& check_figures() {
     append_violation(figures);
     return figures;
   }();
-  return all;
+  return kAll;
 }
 
 const Figures<OperationResult>& operation_figures() {
   using Op = OperationResult;
-  static const Figures<Op> all = [] {
+  static const Figures<Op> kAll = [] {
     Figures<Op> figures;
     const Adder add(figures, "");
     add("name", "", "of the operation", [](const Op& op) -> Value { return op.name; });
@@ -317,12 +317,12 @@ const Figures<OperationResult>& operation_figures() {
         [](const Op& op) -> Value { return op.prunable; });
     return figures;
   }();
-  return all;
+  return kAll;
 }
 
 const Figures<OperationResult>& comparison_figures() {
   using Op = OperationResult;
-  static const Figures<Op> all = [] {
+  static const Figures<Op> kAll = [] {
     Figures<Op> figures;
     const Adder add(figures, "");
     add("measured_us", "us", "time of a launch in the recording",
@@ -334,12 +334,12 @@ const Figures<OperationResult>& comparison_figures() {
     add_bounds(add, [](const Op& op) { return op.per_watt_bounds(); });
     return figures;
   }();
-  return all;
+  return kAll;
 }
 
 const Figures<OperationResult>& sentence_figures() {
   using Op = OperationResult;
-  static const Figures<Op> all = [] {
+  static const Figures<Op> kAll = [] {
     Figures<Op> figures;
     const Adder add(figures, "");
     add("explanation", "", "why the launches take their time",
@@ -351,12 +351,12 @@ const Figures<OperationResult>& sentence_figures() {
     });
     return figures;
   }();
-  return all;
+  return kAll;
 }
 
 const Figures<run::VariantTotals>& total_figures() {
   using Total = run::VariantTotals;
-  static const Figures<Total> all = [] {
+  static const Figures<Total> kAll = [] {
     Figures<Total> figures;
     const Adder add(figures, "");
     add("time_us", "us", "of all launches", [](const Total& t) -> Value { return t.time_us; });
@@ -373,12 +373,12 @@ const Figures<run::VariantTotals>& total_figures() {
     });
     return figures;
   }();
-  return all;
+  return kAll;
 }
 
 const Figures<run::Totals>& total_comparison_figures() {
   using Totals = run::Totals;
-  static const Figures<Totals> all = [] {
+  static const Figures<Totals> kAll = [] {
     Figures<Totals> figures;
     const Adder add(figures, "");
     add("speedup", "", "dense time per sparse time",
@@ -388,7 +388,7 @@ const Figures<run::Totals>& total_comparison_figures() {
     add_bounds(add, [](const Totals& t) { return t.per_watt_bounds; });
     return figures;
   }();
-  return all;
+  return kAll;
 }
 
 std::vector<const Figures<VariantResult>*> variant_figures(bool explained) {

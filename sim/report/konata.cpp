@@ -106,6 +106,7 @@ class StallsOfWarps {
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<const tensor_core::LoggedMma*> sorted;
+    sorted.reserve(rows.size());
     for (const auto& [begin, mma] : rows) {
       sorted.push_back(mma);
     }

@@ -5,6 +5,7 @@
 // main.cpp lists. A file is the old one or the whole new one, nothing else is left beside it, and
 // what was done can be repeated.
 #include "models/base/random.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
@@ -104,9 +105,9 @@ class Faults : public testing::TestWithParam<WritingCommand> {
   std::uint64_t length_us = 0;  ///< of an undisturbed run
 
   void SetUp() override {
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "AddressSanitizer has an allocator of its own";
-#endif
+    if (support::kAddressSanitizer) {
+      GTEST_SKIP() << "AddressSanitizer has an allocator of its own";
+    }
     const std::string& arguments = GetParam().arguments;
     const std::size_t at = arguments.find("OUT");
     file += arguments.substr(at + 3, arguments.find(' ', at) - (at + 3));
@@ -152,13 +153,9 @@ class Faults : public testing::TestWithParam<WritingCommand> {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
   }
 
-  int run(const Environment& environment) const {
-    return wait(start(environment));
-  }
+  int run(const Environment& environment) const { return wait(start(environment)); }
 
-  std::string message() const {
-    return read(temporary.path() / "err");
-  }
+  std::string message() const { return read(temporary.path() / "err"); }
 
   /// Puts a file there that is to be replaced.
   void put_old_file() const {

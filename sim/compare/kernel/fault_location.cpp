@@ -70,6 +70,7 @@ class Locator {
 
   static std::vector<LocatedFault> unexplained(const std::vector<Region>& regions) {
     std::vector<LocatedFault> places;
+    places.reserve(regions.size());
     for (const Region& region : regions) {
       places.push_back({region, std::nullopt});
     }

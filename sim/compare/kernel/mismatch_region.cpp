@@ -182,6 +182,7 @@ std::vector<Region> joined_by(const std::vector<Region>& parts, Intervals Region
     }
   }
   std::vector<Region> result;
+  result.reserve(order.size());
   for (const Intervals& key : order) {
     result.push_back(groups.at(key));
   }
@@ -315,7 +316,7 @@ std::vector<Region> parted_regions(const WrongElements& wrong, std::size_t most)
   return regions;
 }
 
-std::vector<Region> joined_regions(std::vector<Region> parts) {
+std::vector<Region> joined_regions(const std::vector<Region>& parts) {
   return joined_by(joined_by(parts, &Region::columns, &Region::rows), &Region::rows,
                    &Region::columns);
 }

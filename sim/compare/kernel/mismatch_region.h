@@ -89,6 +89,6 @@ Region bounding_region(const WrongElements& wrong);
 std::vector<Region> parted_regions(const WrongElements& wrong, std::size_t most);
 
 /// The same with rectangles of the same columns, and then of the same rows, as one region.
-std::vector<Region> joined_regions(std::vector<Region> parts);
+std::vector<Region> joined_regions(const std::vector<Region>& parts);
 
 }  // namespace sptc::compare::kernel

@@ -42,8 +42,8 @@ std::string fingerprint_of_file(const std::filesystem::path& file) {
 }
 
 const std::string& program_digest() {
-  static const std::string digest = fingerprint_of_file("/proc/self/exe");
-  return digest;
+  static const std::string kDigest = fingerprint_of_file("/proc/self/exe");
+  return kDigest;
 }
 
 }  // namespace sptc::sweep::files

@@ -264,6 +264,7 @@ std::string again_section(const analysis::SweepTable& table) {
   for (std::size_t i = 0; i < std::min(points.size(), kMaxFrontRows); ++i) {
     const execution::SimulatedAgain& one = points[i];
     std::vector<std::string> cells;
+    cells.reserve(header.size());
     for (const std::string& name : names) {
       cells.push_back(table.text(*table.find(name), one.row));
     }

@@ -121,7 +121,7 @@ InputStream::InputStream(const std::filesystem::path& path) {
   unwrap(open_file(file, name_), file, member);
 }
 
-InputStream::InputStream(std::string bytes, std::string name) : path_(name), name_(name) {
+InputStream::InputStream(std::string bytes, const std::string& name) : path_(name), name_(name) {
   unwrap(with_head(std::move(bytes), nullptr), {}, "");
 }
 

@@ -26,7 +26,7 @@ class InputStream {
   /// `path`: "-" is standard input. Throws InputError.
   explicit InputStream(const std::filesystem::path& path);
   /// The same from bytes in memory; `name` is for messages.
-  InputStream(std::string bytes, std::string name);
+  InputStream(std::string bytes, const std::string& name);
   ~InputStream();
 
   /// Its exceptions are those of the source: InputError.

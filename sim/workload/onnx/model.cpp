@@ -470,9 +470,9 @@ std::int64_t Node::integer(const std::string& key, std::int64_t absent) const {
   return found == attributes.end() ? absent : found->second.integer;
 }
 
-Dims Node::integers(const std::string& key, Dims absent) const {
+Dims Node::integers(const std::string& key, const Dims& absent) const {
   const auto found = attributes.find(key);
-  return found == attributes.end() ? std::move(absent) : found->second.integers;
+  return found == attributes.end() ? absent : found->second.integers;
 }
 
 Model parse_onnx(std::string_view bytes, const std::string& file) {

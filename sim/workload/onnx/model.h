@@ -80,7 +80,7 @@ struct Node {
   std::map<std::string, Attribute> attributes;
 
   std::int64_t integer(const std::string& key, std::int64_t absent) const;
-  Dims integers(const std::string& key, Dims absent) const;
+  Dims integers(const std::string& key, const Dims& absent) const;
   /// How a launch of it is called.
   std::string label() const;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/expect_input_error.h"
+#include "tests/support/sanitizers.h"
 
 #include <gtest/gtest.h>
 
@@ -34,9 +35,9 @@ std::int64_t resident_bytes() {
 }
 
 TEST(ApiSimulate, OneSimulatorRunsAThousandDesignsInFlatMemory) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the memory of a sanitizer is not flat";
-#endif
+  if (sptc::support::kSanitizedAllocator) {
+    GTEST_SKIP() << "the memory of a sanitizer is not flat";
+  }
   const Architecture a100("a100-sxm4-80gb");
   const Workload workload({{.m = 128, .n = 128, .k = 256}});
   const Options options{{"variants", "sparse"}, {"check", "none"}, {"sms", "all"}};
@@ -84,9 +85,9 @@ TEST(ApiSimulate, HooksAreCalledAndMayEndIt) {
 }
 
 TEST(ApiSimulate, TwoThreadsGetTheSameAsOne) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a fork keeps locks of libasan or libtsan 12 that other threads held";
-#endif
+  if (sptc::support::kSanitizedAllocator) {
+    GTEST_SKIP() << "a fork keeps locks of libasan or libtsan 12 that other threads held";
+  }
   const Architecture a100("a100-sxm4-80gb");
   const Workload workload({{.m = 256, .n = 256, .k = 256}});
   const std::string alone = simulate(workload, a100).json;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the program does where it runs out of memory, wherever that happens.
+#include "tests/support/sanitizers.h"
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
@@ -23,14 +24,12 @@ class MemoryOfTheProgram : public testing::Test {
   const support::TemporaryDirectory temporary;
 
   void SetUp() override {
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "AddressSanitizer does not run in little address space";
-#endif
+    if (support::kAddressSanitizer) {
+      GTEST_SKIP() << "AddressSanitizer does not run in little address space";
+    }
   }
 
-  std::string path(const std::string& name) const {
-    return (temporary.path() / name).string();
-  }
+  std::string path(const std::string& name) const { return (temporary.path() / name).string(); }
 
   /// The exit code with `kib` of address space, 128 and the signal where one ended the program.
   int run(const std::string& arguments, int kib) const {
@@ -46,13 +45,9 @@ class MemoryOfTheProgram : public testing::Test {
     return {std::istreambuf_iterator<char>(stream), {}};
   }
 
-  std::string message() const {
-    return read("err");
-  }
+  std::string message() const { return read("err"); }
 
-  std::string output() const {
-    return read("out");
-  }
+  std::string output() const { return read("out"); }
 
   /// The least address space, in steps, in which the program starts.
   int least_kib() const {

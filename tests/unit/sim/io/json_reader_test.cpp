@@ -3,6 +3,7 @@
 
 #include "tests/support/expect_input_error.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -41,9 +42,14 @@ TEST(JsonReader, TakesTimeInProportionToALongArray) {
       text += R"(,{"m":1})";
     }
     text += "]";
-    const auto begin = std::chrono::steady_clock::now();
-    EXPECT_EQ(parse_json(text, "f.json").size(), static_cast<std::size_t>(elements) + 1);
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    std::chrono::duration<double> least(1e9);
+    for (int i = 0; i < 3; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      EXPECT_EQ(parse_json(text, "f.json").size(), static_cast<std::size_t>(elements) + 1);
+      least =
+          std::min<std::chrono::duration<double>>(least, std::chrono::steady_clock::now() - begin);
+    }
+    return least.count();
   };
   // Ten times is proportional, a hundred times is quadratic.
   EXPECT_LT(seconds(300'000), 40 * seconds(30'000));

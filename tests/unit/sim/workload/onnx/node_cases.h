@@ -32,7 +32,7 @@ inline Value sized(Dims dims, Type type = Type::kFloat) {
   return value;
 }
 /// One axis of integers, or `dims` of them.
-inline Value whole(const Dims& elements, std::optional<Dims> dims = std::nullopt) {
+inline Value whole(const Dims& elements, const std::optional<Dims>& dims = std::nullopt) {
   Value value =
       sized(dims.value_or(Dims{static_cast<std::int64_t>(elements.size())}), Type::kInt64);
   value.integers = elements;
