@@ -51,8 +51,8 @@ Result Simulator::simulate(const Workload& workload, const Architecture& archite
 Result simulate(const Workload& workload, const Architecture& architecture, const Options& options,
                 const Hooks& hooks) {
   // Never destroyed: a thread may still be in a call when the program ends.
-  static auto* const shared = new Simulator;
-  return shared->simulate(workload, architecture, options, hooks);
+  static auto* const kShared = new Simulator;
+  return kShared->simulate(workload, architecture, options, hooks);
 }
 
 }  // namespace sptcsim

@@ -349,10 +349,10 @@ int main(int argc, char** argv) {
 
 // In place of SystemC's pool, which writes through null where malloc has nothing to give. The pool
 // reads the variable that switches it off before main begins.
-void* sc_core::sc_mempool::allocate(std::size_t size) {
-  return ::operator new(size);
+void* sc_core::sc_mempool::allocate(std::size_t sz) {
+  return ::operator new(sz);
 }
 
-void sc_core::sc_mempool::release(void* block, std::size_t /*size*/) {
-  ::operator delete(block);
+void sc_core::sc_mempool::release(void* p, std::size_t /*sz*/) {
+  ::operator delete(p);
 }

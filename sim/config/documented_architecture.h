@@ -10,7 +10,7 @@
 namespace sptc::config {
 
 /// An architecture, and the completed document that it was read from, with its fitted design.
-struct DocumentedArchitecture {
+struct DocumentedArchitecture {  // NOLINT(bugprone-exception-escape): json's move throws nothing
   Architecture value;
   nlohmann::json document;
 };

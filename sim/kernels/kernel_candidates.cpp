@@ -122,8 +122,8 @@ const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem
   using Kept = std::pair<CandidatesOf, std::vector<KernelCandidate>>;
   // Dense and sparse weights of a few types, a few short K, and numbers of stages of a search.
   constexpr std::size_t kMostKept = 32;
-  static const base::PerThread<std::vector<Kept>> kept_for_threads;
-  std::vector<Kept>& kept = kept_for_threads.get();
+  static const base::PerThread<std::vector<Kept>> kKeptForThreads;
+  std::vector<Kept>& kept = kKeptForThreads.get();
   const auto found = std::find_if(kept.begin(), kept.end(), [&](const Kept& known) {
     return known.first.are(problem, stages, target);
   });

@@ -97,6 +97,7 @@ struct Pipe {
   ::dup2(out.ends[1], STDOUT_FILENO);
   ::dup2(err.ends[1], STDERR_FILENO);
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) {
     arguments.push_back(const_cast<char*>(word.c_str()));
   }

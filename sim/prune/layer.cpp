@@ -41,14 +41,14 @@ std::vector<float> make_table(DataType type) {
 }
 
 const std::vector<float>& value_table(DataType type) {
-  static const std::vector<float> f16 = make_table(DataType::kF16);
-  static const std::vector<float> s8 = make_table(DataType::kS8);
-  static const std::vector<float> e4m3 = make_table(DataType::kE4m3);
-  static const std::vector<float> e5m2 = make_table(DataType::kE5m2);
-  return type == DataType::kF16    ? f16
-         : type == DataType::kS8   ? s8
-         : type == DataType::kE4m3 ? e4m3
-                                   : e5m2;
+  static const std::vector<float> kF16 = make_table(DataType::kF16);
+  static const std::vector<float> kS8 = make_table(DataType::kS8);
+  static const std::vector<float> kE4m3 = make_table(DataType::kE4m3);
+  static const std::vector<float> kE5m2 = make_table(DataType::kE5m2);
+  return type == DataType::kF16    ? kF16
+         : type == DataType::kS8   ? kS8
+         : type == DataType::kE4m3 ? kE4m3
+                                   : kE5m2;
 }
 
 /// The elements in the order of the tensor.

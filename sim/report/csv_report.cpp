@@ -25,7 +25,7 @@ constexpr std::string_view kVariant = "variant";
 
 /// The columns that come first, some of them under a short name.
 const std::array<Column, 27>& first_columns() {
-  static const std::array<Column, 27> columns{
+  static const std::array<Column, 27> kColumns{
       {{"name", "name"},
        {"m", "m"},
        {"n", "n"},
@@ -53,7 +53,7 @@ const std::array<Column, 27>& first_columns() {
        {"peak_power_w", "peak_power_w"},
        {"pj_per_flop", "pj_per_flop"},
        {"performance_per_watt_ratio", "performance_per_watt_ratio"}}};
-  return columns;
+  return kColumns;
 }
 
 /// The columns above, and every other figure under its own name.
@@ -104,6 +104,7 @@ void append_row(const run::OperationResult& op, std::string_view name,
     add_texts(sentence_figures(), op, texts);
   }
   std::vector<std::string> cells;
+  cells.reserve(columns.size());
   for (const Column& column : columns) {
     cells.push_back(texts[column.path]);
   }

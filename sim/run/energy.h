@@ -88,7 +88,7 @@ using LaunchAtClock = std::function<VariantResult(double clock_mhz)>;
 /// Energy and power of one variant. With options.clock_limited its clock becomes the one that the
 /// power limit allows: `at_clock` simulates it there. With options.repetition `figures` are those
 /// of the boost clock.
-void add_energy(const workload::Operation& op, bool sparse, const energy::PowerSpec& power,
+void add_energy(const workload::Operation& op, bool sparse, const energy::PowerSpec& board,
                 const energy::Switching& switching, const RunOptions& options,
                 const LaunchAtClock& at_clock, VariantResult& figures);
 

@@ -34,7 +34,7 @@ MetadataPlaces::Register register_place(const MmaInstruction& instruction,
   const sparsity::MetadataSlot slot = sparsity::metadata_slot(
       format, choice.selector, {.row = choice.row % kWarpRows, .group = group});
   const sparsity::LaneWords words = sparsity::gather_metadata(
-      format, choice.selector, a.nibbles, static_cast<std::size_t>(warp * kWarpRows), 0);
+      format, choice.selector, a.nibbles, static_cast<std::size_t>(warp) * kWarpRows, 0);
   return {warp, slot.lane, {words[static_cast<std::size_t>(slot.lane)], 4 * slot.nibble}};
 }
 

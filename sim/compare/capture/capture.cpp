@@ -316,7 +316,7 @@ std::string architecture_of(const Capture& capture) {
     return std::find(names.begin(), names.end(), name) != names.end() &&
            (!capture.sm_count || config::load_architecture(name).gpu.sms == *capture.sm_count);
   };
-  if (const std::string board = config::board_name(capture.gpu); is(board)) {
+  if (std::string board = config::board_name(capture.gpu); is(board)) {
     return board;
   }
   if (!capture.sm_count) {
@@ -325,7 +325,7 @@ std::string architecture_of(const Capture& capture) {
   // "NVIDIA A100-SXM-64GB" is an A100; which, its SMs say, the board that is called so first.
   const std::string card = capture.gpu.substr(capture.gpu.find(' ') + 1);
   const std::string word = card.substr(0, card.find_first_of(" -"));
-  if (const std::string board = config::board_name(word); is(board)) {
+  if (std::string board = config::board_name(word); is(board)) {
     return board;
   }
   const std::string family = base::plain_name(word);

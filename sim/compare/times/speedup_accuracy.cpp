@@ -42,6 +42,7 @@ SpeedupFigures figures_of(const std::vector<Speedup>& speedups) {
   }
   const double constant = weighted_median(by_relative_error);
   std::vector<double> errors_of_constant;
+  errors_of_constant.reserve(speedups.size());
   for (const Speedup& r : speedups) {
     errors_of_constant.push_back(100 * std::abs(constant / r.measured - 1));
   }
