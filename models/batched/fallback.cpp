@@ -30,8 +30,8 @@ Word slow_dot(const GemmSlice& gemm, std::size_t row, std::size_t column, std::s
   struct Buffers {
     std::vector<Word> row, column, selected;
   };
-  static const base::PerThread<Buffers> buffers;
-  auto& [row_buffer, column_buffer, selected] = buffers.get();
+  static const base::PerThread<Buffers> kBuffers;
+  auto& [row_buffer, column_buffer, selected] = kBuffers.get();
   row_buffer.resize(count);
   const std::span<const Word> a(gemm.a.words(row, begin, end, row_buffer.data()), count);
   if (gemm.nibbles == nullptr) {

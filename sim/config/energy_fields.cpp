@@ -142,8 +142,8 @@ std::vector<EnergyField> make_fields() {
 }  // namespace
 
 const std::vector<EnergyField>& energy_fields() {
-  static const std::vector<EnergyField> fields = make_fields();
-  return fields;
+  static const std::vector<EnergyField> kFields = make_fields();
+  return kFields;
 }
 
 std::string scaling_name(energy::Scaling scaling) {

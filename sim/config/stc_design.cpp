@@ -151,6 +151,7 @@ energy::StcDesign to_stc_design(const json& document, const std::string& file) {
     errors.collect([&] {
       const io::JsonObject section = root.object(kDualSection);
       std::vector<std::string> known;
+      known.reserve(kDualFields.size());
       for (const StcField& field : kDualFields) {
         known.emplace_back(field.key);
       }

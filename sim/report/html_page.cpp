@@ -4,11 +4,10 @@
 #include "models/base/error.h"
 
 #include <cstddef>
-#include <utility>
 
 namespace sptc::report {
 
-std::string html_page(std::string_view page, std::string json) {
+std::string html_page(std::string_view page, std::string_view json) {
   constexpr std::string_view kPlace = "[[DATA]]";
   constexpr std::string_view kEscaped = "\\u003c";
   // Inside a script element only "</" and "<!--" could end the data early.

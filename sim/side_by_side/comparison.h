@@ -70,7 +70,7 @@ std::vector<ComparedWorkload> compared_workloads(const std::filesystem::path& fi
 /// the workloads differ in their operations, and where no point can be simulated.
 BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
                         const std::vector<config::Architecture>& boards,
-                        const run::SimulationOptions& options, int jobs,
+                        const run::SimulationOptions& asked, int jobs,
                         const std::function<void(std::size_t, std::size_t)>& progress);
 
 /// Whether `file` is a regular file that begins as one of those below does.
