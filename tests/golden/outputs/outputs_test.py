@@ -38,7 +38,8 @@ def environment(condition, scratch, narrowing):
         if not narrowing or VECTORS[condition] not in pathlib.Path("/proc/cpuinfo").read_text():
             return None
         # A build with AddressSanitizer asks that its own library comes first; it need not.
-        variables.update(LD_PRELOAD=narrowing, SPTC_VECTORS=condition, ASAN_OPTIONS="verify_asan_link_order=0")
+        asan = filter(None, (os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"))
+        variables.update(LD_PRELOAD=narrowing, SPTC_VECTORS=condition, ASAN_OPTIONS=":".join(asan))
     return variables
 
 
