@@ -27,6 +27,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -347,12 +348,33 @@ int main(int argc, char** argv) {
   return sc_main(argc, argv);
 }
 
-// In place of SystemC's pool, which writes through null where malloc has nothing to give. The pool
-// reads the variable that switches it off before main begins.
+namespace {
+
+/// A place for a timed event between two uses.
+struct FreeEvent {
+  FreeEvent* next;
+};
+FreeEvent* free_events = nullptr;
+
+}  // namespace
+
+// In place of SystemC's pools, which write through null where malloc has nothing to give. That of
+// all objects reads the variable that switches it off before main begins.
 void* sc_core::sc_mempool::allocate(std::size_t sz) {
   return ::operator new(sz);
 }
 
 void sc_core::sc_mempool::release(void* p, std::size_t /*sz*/) {
   ::operator delete(p);
+}
+
+void* sc_core::sc_event_timed::allocate() {
+  return free_events == nullptr ? ::operator new(sizeof(sc_event_timed))
+                                : std::exchange(free_events, free_events->next);
+}
+
+void sc_core::sc_event_timed::deallocate(void* p) {
+  if (p != nullptr) {
+    free_events = ::new (p) FreeEvent{free_events};
+  }
 }
