@@ -68,7 +68,7 @@ const std::string kNumbers =
     bytes(5, tensor("a", kInt64, {4096}, bytes(9, std::string(4096 * 8, '\1'))));
 
 /// KiB by which the memory of this process grows at most; nothing where Linux does not say, or
-/// where a sanitizer keeps what is freed.
+/// where AddressSanitizer keeps what is freed.
 template <typename Function>
 std::optional<std::int64_t> growth_kib(Function function) {
   const auto peak = [] {
@@ -82,12 +82,10 @@ std::optional<std::int64_t> growth_kib(Function function) {
     return std::int64_t{0};
   };
   std::ofstream reset("/proc/self/clear_refs");
-  if (support::kSanitizedAllocator || !(reset << "5" << std::flush)) {
-    return std::nullopt;
-  }
+  const bool counts = !support::kAddressSanitizer && reset << "5" << std::flush;
   const std::int64_t before = peak();
   function();
-  return peak() - before;
+  return counts ? std::optional(peak() - before) : std::nullopt;
 }
 
 TEST(Effort, StepsKeepNoNumbersOfTheirOperands) {
