@@ -87,7 +87,7 @@ std::string area_text(const AreaEstimate& estimate) {
 }
 
 std::string area_json(const AreaEstimate& estimate) {
-  nlohmann::ordered_json core;
+  nlohmann::ordered_json core = nlohmann::ordered_json::object();
   for (const CorePart& part : core_parts(estimate)) {
     core[part.key] =
         range_of(estimate, [&](const GpuArea& area) { return part.um2(area.tensor_core); });

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/io/json_container.h"
 #include "sim/report/figures.h"
 #include "sim/report/inference_report.h"
 #include "sim/report/measured.h"
@@ -33,7 +34,7 @@ Json& object_at(Json& json, std::string_view group) {
     return json;
   }
   const std::size_t dot = group.find('.');
-  Json& inner = json[std::string(group.substr(0, dot))];
+  Json& inner = io::as_object(json[std::string(group.substr(0, dot))]);
   return dot == std::string_view::npos ? inner : object_at(inner, group.substr(dot + 1));
 }
 
@@ -54,7 +55,8 @@ void set_figures(const Figures<Result>& figures, const Result& result, Json& jso
       element["times"] = 2;
     }
     element[std::string(listed->value)] = written;
-    json["explanation"][std::string(listed->array)].push_back(std::move(element));
+    Json& explanation = object_at(json, "explanation");
+    io::as_array(explanation[std::string(listed->array)]).push_back(std::move(element));
   });
 }
 

@@ -131,7 +131,7 @@ ordered_json speedup_json(const std::optional<SpeedupAccuracy>& speedup) {
   if (!speedup) {
     return nullptr;
   }
-  ordered_json json;
+  ordered_json json = ordered_json::object();
   add_speedup(speedup->all, json);
   json["by_dtype"] = ordered_json::array();
   for (const auto& [dtype, figures] : speedup->by_dtype) {
