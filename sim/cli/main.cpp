@@ -124,6 +124,14 @@ CLI::App* innermost(CLI::App* app) {
   return app;
 }
 
+/// "sweep plan"; of the program itself its name.
+std::string called(const CLI::App* command) {
+  const CLI::App* const outer = command->get_parent();
+  return outer == nullptr || outer->get_parent() == nullptr
+             ? command->get_name()
+             : called(outer) + " " + command->get_name();
+}
+
 std::vector<std::string> names_below(CLI::App* app) {
   std::vector<std::string> names;
   for (const CLI::App* child : app->get_subcommands([](const CLI::App*) { return true; })) {
@@ -167,7 +175,7 @@ void refuse_extras(CLI::App* app) {
     return;
   }
   const std::string first = sptc::io::printable(extras.front());
-  const std::string where = command->get_display_name(true);
+  const std::string where = called(command);
   if (is_negative_number(first)) {
     throw InputError(
         fmt::format("{}: '{}' is negative; sizes are positive integers", where, first));
@@ -229,13 +237,8 @@ std::string sentence_of(const CLI::ParseError& error, CLI::App& app) {
   } else if (const std::size_t repeated = sentence.find(kRepeated); repeated != std::string::npos) {
     sentence.replace(repeated, std::string::npos, " is given more than once");
   }
-  const char* join = ": ";
-  for (const CLI::App* command = innermost(&app); command != &app;
-       command = command->get_parent()) {
-    sentence.insert(0, command->get_name() + join);
-    join = " ";
-  }
-  return sentence;
+  const CLI::App* const command = innermost(&app);
+  return command == &app ? sentence : called(command) + ": " + sentence;
 }
 
 /// Of `words`, "help" and the names of a command, "--man" or "--completion" and a shell: what is

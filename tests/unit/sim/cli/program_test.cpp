@@ -316,6 +316,7 @@ TEST_F(Program, HelpIsACommandToo) {
 TEST_F(Program, CommandOfAnotherIsNoCommandOfItsOwn) {
   expect_refused({"sweep", "run", "a.json"}, "unknown command 'run'");
   expect_refused({"sweep", "a.json", "b.json"}, "sweep: unexpected argument 'b.json'");
+  expect_refused({"sweep", "plan", "a.json", "b.json"}, "sweep plan: unexpected argument 'b.json'");
   expect_refused({"mma", "gemm", "64", "64", "64"}, "mma: unexpected argument 'gemm'");
   expect_refused({"energy", "run", "a.json"}, "unknown command 'run'");
   expect_refused({"arch", "a.json"}, "one of list, show, validate stands before 'a.json'");
