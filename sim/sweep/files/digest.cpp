@@ -9,6 +9,7 @@
 #include <array>
 #include <fstream>
 #include <memory>
+#include <new>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -33,7 +34,10 @@ std::string fingerprint_of_file(const std::filesystem::path& file) {
   }
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
                                                                        XXH3_freeState);
-  base::ensure(state != nullptr && XXH3_128bits_reset(state.get()) == XXH_OK, "no state of a hash");
+  if (state == nullptr) {
+    throw std::bad_alloc();
+  }
+  XXH3_128bits_reset(state.get());
   std::array<char, 65536> buffer{};
   while (stream.read(buffer.data(), buffer.size()) || stream.gcount() > 0) {
     XXH3_128bits_update(state.get(), buffer.data(), static_cast<std::size_t>(stream.gcount()));
