@@ -323,12 +323,9 @@ int run(int argc, char** argv) {
   refuse_extras(&app);
   if (!chosen) {
     CLI::App* command = innermost(&app);
-    std::string names;
-    for (const CLI::App* child : command->get_subcommands([](const CLI::App*) { return true; })) {
-      names += (names.empty() ? "" : ", ") + child->get_name();
-    }
-    const std::string of = command == &app ? "" : command->get_display_name(true) + ": ";
-    throw InputError(fmt::format("{}a command is missing ({}); see --help", of, names));
+    const std::string of = command == &app ? "" : called(command) + ": ";
+    throw InputError(fmt::format("{}a command is missing ({}); see --help", of,
+                                 fmt::join(names_below(command), ", ")));
   }
   sptc::cli::check_given_options(app);
   return chosen();

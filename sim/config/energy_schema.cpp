@@ -3,7 +3,6 @@
 #include "sim/config/energy.h"
 #include "sim/config/energy_fields.h"
 #include "sim/config/evidence.h"
-#include "sim/io/json_container.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -26,7 +25,7 @@ ordered_json number_definition(double max, bool zero, bool on_chip) {
       {"type", "number"}, {zero ? "minimum" : "exclusiveMinimum", 0}, {"maximum", max}};
   ordered_json schema = object_schema();
   schema["required"] = {"value", "evidence", "source"};
-  ordered_json& properties = io::as_object(schema["properties"]);
+  ordered_json& properties = schema["properties"];
   properties["value"] = value;
   properties["range"] = {{"type", "array"}, {"items", value}, {"minItems", 2}, {"maxItems", 2}};
   if (on_chip) {
@@ -59,7 +58,7 @@ ordered_json field_schema(const EnergyField& field, ordered_json& definitions) {
   ordered_json types = object_schema();
   types["minProperties"] = 1;
   for (const std::string_view type : numerics::operand_type_names()) {
-    io::as_object(types["properties"])[std::string(type)] = number;
+    types["properties"][std::string(type)] = number;
   }
   return types;
 }
@@ -67,10 +66,10 @@ ordered_json field_schema(const EnergyField& field, ordered_json& definitions) {
 ordered_json scaling_schema(ordered_json& definitions) {
   ordered_json node = object_schema();
   for (const char* kind : {"logic", "sram", "wire", "area"}) {
-    io::as_object(node["properties"])[kind] = number_schema(kMaxScale, false, false, definitions);
+    node["properties"][kind] = number_schema(kMaxScale, false, false, definitions);
   }
   ordered_json nodes = object_schema();
-  nodes["patternProperties"] = {{"^[0-9]{1,3}$", node}};
+  nodes["patternProperties"]["^[0-9]{1,3}$"] = node;
   return nodes;
 }
 
@@ -102,7 +101,7 @@ std::string energy_schema() {
     if (!field.optional) {
       properties[section]["required"].push_back(field.key);
     }
-    io::as_object(properties[section]["properties"])[field.key] = field_schema(field, definitions);
+    properties[section]["properties"][field.key] = field_schema(field, definitions);
   }
   root["properties"] = std::move(properties);
   root["definitions"] = std::move(definitions);
