@@ -57,6 +57,18 @@ TEST(Throughput, DoesNotSaveUpIdleCycles) {
   EXPECT_FALSE(port.ready(100));
 }
 
+TEST(Throughput, TellsTheCycleInWhichWhatIsReservedIsThrough) {
+  base::Throughput port(20.6);
+  EXPECT_EQ(port.reserve(10, 128), 17) << "10 + 6.2136, rounded up";
+  EXPECT_EQ(port.ready_at(10), 16) << "the rest of the seventh cycle is free";
+  EXPECT_EQ(port.reserve(0, 128), 23) << "10 + 2 * 6.2136, behind the first";
+  EXPECT_EQ(port.busy_until(), 23);
+  EXPECT_EQ(port.reserve(23, 206), 33) << "whole cycles are not rounded";
+  EXPECT_EQ(port.cycles_of(port.left_behind(30)), 3);
+  EXPECT_EQ(port.left_behind(40), 0);
+  EXPECT_NEAR(port.busy_cycles(), (128 + 128 + 206) / 20.6, 1e-9);
+}
+
 TEST(Throughput, RefusesABusyUnitAndARateOfNothing) {
   base::Throughput port(1);
   port.take(0, 2);
