@@ -39,7 +39,7 @@ TEST(ApiSimulate, OneSimulatorRunsAThousandDesignsInFlatMemory) {
     GTEST_SKIP() << "the memory of a sanitizer is not flat";
   }
   const Architecture a100("a100-sxm4-80gb");
-  const Workload workload({{.m = 128, .n = 128, .k = 256}});
+  const Workload workload({{.m = 64, .n = 64, .k = 64}});
   const Options options{{"variants", "sparse"}, {"check", "none"}, {"sms", "all"}};
   Simulator simulator(1);
   std::int64_t after_a_hundred = 0;

@@ -35,7 +35,7 @@ struct Change {
   const char* arch = "a100-sxm4-80gb";
 };
 
-constexpr const char* kSquare = "2048 2048 512 --variants sparse";
+constexpr const char* kSquare = "1024 1024 512 --variants sparse";
 constexpr const char* kSmall = "512 512 1024 --variants sparse";
 constexpr const char* kTiled = "1024 1024 1024 --tile 64x64x64 --variants sparse";
 constexpr const char* kSparseOperands = "2048 2048 512 --variants dense --density 0.25,0.25";
@@ -109,7 +109,7 @@ const std::vector<Change>& changes() {
       {"instruction_window", 1, '>', kSquare},
       {"sm_port_bytes_per_cycle", 8, '>', kSquare},
       {"l2_partitions", 1, '<', kSquare},  // everything is near
-      {"l2_capacity_bytes", 262144, '>', kSquare},
+      {"l2_capacity_bytes", 262144, '>', "2048 2048 512 --variants sparse"},
       {"l2_bytes_per_cycle", 500, '>', kSquare},
       {"l2_near_latency_cycles", 400, '>', kExposed},
       {"l2_far_latency_cycles", 550, '>', kSmall},

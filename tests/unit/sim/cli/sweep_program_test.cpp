@@ -399,6 +399,9 @@ TEST_F(SweepProgram, ASlurmScriptSaysWhatTheClusterNeeds) {
   expect_refused(with({"--partition", "a b"}), "--partition must be");
   expect_refused(with({"--sbatch", "qos"}), "--sbatch must be");
   expect_refused(with({"--sbatch=" + std::string(100'000, 'b')}), "--sbatch must be");
+  const std::string comment = "--comment=" + std::string(100'000, 'b');
+  EXPECT_NE(sweep(with({"--sbatch=" + comment})).out.find("#SBATCH " + comment + "\n"),
+            std::string::npos);
   expect_refused(with({"--at-once", "0"}), "--at-once");
   expect_refused(with({"--whole-node", "--jobs", "2"}), "--jobs has no effect with --whole-node");
   EXPECT_NE(sweep({"emit", "slurm", path("s.json"), "--shards", "5000"}).err.find("MaxArraySize"),

@@ -110,7 +110,7 @@ TEST(GemmSimulator, StallsOfSampledSmsAndExtrapolatedCyclesAreThoseOfTheWholeLau
   for (const auto& [name, sparse] :
        {std::pair{"a100-sxm4-80gb", false}, {"a100-sxm4-80gb", true}, {"h100-sxm5-80gb", true}}) {
     const GpuSpec gpu = config::load_architecture(name).gpu;
-    const kernels::GemmProblem problem{{4096, 2048, 4096}, 1, DataType::kF16, sparse};
+    const kernels::GemmProblem problem{{4096, 2048, 2048}, 1, DataType::kF16, sparse};
     const auto stalls = [&](sampling::SimulatedSms sms, bool extrapolate) {
       return support::in_child<double>(sm::kStallReasons, [&] {
         const GemmRun run = GemmSimulator(gpu, {sms, extrapolate, {}}).run(problem, {}, nullptr);
