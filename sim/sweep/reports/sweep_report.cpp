@@ -355,6 +355,10 @@ std::string sweep_report(const std::filesystem::path& results, SweepReportFormat
 
 bool is_spec_of(const std::filesystem::path& results, const std::filesystem::path& file) {
   using nlohmann::json;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) {
+    return false;
+  }
   std::ifstream stream(file);
   const json content = json::parse(stream, nullptr, false);
   return content.is_object() &&

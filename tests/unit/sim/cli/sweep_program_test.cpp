@@ -472,6 +472,16 @@ TEST_F(SweepProgram, AReportIsNotWrittenOverTheResults) {
   EXPECT_EQ(read(path("whole.sqlite")), whole);
 }
 
+TEST_F(SweepProgram, AReportIsNotWrittenToADirectoryOrAPipe) {
+  undisturbed();
+  std::filesystem::create_directory(path("folder"));
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  for (const std::string& out : {path("folder"), path("pipe")}) {
+    expect_refused({"report", path("whole.sqlite"), "--out", out},
+                   out + ": exists and is not a regular file");
+  }
+}
+
 #ifdef SPTC_WITHOUT_MPI
 TEST_F(SweepProgram, SaysThatItWasBuiltWithoutMpi) {
   expect_refused({path("s.json"), "--mpi"}, "SPTC_WITH_MPI");
