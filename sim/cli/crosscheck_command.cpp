@@ -43,7 +43,7 @@ int check_kernel(const Arguments& arguments) {
   std::optional<compare::kernel::MapFormat> map_format;
   if (!arguments.map.empty()) {
     map_format = compare::kernel::map_format(arguments.map);
-    require_writable("--map", arguments.map);
+    require_writable_text("--map", arguments.map);
   }
   const compare::kernel::KernelCase kernel =
       compare::kernel::read_kernel_file(arguments.kernel, choice);

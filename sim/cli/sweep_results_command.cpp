@@ -49,12 +49,10 @@ int merge(const SweepArguments& arguments) {
 int report_sweep(const SweepArguments& arguments) {
   const sweep::reports::SweepReportFormat format =
       sweep::reports::parse_sweep_report_format(arguments.format);
-  if (!arguments.out.empty()) {
-    if (sweep::reports::is_spec_of(arguments.db, arguments.out)) {
-      io::announce_input(arguments.out);
-    }
-    require_writable("--out", arguments.out);
+  if (sweep::reports::is_spec_of(arguments.db, arguments.out)) {
+    io::announce_input(arguments.out);
   }
+  require_writable_text(kOutOption, arguments.out);
   if (!arguments.html.empty()) {
     require_writable_text("--html", arguments.html);
     write_result(arguments.html,

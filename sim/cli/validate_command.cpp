@@ -48,16 +48,6 @@ run::SimulationOptions checked(const Arguments& given) {
   return options;
 }
 
-void require_writable_files(const Arguments& given) {
-  require_writable_text("--html", given.html);
-  for (const auto& [option, path] :
-       {std::pair("--out", given.out), std::pair("--rows", given.rows)}) {
-    if (!path.empty()) {
-      require_writable(option, path);
-    }
-  }
-}
-
 int validate(const Arguments& given) {
   const run::SimulationOptions asked = checked(given);
   const compare::times::MeasurementDefaults defaults =
@@ -67,7 +57,9 @@ int validate(const Arguments& given) {
     throw base::InputError("--format: validate writes text or json");
   }
   const auto jobs = static_cast<int>(run::parse_positive("--jobs", given.jobs, kMaxJobs));
-  require_writable_files(given);
+  require_writable_text(kOutOption, given.out);
+  require_writable_text("--html", given.html);
+  require_writable_text("--rows", given.rows);
   std::optional<report::ProgressBar> bar;
   compare::times::ValidationJob job;
   job.file = given.csv;

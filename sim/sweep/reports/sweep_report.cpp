@@ -22,6 +22,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 #include <vector>
 
 namespace sptc::sweep::reports {
@@ -357,10 +358,11 @@ bool is_spec_of(const std::filesystem::path& results, const std::filesystem::pat
   using nlohmann::json;
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) {
-    return false;
+    return false;  // what is read of a pipe is gone
   }
-  std::ifstream stream(file);
-  const json content = json::parse(stream, nullptr, false);
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  const json content = json::parse(text.str(), nullptr, false);
   return content.is_object() &&
          content == json::parse(store::open_sweep(results).value(
                                     "SELECT value FROM sweep WHERE key = 'spec'"),

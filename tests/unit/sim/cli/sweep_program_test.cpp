@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <random>
 #include <signal.h>
@@ -472,14 +473,19 @@ TEST_F(SweepProgram, AReportIsNotWrittenOverTheResults) {
   EXPECT_EQ(read(path("whole.sqlite")), whole);
 }
 
-TEST_F(SweepProgram, AReportIsNotWrittenToADirectoryOrAPipe) {
+TEST_F(SweepProgram, AReportIsWrittenToAPipeAndNotToADirectory) {
   undisturbed();
   std::filesystem::create_directory(path("folder"));
+  expect_refused({"report", path("whole.sqlite"), "--out", path("folder")},
+                 "--out " + path("folder") + ": exists and is not a regular file");
+  // A regular file, as Linux says, that cannot be read.
+  expect_refused({"report", path("whole.sqlite"), "--out", "/proc/self/mem"},
+                 "--out /proc/self/mem: the directory '/proc/self' cannot be written to");
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
-  for (const std::string& out : {path("folder"), path("pipe")}) {
-    expect_refused({"report", path("whole.sqlite"), "--out", out},
-                   out + ": exists and is not a regular file");
-  }
+  std::future<std::string> reader =
+      std::async(std::launch::async, [&] { return read(path("pipe")); });
+  EXPECT_EQ(sweep({"report", path("whole.sqlite"), "--out", path("pipe")}).exit_code, 0);
+  EXPECT_EQ(reader.get(), sweep({"report", path("whole.sqlite")}).out);
 }
 
 #ifdef SPTC_WITHOUT_MPI
