@@ -46,7 +46,7 @@ void add_import_command(CLI::App& app, Command& chosen) {
       ->type_name("FILE");
   command->callback([arguments, &chosen] {
     chosen = [arguments] {
-      require_writable_text(kOutOption, arguments->out);
+      require_writable_text("--out", arguments->out);
       const workload::topology::ExportFormat format =
           workload::topology::parse_export_format(arguments->to);
       write_result(arguments->out, exported(arguments->recording.read(), format));

@@ -147,7 +147,7 @@ int list(const Arguments& arguments) {
 }
 
 int run(const Arguments& arguments) {
-  if (!arguments.out.empty()) {
+  if (!is_standard_output(arguments.out)) {
     require_writable("--out", arguments.out);
   }
   if (!arguments.identify && !arguments.list && arguments.format != "text") {

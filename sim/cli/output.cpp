@@ -47,9 +47,6 @@ bool is_standard_output(const std::filesystem::path& path) {
 }
 
 void require_writable(std::string_view option, const std::filesystem::path& path) {
-  if (option == kOutOption && is_standard_output(path)) {
-    return;
-  }
   std::error_code error;
   const std::string shown = io::printable(path.string());
   if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {

@@ -8,8 +8,6 @@
 
 namespace sptc::cli {
 
-/// The option of the result, which may also go to standard output.
-inline constexpr std::string_view kOutOption = "--out";
 /// Whether `path` is empty, "-" or "/dev/stdout".
 bool is_standard_output(const std::filesystem::path& path);
 

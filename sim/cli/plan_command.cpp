@@ -42,7 +42,7 @@ void announce(const Arguments& arguments) {
       io::announce_input(*file);
     }
   }
-  require_writable_text(kOutOption, arguments.out);
+  require_writable_text("--out", arguments.out);
   require_writable_text("--report", arguments.report);
   require_writable_text("--html", arguments.html);
   require_writable_text("--csv", arguments.csv);

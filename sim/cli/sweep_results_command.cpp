@@ -52,7 +52,7 @@ int report_sweep(const SweepArguments& arguments) {
   if (sweep::reports::is_spec_of(arguments.db, arguments.out)) {
     io::announce_input(arguments.out);
   }
-  require_writable_text(kOutOption, arguments.out);
+  require_writable_text("--out", arguments.out);
   if (!arguments.html.empty()) {
     require_writable_text("--html", arguments.html);
     write_result(arguments.html,

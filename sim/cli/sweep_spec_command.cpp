@@ -49,7 +49,7 @@ sweep::execution::SlurmOptions slurm_options(const SweepArguments& arguments) {
 
 int emit(const SweepArguments& arguments, const std::string& kind) {
   const sweep::space::SweepPlan plan = plan_of(arguments);
-  require_writable_text(kOutOption, arguments.out);
+  require_writable_text("--out", arguments.out);
   sweep::execution::EmitOptions options;
   options.program = std::filesystem::read_symlink("/proc/self/exe");
   options.spec = arguments.spec;

@@ -57,7 +57,7 @@ int validate(const Arguments& given) {
     throw base::InputError("--format: validate writes text or json");
   }
   const auto jobs = static_cast<int>(run::parse_positive("--jobs", given.jobs, kMaxJobs));
-  require_writable_text(kOutOption, given.out);
+  require_writable_text("--out", given.out);
   require_writable_text("--html", given.html);
   require_writable_text("--rows", given.rows);
   std::optional<report::ProgressBar> bar;
