@@ -147,16 +147,17 @@ int list(const Arguments& arguments) {
 }
 
 int run(const Arguments& arguments) {
-  if (!is_standard_output(arguments.out)) {
-    require_writable("--out", arguments.out);
+  if (arguments.list || arguments.identify) {
+    require_writable_text("--out", arguments.out);
+    return arguments.list ? list(arguments) : identify_one(arguments);
   }
-  if (!arguments.identify && !arguments.list && arguments.format != "text") {
+  if (arguments.format != "text") {
     throw base::InputError("mma: --format is of --list and --identify");
   }
-  if (arguments.list) {
-    return list(arguments);
+  if (!arguments.out.empty()) {
+    require_writable("--out", arguments.out);
   }
-  return arguments.identify ? identify_one(arguments) : execute_one(arguments);
+  return execute_one(arguments);
 }
 
 void add_operands(CLI::App& command, Arguments& arguments) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // sptcsim verify and sptcsim mma as a user meets them.
+#include "tests/support/held_pipe.h"
 #include "tests/support/program_fixture.h"
 
 #include <gtest/gtest.h>
@@ -125,9 +126,16 @@ TEST_F(MmaProgram, ListsTheInstructionsOfATarget) {
   expect_refused("mma --format json", "--format is of --list and --identify");
 }
 
-TEST_F(MmaProgram, ReplacesNoDeviceByAFile) {
-  expect_refused("mma --list --out /dev/null", "exists and is not a regular file");
-  expect_refused("mma --identify --expect none.npy --out /dev/null", "is not a regular file");
+TEST_F(MmaProgram, TextGoesToDevicesAndPipesAndBitsDoNot) {
+  EXPECT_EQ(run("mma --list --out /dev/null").exit_code, 0);
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  const sptc::support::HeldPipe pipe(path("pipe"));
+  EXPECT_EQ(run("mma --list --arch ampere --out " + path("pipe")).exit_code, 0);
+  EXPECT_EQ(pipe.text(), run("mma --list --arch ampere").out);
+  const std::string bits =
+      "mma --arch sm_89 --instruction m16n8k32.f32.e4m3.e5m2.f32" + operands(kAda) + " --out ";
+  expect_refused(bits + path("pipe"), "exists and is not a regular file");
+  expect_refused(bits + "/dev/null", "exists and is not a regular file");
 }
 
 TEST_F(MmaProgram, RefusesInstructionsAndOperandsThatDoNotFit) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `sptcsim sweep` as a user meets it: killed, interrupted, without disk, twice at once, in shards.
+#include "tests/support/held_pipe.h"
 #include "tests/support/program_process.h"
 #include "tests/support/temporary_directory.h"
 
@@ -8,16 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include <chrono>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
-#include <future>
 #include <iterator>
 #include <random>
 #include <signal.h>
 #include <string>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -212,12 +210,10 @@ TEST_F(SweepProgram, APipeInThePlaceOfResultsIsRefused) {
       std::filesystem::copy_file(path("whole.sqlite"), db);
     }
     const std::string pipe = db + end;
-    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-    const int held = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);  // so that no reader waits for ever
+    const sptc::support::HeldPipe held(pipe);
     expect_refused({"report", db}, pipe + ": not a regular file");
     expect_refused({"merge", db, "--out", path("m")}, pipe + ": not a regular file");
     expect_refused({path("s.json"), "--db", db}, pipe + ": not a regular file");
-    ::close(held);
   }
 }
 
@@ -481,11 +477,9 @@ TEST_F(SweepProgram, AReportIsWrittenToAPipeAndNotToADirectory) {
   // A regular file, as Linux says, that cannot be read.
   expect_refused({"report", path("whole.sqlite"), "--out", "/proc/self/mem"},
                  "--out /proc/self/mem: the directory '/proc/self' cannot be written to");
-  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
-  std::future<std::string> reader =
-      std::async(std::launch::async, [&] { return read(path("pipe")); });
+  const sptc::support::HeldPipe pipe(path("pipe"));
   EXPECT_EQ(sweep({"report", path("whole.sqlite"), "--out", path("pipe")}).exit_code, 0);
-  EXPECT_EQ(reader.get(), sweep({"report", path("whole.sqlite")}).out);
+  EXPECT_EQ(pipe.text(), sweep({"report", path("whole.sqlite")}).out);
 }
 
 #ifdef SPTC_WITHOUT_MPI
