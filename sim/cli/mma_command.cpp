@@ -16,9 +16,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace sptc::cli {
 namespace {
@@ -146,10 +149,29 @@ int list(const Arguments& arguments) {
   return 0;
 }
 
-int run(const Arguments& arguments) {
-  if (arguments.list || arguments.identify) {
+/// Refuses given options that `mode` would ignore: those that `taken` does not name.
+void refuse_others(const CLI::App& command, std::string_view mode,
+                   std::initializer_list<std::string_view> taken) {
+  for (const CLI::Option* const option : command.get_options()) {
+    const std::string& name = option->get_name();
+    if (option->count() > 0 && name != mode && std::ranges::find(taken, name) == taken.end()) {
+      throw base::InputError(fmt::format("mma: {} is not of {}", name, mode));
+    }
+  }
+}
+
+int run(const CLI::App& command, const Arguments& arguments) {
+  if (arguments.list) {
+    refuse_others(command, "--list", {"--arch", "--format", "--out"});
     require_writable_text("--out", arguments.out);
-    return arguments.list ? list(arguments) : identify_one(arguments);
+    return list(arguments);
+  }
+  if (arguments.identify) {
+    refuse_others(command, "--identify",
+                  {"--a", "--b", "--c", "--metadata", "--metadata-layout", "--selector",
+                   "--a-scales", "--b-scales", "--expect", "--profile", "--format", "--out"});
+    require_writable_text("--out", arguments.out);
+    return identify_one(arguments);
   }
   if (arguments.format != "text") {
     throw base::InputError("mma: --format is of --list and --identify");
@@ -214,7 +236,9 @@ void add_mma_command(CLI::App& app, Command& chosen) {
   command->add_option("--format", arguments->format, "of --list and --identify")
       ->type_name("text|json")
       ->capture_default_str();
-  command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+  command->callback([command, arguments, &chosen] {
+    chosen = [command, arguments] { return run(*command, *arguments); };
+  });
 }
 
 }  // namespace sptc::cli

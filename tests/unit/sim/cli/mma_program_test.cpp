@@ -149,6 +149,9 @@ TEST_F(MmaProgram, RefusesInstructionsAndOperandsThatDoNotFit) {
   expect_refused("mma --arch B200 --instruction m16n8k16.f32.e4m3.e4m3.f32" + out,
                  "no arithmetic is known");
   expect_refused("mma --identify" + operands(kAda), "--expect");
+  expect_refused("mma --list --identify", "mma: --identify is not of --list");
+  expect_refused("mma --list --profile mma-sim", "mma: --profile is not of --list");
+  expect_refused("mma --identify --arch A100" + operands(kAda), "mma: --arch is not of --identify");
   EXPECT_FALSE(fs::exists(path("d.npy")));
 }
 
