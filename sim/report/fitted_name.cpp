@@ -6,17 +6,22 @@
 #include <algorithm>
 
 namespace sptc::report {
+namespace {
+
+constexpr std::string_view kCut = "..";
+
+}  // namespace
 
 std::string fitted_name(std::string_view name, std::size_t width) {
   std::string result = base::escaped(name);
   if (result.size() <= width) {
     return result;
   }
-  std::size_t end = width - 2;
+  std::size_t end = width - kCut.size();
   while (end > 0 && (static_cast<unsigned char>(result[end]) & 0xC0) == 0x80) {
     --end;
   }
-  return result.substr(0, end) + "..";
+  return result.substr(0, end).append(kCut);
 }
 
 std::string fitted_layer(std::string_view name, std::size_t width) {
@@ -32,7 +37,14 @@ std::string fitted_layer(std::string_view name, std::size_t width) {
     const std::size_t number = std::min(end, result.find_first_of(kDigits, begin + 1));
     const bool plain =
         (static_cast<unsigned char>(result[begin]) & 0x80) == 0 && result[begin] != '\\';
-    if (plain && number > begin + 1) {
+    const bool names_the_layer = result.find_first_of(kBetween, end + 1) == std::string::npos;
+    std::size_t behind = begin + 1 + result.size() - width + kCut.size();
+    while (behind < number && (static_cast<unsigned char>(result[behind]) & 0xC0) == 0x80) {
+      ++behind;
+    }
+    if (plain && names_the_layer && behind < number) {
+      result.replace(begin + 1, behind - begin - 1, kCut);
+    } else if (plain && number > begin + 1) {
       result.erase(begin + 1, number - begin - 1);
     }
     begin = result.find_first_not_of(kBetween, result.find_first_of(kBetween, begin));

@@ -18,6 +18,13 @@ TEST(FittedLayer, FoldersLoseLettersFromTheLeftAndKeepNumbers) {
   EXPECT_EQ(fitted_layer("/Mixed_5b/branch1x1/conv/Conv", 28), "/M5b/branch1x1/conv/Conv");
 }
 
+TEST(FittedLayer, TheWordBeforeTheLastKeepsItsEnd) {
+  const std::string query = "model.layers.7.attention.some_projection_query.weight";
+  EXPECT_EQ(fitted_layer(query, 23), "m.l.7.a.s..query.weight");
+  EXPECT_EQ(fitted_layer(query, 17), "m.l.7.a.s.weight");
+  EXPECT_EQ(fitted_layer("a.zbc\xC3\xA4\xC3\xA4hre.weight", 16), "a.z..hre.weight");
+}
+
 TEST(FittedLayer, WordWithoutFoldersIsCutAtItsEnd) {
   EXPECT_EQ(fitted_layer("attention_output", 16), "attention_output");
   EXPECT_EQ(fitted_layer("attention_output", 10), "attentio..");
