@@ -85,14 +85,18 @@ bool read_all(int socket, char* to, std::size_t bytes) {
       fmt::format("a worker process cannot be started: {}", std::strerror(errno)));
 }
 
-/// Holds back the signals that end a program, so that a child gets none before it is set up.
+/// What ends a program, and comes to all its processes from a terminal, timeout(1) or a scheduler.
+constexpr std::array kEnding{SIGINT, SIGTERM, SIGHUP};
+
+/// Holds these signals back, so that a child gets none before it is set up.
 class HeldSignals {
  public:
   HeldSignals() {
     sigset_t ending;
     sigemptyset(&ending);
-    sigaddset(&ending, SIGINT);
-    sigaddset(&ending, SIGTERM);
+    for (const int signal : kEnding) {
+      sigaddset(&ending, signal);
+    }
     ::pthread_sigmask(SIG_BLOCK, &ending, &before_);
   }
   ~HeldSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
@@ -102,6 +106,27 @@ class HeldSignals {
  private:
   sigset_t before_{};
 };
+
+pid_t parent_of_worker = -1;
+
+/// In a worker: the parent decides and ends us. Where it is gone, nobody else does.
+void leave_after_parent(int /*signal*/) {
+  if (::getppid() != parent_of_worker) {
+    ::_exit(0);
+  }
+  ::alarm(1);
+}
+
+void leave_signals_to(pid_t parent) {
+  parent_of_worker = parent;
+  struct sigaction action {};
+  action.sa_handler = leave_after_parent;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGALRM, &action, nullptr);
+  for (const int signal : kEnding) {
+    ::sigaction(signal, &action, nullptr);
+  }
+}
 
 std::string end_of(int status) {
   if (WIFSIGNALED(status)) {
@@ -159,8 +184,7 @@ void WorkerPool::start(Worker& worker) {
     refuse_to_start();
   }
   if (process == 0) {
-    ::signal(SIGINT, SIG_IGN);  // the parent decides, and ends us
-    ::signal(SIGTERM, SIG_DFL);
+    leave_signals_to(parent);
     if (by_main_thread) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it comes at the end of the thread that forked
     }

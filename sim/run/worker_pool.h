@@ -24,9 +24,9 @@ inline constexpr const char* kNoAnswerOfAWorker =
 /// simulator are these: what crashes, hangs or is killed costs one request and not the program.
 ///
 /// A worker is a copy (fork) of this process at its start. It has the standard streams and no other
-/// open file, leaves Ctrl-C to this process, and ends with the pool or with this process. One that
-/// is lost is replaced at its next request. A pool belongs to one thread at a time; to a copy of
-/// this process that somebody else forks, it has no workers yet.
+/// open file, leaves SIGINT, SIGTERM and SIGHUP to this process, and ends with the pool or with
+/// this process. One that is lost is replaced at its next request. A pool belongs to one thread at
+/// a time; to a copy of this process that somebody else forks, it has no workers yet.
 class WorkerPool {
  public:
   using Send = std::function<void(std::string_view part)>;

@@ -5,6 +5,7 @@
 #include "tests/support/program_process.h"
 #include "tests/support/temporary_directory.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <set>
 #include <signal.h>
 #include <string>
 #include <sys/resource.h>
@@ -104,6 +106,25 @@ TEST_F(SweepProgram, KilledAtTwentyMomentsAndRepeatedGivesTheBytesOfAnUndisturbe
     EXPECT_EQ(killed_and_repeated(path("s.json"), db, length * share), 1);
     EXPECT_EQ(read(db), whole) << "killed after " << share << " of the run";
   }
+}
+
+// As timeout(1) and schedulers send them, to all processes.
+TEST_F(SweepProgram, SignalsToItsWorkersFailNoPoint) {
+  const std::string whole = undisturbed();
+  const pid_t program = start({path("s.json"), "--db", path("all.sqlite"), "--jobs", "2"});
+  const std::string children = fmt::format("/proc/{0}/task/{0}/children", program);
+  std::set<pid_t> workers;
+  siginfo_t end{};
+  while (::waitid(P_PID, program, &end, WEXITED | WNOHANG | WNOWAIT) == 0 && end.si_pid == 0) {
+    std::ifstream file(children);
+    for (pid_t worker = 0; file >> worker; workers.insert(worker)) {
+      ::kill(worker, SIGTERM);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  EXPECT_EQ(wait(program), 1);
+  EXPECT_EQ(workers.size(), 2U) << "none was lost";
+  EXPECT_EQ(read(path("all.sqlite")), whole);
 }
 
 TEST_F(SweepProgram, KilledAmongPointsWithoutAProcessOfTheirOwnItGoesOnWhereItWas) {

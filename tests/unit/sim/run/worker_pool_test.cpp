@@ -14,6 +14,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
@@ -144,10 +145,41 @@ TEST_F(WorkerPoolTest, AHangingWorkerIsEndedByATimeoutOrByWhoeverPolls) {
   EXPECT_EQ(ask("next"), "next!");
 }
 
-TEST_F(WorkerPoolTest, LeavesCtrlCToItsParent) {
+TEST_F(WorkerPoolTest, LeavesSignalsThatEndAProgramToItsParent) {
   const std::string process = ask("who");
-  ::kill(std::stoi(process), SIGINT);
-  EXPECT_EQ(ask("who"), process);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    ::kill(std::stoi(process), signal);
+    EXPECT_EQ(ask("who"), process) << signal;
+  }
+}
+
+// Linux tells a worker of the end of its parent only where the main thread started it.
+TEST(WorkerPool, AWorkerThatWasToEndDoesSoAfterItsParent) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // so that we can wait for the worker
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    std::thread([&] {
+      WorkerPool pool(1, act);
+      const pid_t worker = std::stoi(answer_of(request_of_one(pool, "who", {}).value()));
+      if (::write(ends[1], &worker, sizeof(worker)) == sizeof(worker)) {
+        request_of_one(pool, "hang", {});
+      }
+    }).join();
+    ::_exit(1);
+  }
+  pid_t worker = 0;
+  ASSERT_EQ(::read(ends[0], &worker, sizeof(worker)), static_cast<ssize_t>(sizeof(worker)));
+  ::kill(worker, SIGTERM);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // it hears of it before
+  ::kill(parent, SIGKILL);
+  ASSERT_EQ(::waitpid(parent, nullptr, 0), parent);
+  int status = 1;
+  EXPECT_EQ(::waitpid(worker, &status, 0), worker);
+  EXPECT_EQ(status, 0);
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 TEST_F(WorkerPoolTest, AWorkerHasTheStandardStreamsAndItsSocket) {
