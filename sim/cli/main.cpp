@@ -27,6 +27,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <sys/resource.h>
 #include <utility>
 #include <vector>
 
@@ -60,19 +61,28 @@ void on_out_of_memory() {
   std::abort();
 }
 
-// A stack that cannot grow ends the process by signal, so it takes its pages at the start.
-void touch_stack() {
-  constexpr std::size_t kBytes = 512 << 10;
+constexpr std::size_t kStackBytes = 512 << 10;
+
+// A stack that cannot grow ends the process by signal, so it takes its pages at the start: `bytes`,
+// at most kStackBytes. It calls nothing, which would take pages below these.
+[[gnu::noinline]] void touch_stack(std::size_t bytes) {
   constexpr std::size_t kPage = 4096;
-  [[maybe_unused]] volatile char stack[kBytes];
-  for (std::size_t at = 0; at < kBytes; at += kPage) {
-    stack[kBytes - 1 - at] = 0;
+  [[maybe_unused]] volatile char stack[kStackBytes];
+  for (std::size_t at = 0; at < bytes; at += kPage) {
+    stack[kStackBytes - 1 - at] = 0;
   }
+}
+
+/// Of a limited stack, half: the environment and the program have the rest.
+std::size_t touched_bytes() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_STACK, &limit) == 0 ? std::min<rlim_t>(kStackBytes, limit.rlim_cur / 2)
+                                                : 0;
 }
 
 // Before main() and before the static objects of this program.
 [[gnu::constructor(101)]] void begin() {
-  touch_stack();
+  touch_stack(touched_bytes());
   std::set_terminate(on_uncaught_exception);
   sptc::cli::handle_interrupts();
   sptc::cli::open_closed_streams();

@@ -32,8 +32,11 @@ class MemoryOfTheProgram : public testing::Test {
   std::string path(const std::string& name) const { return (temporary.path() / name).string(); }
 
   /// The exit code with `kib` of address space, 128 and the signal where one ended the program.
-  int run(const std::string& arguments, int kib) const {
-    const std::string command = "ulimit -c 0; ulimit -v " + std::to_string(kib) + "; " +
+  int run(const std::string& arguments, int kib) const { return limited("v", kib, arguments); }
+
+  /// The same, of what `ulimit` calls -`what`.
+  int limited(const std::string& what, int kib, const std::string& arguments) const {
+    const std::string command = "ulimit -c 0; ulimit -" + what + " " + std::to_string(kib) + "; " +
                                 SPTC_PROGRAM " " + arguments + " >" + path("out") + " 2>" +
                                 path("err");
     const int status = std::system(command.c_str());
@@ -79,6 +82,10 @@ class MemoryOfTheProgram : public testing::Test {
     EXPECT_GT(refused, 0);
   }
 };
+
+TEST_F(MemoryOfTheProgram, ALittleStackIsEnough) {
+  EXPECT_EQ(limited("s", 256, "gemm 64 64 64 --fidelity datapath"), 0) << message();
+}
 
 TEST_F(MemoryOfTheProgram, RunsOutInTheHardwareModelWithOneSentence) {
   expect_refused_until_it_fits("gemm 256 256 256 --fidelity datapath --quiet");
