@@ -10,6 +10,11 @@ namespace {
 
 constexpr std::string_view kCut = "..";
 
+/// Of a character of UTF-8 all bytes but the first.
+bool is_within_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
+
 }  // namespace
 
 std::string fitted_name(std::string_view name, std::size_t width) {
@@ -18,7 +23,7 @@ std::string fitted_name(std::string_view name, std::size_t width) {
     return result;
   }
   std::size_t end = width - kCut.size();
-  while (end > 0 && (static_cast<unsigned char>(result[end]) & 0xC0) == 0x80) {
+  while (end > 0 && is_within_character(result[end])) {
     --end;
   }
   return result.substr(0, end).append(kCut);
@@ -39,7 +44,7 @@ std::string fitted_layer(std::string_view name, std::size_t width) {
         (static_cast<unsigned char>(result[begin]) & 0x80) == 0 && result[begin] != '\\';
     const bool names_the_layer = result.find_first_of(kBetween, end + 1) == std::string::npos;
     std::size_t behind = begin + 1 + result.size() - width + kCut.size();
-    while (behind < number && (static_cast<unsigned char>(result[behind]) & 0xC0) == 0x80) {
+    while (behind < number && is_within_character(result[behind])) {
       ++behind;
     }
     if (plain && names_the_layer && behind < number) {
