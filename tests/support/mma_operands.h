@@ -132,7 +132,7 @@ inline numerics::Word random_word(numerics::DataType type, WordKind kind, std::u
   const auto storage_mask =
       static_cast<numerics::Word>((std::uint64_t{1} << std::min(info.storage_bits, kWordBits)) - 1);
   const auto raw = static_cast<numerics::Word>(bits) & storage_mask;
-  if (!info.is_float() || kind == WordKind::kUniformBits) {
+  if (!info.is_float() || info.storage_bits > kWordBits || kind == WordKind::kUniformBits) {
     return raw;
   }
   const numerics::FloatFormat& format = *info.format;
