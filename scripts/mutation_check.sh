@@ -37,8 +37,8 @@ if command -v ccache >/dev/null; then
 fi
 targets=(test_golden_numerics test_stages_properties test_kernels test_timing_sm test_timing_datapath test_timing_energy sptcsim)
 suites=(test_base test_config test_energy test_import test_io test_kernel_comparison test_memory test_numerics test_roofline
-  test_sampling test_sim_cli_plan test_sim_cli_prune test_sim_network test_sim_plan test_sim_report test_sim_sweep
-  test_sm_occupancy test_sparsity test_validate test_vectors test_workload)
+  test_sampling test_sim_cli_plan test_sim_cli_prune test_sim_network test_sim_plan test_sim_report test_sim_run
+  test_sim_sweep test_sm_occupancy test_sparsity test_validate test_vectors test_workload)
 build_targets() { cmake --build "$build" --parallel "$jobs" --target "$@" >"$work/build.log" 2>&1; }
 
 # One column per check. Tests that build SystemC modules need a process each, so ctest runs them.
@@ -310,6 +310,9 @@ fault_of test_sim_sweep 'a design that failed is as good as the best' sim/sweep/
 fault_of test_sim_sweep 'a batch of a search crowds at one place' sim/sweep/search/pareto_search.cpp \
   'one.gain = std::min(one.gain, undercut(one.hoped, expected));' \
   'one.gain = std::min(one.gain, 1e9);'
+fault_of test_sim_run 'signals to the group of processes end workers' sim/run/worker_pool.cpp \
+  '::sigaction(signal, &action, nullptr);' \
+  '::sigaction(SIGALRM, &action, nullptr);'
 fault_of test_sim_report 'the slowest layer gains most' sim/report/verdict.cpp \
   '*speedup > *most->speedup()' \
   '*speedup < *most->speedup()'

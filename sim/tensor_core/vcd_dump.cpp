@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -162,10 +163,28 @@ std::string VcdDump::text(std::int64_t period_ps) const {
   return out;
 }
 
-std::string VcdDump::save_file(const std::string& vcd_file) const {
+std::int64_t VcdDump::first_valid() const {
+  std::int64_t first = window_.last;
+  for (const Change& change : changes_) {
+    if (change.value == 1 && signals_[change.signal].name == "valid") {
+      first = std::min(first, change.cycle);
+    }
+  }
+  return first < window_.last ? first : window_.first;
+}
+
+std::string VcdDump::save_file(const std::string& vcd_file, std::int64_t period_ps) const {
+  // 200 pixels of GTKWave are 2^-zoom units of time: a cycle has room for the hex digits of a word.
+  constexpr double kCyclesOf200Pixels = 4;
+  constexpr std::int64_t kCyclesBefore = 2;
+  std::string out = fmt::format(
+      "[dumpfile] \"{}\"\n[timestart] {}\n[size] 1600 1000\n[signals_width] 320\n[sst_expanded] "
+      "0\n*{:.3f} -1\n",
+      vcd_file, std::max(first_valid() - kCyclesBefore, window_.first) * period_ps,
+      -std::log2(kCyclesOf200Pixels * static_cast<double>(period_ps)));
+  out += "@28\nsm0.clock\n";
   // Flags of GTKWave: 0x22 hexadecimal, 0x420 signed decimal, 0x28 binary; 0x200 a comment, which
   // 0x800000 opens as a group and 0x1000000 closes.
-  std::string out = fmt::format("[dumpfile] \"{}\"\n[timestart] 0\n@28\nsm0.clock\n", vcd_file);
   std::string group;
   for (const Declaration& signal : signals_) {
     if (signal.scope != group) {

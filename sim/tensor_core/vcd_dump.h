@@ -30,8 +30,9 @@ class VcdDump {
 
   /// The file: `period_ps` is that of a cycle, and a signal `clock` rises at the begin of each.
   std::string text(std::int64_t period_ps) const;
-  /// A save file for GTKWave that shows the signals of `vcd_file` in a group for each scope.
-  std::string save_file(const std::string& vcd_file) const;
+  /// A save file for GTKWave that shows the signals of `vcd_file` in a group for each scope, from
+  /// where the first of those called "valid" rises, at a width at which values can be read.
+  std::string save_file(const std::string& vcd_file, std::int64_t period_ps) const;
 
  private:
   static constexpr int kText = 0;  ///< width of strings
@@ -52,6 +53,7 @@ class VcdDump {
   std::string value_text(const Declaration& declaration,
                          const std::optional<std::uint64_t>& value) const;
   void declare(std::string& out) const;
+  std::int64_t first_valid() const;
 
   LogWindow window_;
   std::vector<Declaration> signals_;

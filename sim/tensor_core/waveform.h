@@ -59,7 +59,9 @@ class Waveform {
   /// Value Change Dump.
   std::string text() const { return dump_.text(period_ps_); }
   /// For GTKWave: groups of the signals of `vcd_file`.
-  std::string save_file(const std::string& vcd_file) const { return dump_.save_file(vcd_file); }
+  std::string save_file(const std::string& vcd_file) const {
+    return dump_.save_file(vcd_file, period_ps_);
+  }
 
  private:
   class Partition;
