@@ -45,6 +45,7 @@ std::vector<json> covered(const std::string& file) {
       cases.push_back(vector);
     }
   }
+  EXPECT_FALSE(cases.empty()) << file;
   return cases;
 }
 

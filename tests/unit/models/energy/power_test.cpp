@@ -191,7 +191,9 @@ TEST(LimitedClock, OfWorkThatAlternatesSaysWhenEvenTheLowestClockIsTooMuch) {
   PowerSpec spec = small_gpu();
   spec.power_limit_w = 20;
   const std::vector<RepeatedWork> works{{thousand_cycles(1e9), 1}, {thousand_cycles(1e9), 1}};
-  for (const PowerResult& result : power_limited(spec, works, 1000)) {
+  const std::vector<PowerResult> results = power_limited(spec, works, 1000);
+  EXPECT_EQ(results.size(), works.size());
+  for (const PowerResult& result : results) {
     EXPECT_TRUE(result.limit_exceeded);
     EXPECT_DOUBLE_EQ(result.clock_mhz, 100);
   }

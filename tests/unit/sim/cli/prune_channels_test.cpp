@@ -60,7 +60,9 @@ class PruneChannels : public support::ProgramFixture {
     const support::ProgramOutcome outcome = run("prune " + path("c.onnx") + " --out " +
                                                 path("p.onnx") + " --permute auto --format json");
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return nlohmann::json::parse(outcome.out);
+    nlohmann::json report = nlohmann::json::parse(outcome.out);
+    EXPECT_FALSE(report.at("layers").empty());
+    return report;
   }
   /// The values in p.onnx of what c.onnx has as `own`.
   std::vector<float> after(const std::vector<float>& own) const {

@@ -50,6 +50,7 @@ TEST_F(CostFactors, EachEventCostsWhatTheModelSaysAtTheEndsOfItsRange) {
   for (const DataType type : {DataType::kF16, DataType::kS8}) {
     const energy::CostFactors factors = cost_factors(energy, power);
     const auto stated = parts_of(power, type);
+    std::size_t compared = 0;
     for (std::size_t i = 0; i < energy.parameters.size(); ++i) {
       const EnergyParameter& number = energy.parameters[i];
       const std::string typed = "/" + std::string(numerics::name(type));
@@ -64,9 +65,11 @@ TEST_F(CostFactors, EachEventCostsWhatTheModelSaysAtTheEndsOfItsRange) {
           EXPECT_NEAR(low[part] / stated[part],
                       factors.factors[static_cast<std::size_t>(factor)].low, 1e-12)
               << pointer;
+          ++compared;
         }
       }
     }
+    EXPECT_EQ(compared, energy::kEventCount);
   }
 }
 

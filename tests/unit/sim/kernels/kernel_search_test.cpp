@@ -17,7 +17,10 @@ constexpr int kMany = 8;
 
 std::vector<GemmKernel> searched(const GemmProblem& what, const gpu::GpuSpec& gpu,
                                  const KernelOverrides& overrides = {}, bool values = false) {
-  return search_kernels(what, overrides, gpu.kernel_target(), values, kMany);
+  std::vector<GemmKernel> kernels =
+      search_kernels(what, overrides, gpu.kernel_target(), values, kMany);
+  EXPECT_FALSE(kernels.empty());
+  return kernels;
 }
 
 TEST(SearchKernels, FindsOneThatIsAsFastAsTheLibrarysOrFaster) {

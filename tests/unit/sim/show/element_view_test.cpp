@@ -205,8 +205,10 @@ TEST(AddendBits, KeptAndCutBitsAreTheExactNumber) {
   const mma::MmaInstruction instruction = mma::parse_instruction("m16n8k16.f32.f16.f16.f32");
   const ElementView view =
       view_element(target, instruction, generated_operands(instruction, "random", 11), {3, 4, 0});
+  ASSERT_FALSE(view.steps.empty());
   for (const mma::ElementStep& step : view.steps) {
     const BitWindow window = bit_window(step, view.rules.fraction_bits);
+    EXPECT_FALSE(step.addends.empty());
     for (const mma::Addend& addend : step.addends) {
       const AddendBits bits = addend_bits(addend, window);
       double value = 0;
