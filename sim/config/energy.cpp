@@ -36,23 +36,26 @@ class NodeScaling {
     if (!root.has("node_scaling")) {
       return;
     }
+    readable_ = false;
     errors.collect([&] {
       const io::JsonObject nodes = root.object("node_scaling");
+      readable_ = true;
       for (const auto& [from, unused] : nodes.value().items()) {
         errors.collect([&, &name = from] { read(nodes, name, errors, parameters); });
       }
     });
   }
 
-  /// Throws InputError at `place` where the file has no factor.
-  double factor(int from_nm, energy::Scaling scaling, const io::JsonPlace& place) const {
-    if (from_nm == node_nm_ || scaling == energy::Scaling::kNone) {
+  /// Of "logic", "sram", "wire" or "area". Throws InputError at `place` where the file has no such
+  /// factor, and is then content: what is missing is said once, not of all that it scales.
+  double factor(int from_nm, const std::string& name, const io::JsonPlace& place) {
+    if (from_nm == node_nm_) {
       return 1;
     }
-    const auto found = factors_.find({from_nm, scaling_name(scaling)});
-    if (found == factors_.end()) {
+    const auto [found, missing] = factors_.try_emplace({from_nm, name}, 1);
+    if (missing && readable_) {
       place.fail(fmt::format("no factor 'node_scaling/{}/{}' leads from {} nm to {} nm", from_nm,
-                             scaling_name(scaling), from_nm, node_nm_));
+                             name, from_nm, node_nm_));
     }
     return found->second;
   }
@@ -89,20 +92,8 @@ class NodeScaling {
   }
 
   int node_nm_;
+  bool readable_ = true;  ///< node_scaling is an object, or is not there
   std::map<std::pair<int, std::string>, double> factors_;
-
- public:
-  double area_factor(int from_nm, const io::JsonPlace& place) const {
-    if (from_nm == node_nm_) {
-      return 1;
-    }
-    const auto found = factors_.find({from_nm, "area"});
-    if (found == factors_.end()) {
-      place.fail(fmt::format("no factor 'node_scaling/{}/area' leads from {} nm to {} nm", from_nm,
-                             from_nm, node_nm_));
-    }
-    return found->second;
-  }
 };
 
 class EnergyReader {
@@ -116,7 +107,7 @@ class EnergyReader {
         [&] { result_.config.node_nm = static_cast<int>(root_.integer("node_nm", 1, kMaxNode)); });
     errors_.throw_if_any();
     check_sections();
-    const NodeScaling scaling(result_.config.node_nm, root_, errors_, result_.parameters);
+    NodeScaling scaling(result_.config.node_nm, root_, errors_, result_.parameters);
     for (const EnergyField& field : energy_fields()) {
       errors_.collect([&] { read_field(field, scaling); });
     }
@@ -145,7 +136,7 @@ class EnergyReader {
     }
   }
 
-  void read_field(const EnergyField& field, const NodeScaling& scaling) {
+  void read_field(const EnergyField& field, NodeScaling& scaling) {
     const io::JsonObject section =
         field.section.empty() ? root_ : root_.object(field.section.substr(1));
     if (field.optional && !section.has(field.key)) {
@@ -171,13 +162,13 @@ class EnergyReader {
   }
 
   void store(const EnergyField& field, const io::JsonObject& number, DataType type,
-             const NodeScaling& scaling) {
+             NodeScaling& scaling) {
     const WireNumber wire = read_number(number, field.zero, field.max, field.scaling.has_value());
     double scale = 1;
-    if (field.scaling) {
-      const io::JsonPlace place = number.place() / "node_nm";
-      scale = field.section == "/area" ? scaling.area_factor(*wire.node_nm, place)
-                                       : scaling.factor(*wire.node_nm, *field.scaling, place);
+    const bool is_area = field.section == "/area";
+    if (field.scaling && (is_area || *field.scaling != energy::Scaling::kNone)) {
+      scale = scaling.factor(*wire.node_nm, is_area ? "area" : scaling_name(*field.scaling),
+                             number.place() / "node_nm");
     }
     result_.parameters.push_back({number.place().pointer, wire.value, wire.low, wire.high,
                                   wire.node_nm.value_or(0), scale, wire.evidence.kind,

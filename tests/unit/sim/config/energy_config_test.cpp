@@ -75,12 +75,21 @@ TEST(EnergyConfig, ValuesOfAnotherNodeAreScaledByANamedFactor) {
                  {"node_scaling/45/logic", "/events/multiply_pj/f16/node_nm"});
   expect_refused([](json& file) { file["events"]["hbm_pj_per_byte"].erase("node_nm"); },
                  {"/events/hbm_pj_per_byte", "node_nm"});
-  // A factor that is wrong is complained about once, and not by all that it scales.
-  json file = document("a100-sxm4-80gb");
-  file["node_scaling"]["45"]["logic"]["value"] = -1;
-  const std::string error = support::input_error_of([&] { parse_energy(file.dump(), "x.json"); });
-  EXPECT_NE(error.find("/node_scaling/45/logic/value"), std::string::npos) << error;
-  EXPECT_EQ(error.find('\n'), std::string::npos) << error;
+}
+
+TEST(EnergyConfig, AFactorThatIsWrongOrMissingIsSaidOnceAndNotOfAllThatItScales) {
+  const auto expect_once = [](const auto& change, const char* what) {
+    json file = document("a100-sxm4-80gb");
+    change(file["node_scaling"]);
+    const std::string error = support::input_error_of([&] { parse_energy(file.dump(), "x.json"); });
+    EXPECT_NE(error.find(what), std::string::npos) << error;
+    EXPECT_EQ(error.find('\n'), std::string::npos) << error;
+  };
+  expect_once([](json& factors) { factors["45"]["logic"]["value"] = -1; },
+              "/node_scaling/45/logic/value");
+  expect_once([](json& factors) { factors["45"].erase("logic"); }, "node_scaling/45/logic");
+  expect_once([](json& factors) { factors["45"].erase("area"); }, "node_scaling/45/area");
+  expect_once([](json& factors) { factors = 45; }, "/node_scaling: must be an object");
 }
 
 TEST(EnergyConfig, EveryNumberHasEvidenceSourceAndWhereAssumedARange) {
