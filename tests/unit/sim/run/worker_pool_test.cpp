@@ -4,10 +4,12 @@
 #include "models/base/error.h"
 #include "sim/run/progress.h"
 #include "tests/support/expect_input_error.h"
+#include "tests/support/sanitizers.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <fcntl.h>
 #include <new>
@@ -155,6 +157,9 @@ TEST_F(WorkerPoolTest, LeavesSignalsThatEndAProgramToItsParent) {
 
 // Linux tells a worker of the end of its parent only where the main thread started it.
 TEST(WorkerPool, AWorkerThatWasToEndDoesSoAfterItsParent) {
+  if (support::kThreadSanitizer) {
+    GTEST_SKIP() << "libtsan 12 runs no handler of signals in a copy of a process with threads";
+  }
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe(ends.data()), 0);
   ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // so that we can wait for the worker
@@ -176,7 +181,15 @@ TEST(WorkerPool, AWorkerThatWasToEndDoesSoAfterItsParent) {
   ::kill(parent, SIGKILL);
   ASSERT_EQ(::waitpid(parent, nullptr, 0), parent);
   int status = 1;
-  EXPECT_EQ(::waitpid(worker, &status, 0), worker);
+  pid_t ended = 0;
+  for (int tenth = 0; tenth < 200 && ended == 0; ++tenth) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    ended = ::waitpid(worker, &status, WNOHANG);
+  }
+  if (ended == 0) {
+    ::kill(worker, SIGKILL);
+  }
+  EXPECT_EQ(ended, worker);
   EXPECT_EQ(status, 0);
   ::close(ends[0]);
   ::close(ends[1]);
