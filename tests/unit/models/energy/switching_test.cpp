@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "tests/support/copies.h"
+#include "tests/support/sanitizers.h"
 
 #include <gtest/gtest.h>
 
@@ -136,6 +137,9 @@ TEST(ReferenceToggles, RandomMantissasToggleHalfOfTheirBits) {
 }
 
 TEST(ReferenceToggles, ACopyOfTheProcessHasThemWhileAnotherThreadSamplesThem) {
+  if (support::kSanitizedAllocator) {
+    GTEST_SKIP() << support::kForkKeepsLocks;
+  }
   const auto sample = [] {
     for (const DataType type : {DataType::kF16, DataType::kBf16, DataType::kTf32, DataType::kS8}) {
       reference_toggles(type);

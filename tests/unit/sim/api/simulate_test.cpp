@@ -86,7 +86,7 @@ TEST(ApiSimulate, HooksAreCalledAndMayEndIt) {
 
 TEST(ApiSimulate, TwoThreadsGetTheSameAsOne) {
   if (sptc::support::kSanitizedAllocator) {
-    GTEST_SKIP() << "a fork keeps locks of libasan or libtsan 12 that other threads held";
+    GTEST_SKIP() << sptc::support::kForkKeepsLocks;
   }
   const Architecture a100("a100-sxm4-80gb");
   const Workload workload({{.m = 256, .n = 256, .k = 256}});

@@ -4,6 +4,7 @@
 #include "tests/support/copies.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/put_file.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
@@ -39,6 +40,9 @@ TEST(FileUse, AFileThatIsNotThereYetIsOneByItsRelativeAndByItsAbsolutePath) {
 }
 
 TEST(FileUse, ACopyOfTheProcessMayUseFilesWhateverOtherThreadsDid) {
+  if (support::kSanitizedAllocator) {
+    GTEST_SKIP() << support::kForkKeepsLocks;
+  }
   const support::TemporaryDirectory directory;
   const auto file = directory.path() / "read.json";
   support::put_file(file, "{}");
