@@ -2,6 +2,7 @@
 #include "sim/api/handles.h"
 #include "sim/config/derivation.h"
 
+#include <cmath>
 #include <utility>
 
 namespace sptcsim {
@@ -34,7 +35,8 @@ double Architecture::number(const std::string& path) const {
 Architecture Architecture::with(const std::map<std::string, double>& numbers) const {
   State changed = *state_;
   for (const auto& [path, number] : numbers) {
-    const bool whole = number == static_cast<double>(static_cast<std::int64_t>(number));
+    // Beyond 2^53, and of what is no number, nothing fits into an integer.
+    const bool whole = std::fabs(number) < 0x1p53 && number == std::trunc(number);
     config::set_parameter(
         changed.document, pointer_of(*state_, path),
         whole ? nlohmann::json(static_cast<std::int64_t>(number)) : nlohmann::json(number),

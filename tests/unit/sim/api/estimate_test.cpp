@@ -7,9 +7,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <sptcsim/estimate.h>
 #include <string>
+#include <vector>
 
 namespace sptcsim {
 namespace {
@@ -74,11 +78,23 @@ TEST(ApiEstimate, ADesignOfADerivedFileKeepsItsEnergies) {
   EXPECT_GT(after.gemms[0].dense->time_us, before.gemms[0].dense->time_us);
 }
 
+TEST(ApiEstimate, NamesOfArchitecturesAreThoseOfTheFilesOfTheirDirectory) {
+  const std::vector<std::string> names = architectures();
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  EXPECT_EQ(std::count(names.begin(), names.end(), "a100-sxm4-80gb"), 1);
+  EXPECT_TRUE(std::filesystem::exists(config_directory() + "/a100-sxm4-80gb.json"));
+}
+
 TEST(ApiEstimate, BadInputIsRefusedInOneSentence) {
   expect_input_error([] { Architecture("a100-sxm4-80g"); }, {"a100-sxm4-80gb"});
   expect_input_error([] { a100().number("/smss"); }, {"/sms"});
   expect_input_error([] { a100().with({{"/sms", 0.5}}); }, {"sms"});
   expect_input_error([] { a100().with({{"/sms", -1}}); }, {"sms"});
+  for (const double wrong : {std::nan(""), HUGE_VAL, -HUGE_VAL, 1e300, 0x1p63}) {
+    expect_input_error([&] { a100().with({{"/sms", wrong}}); }, {"sms"});
+    expect_input_error([&] { a100().with({{"/memory/dram_gb_per_s", wrong}}); }, {"dram_gb_per_s"});
+  }
+  expect_input_error([] { a100().number("/name"); }, {"name"});
   expect_input_error([] { Workload(std::vector<Gemm>{}); }, {"no GEMM"});
   expect_input_error([] { Workload({{.name = "empty", .m = 1, .n = 0, .k = 1}}); }, {"empty", "0"});
   expect_input_error([] { estimate(two_layers(), a100(), {{"clok", "boost"}}); }, {"'clock'"});
