@@ -3,6 +3,7 @@
 // sptcsim verify and sptcsim mma as a user meets them.
 #include "tests/support/held_pipe.h"
 #include "tests/support/program_fixture.h"
+#include "tests/support/put_file.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -30,6 +31,14 @@ class MmaProgram : public sptc::support::ProgramFixture {
     return (kGolden / (set + "." + name + ".npy")).string();
   }
 };
+
+/// Zeros of 16 bits.
+std::string zeros(const std::string& shape, std::size_t count) {
+  std::string header = "{'descr': '<u2', 'fortran_order': False, 'shape': (" + shape + "), }";
+  header.resize(117, ' ');
+  return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + '\n' +
+         std::string(2 * count, '\0');
+}
 
 const std::string kAda = "AdaLovelace/mma.m16n8k32.f32.e4m3.e5m2.f32";
 const std::string kSparse = "AdaLovelace/mmasp.m16n8k64.f32.e4m3.e4m3.f32";
@@ -101,6 +110,20 @@ TEST_F(MmaProgram, ExecutesASparseInstructionUnderBothHypotheses) {
   EXPECT_EQ(run(command + " --expect " + array(kSparse, "D_H1")).exit_code, 0);
   EXPECT_EQ(run(command + " --expect " + array(kSparse, "D_H2")).exit_code, 1);
   EXPECT_EQ(run(command + " --grouping H2 --expect " + array(kSparse, "D_H2")).exit_code, 0);
+}
+
+TEST_F(MmaProgram, OneCaseNeedsNoAxisOfCases) {
+  const auto command = [&](const std::string& a) {
+    return "mma --arch A100 --instruction m16n8k16.f16.f16.f16.f16 --a " + a + " --b " +
+           path("b.npy") + " --expect " + path("d.npy");
+  };
+  sptc::support::put_file(path("a.npy"), zeros("16, 16", 256));
+  sptc::support::put_file(path("b.npy"), zeros("16, 8", 128));
+  sptc::support::put_file(path("d.npy"), zeros("16, 8", 128));
+  expect_output(command(path("a.npy")), "0 of 128 elements differ");
+  sptc::support::put_file(path("one.npy"), zeros("256,", 256));
+  expect_refused(command(path("one.npy")),
+                 "one.npy: must have two axes, or three with the case first, not [256]");
 }
 
 TEST_F(MmaProgram, IdentifiesWhoseArithmeticMadeAResult) {
