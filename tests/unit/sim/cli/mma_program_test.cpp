@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // sptcsim verify and sptcsim mma as a user meets them.
+#include "sim/compare/vectors/bit_array.h"
 #include "tests/support/held_pipe.h"
 #include "tests/support/program_fixture.h"
-#include "tests/support/put_file.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -31,14 +33,6 @@ class MmaProgram : public sptc::support::ProgramFixture {
     return (kGolden / (set + "." + name + ".npy")).string();
   }
 };
-
-/// Zeros of 16 bits.
-std::string zeros(const std::string& shape, std::size_t count) {
-  std::string header = "{'descr': '<u2', 'fortran_order': False, 'shape': (" + shape + "), }";
-  header.resize(117, ' ');
-  return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + '\n' +
-         std::string(2 * count, '\0');
-}
 
 const std::string kAda = "AdaLovelace/mma.m16n8k32.f32.e4m3.e5m2.f32";
 const std::string kSparse = "AdaLovelace/mmasp.m16n8k64.f32.e4m3.e4m3.f32";
@@ -117,11 +111,14 @@ TEST_F(MmaProgram, OneCaseNeedsNoAxisOfCases) {
     return "mma --arch A100 --instruction m16n8k16.f16.f16.f16.f16 --a " + a + " --b " +
            path("b.npy") + " --expect " + path("d.npy");
   };
-  sptc::support::put_file(path("a.npy"), zeros("16, 16", 256));
-  sptc::support::put_file(path("b.npy"), zeros("16, 8", 128));
-  sptc::support::put_file(path("d.npy"), zeros("16, 8", 128));
+  const auto write_zeros = [&](const char* name, std::vector<std::size_t> shape) {
+    write_bit_array(path(name), sptc::compare::vectors::make_bit_array(std::move(shape), 2));
+  };
+  write_zeros("a.npy", {16, 16});
+  write_zeros("b.npy", {16, 8});
+  write_zeros("d.npy", {16, 8});
   expect_output(command(path("a.npy")), "0 of 128 elements differ");
-  sptc::support::put_file(path("one.npy"), zeros("256,", 256));
+  write_zeros("one.npy", {256});
   expect_refused(command(path("one.npy")),
                  "one.npy: must have two axes, or three with the case first, not [256]");
 }
