@@ -28,11 +28,12 @@ enum class Event {
 
 inline constexpr std::size_t kEventCount = 15;
 
-/// What an event's energy shrinks and grows with when it is carried to another process node.
+/// What a number shrinks and grows with when it is carried to another process node.
 enum class Scaling {
   kLogic,
   kSram,
   kWire,
+  kArea,  ///< no energy
   kNone,  ///< off the chip
 };
 

@@ -41,7 +41,7 @@ constexpr auto kWgmma = MmaFamily::kWgmma;
 constexpr auto kTcgen05 = MmaFamily::kTcgen05;
 constexpr std::optional<int> kNoFloor = std::nullopt;
 
-constexpr StepRules to_f32(int products, int fraction_bits, std::optional<int> floor,
+consteval StepRules to_f32(int products, int fraction_bits, std::optional<int> floor,
                            Evidence evidence, std::string_view source) {
   return {.products_per_step = products,
           .fraction_bits = fraction_bits,
@@ -52,7 +52,7 @@ constexpr StepRules to_f32(int products, int fraction_bits, std::optional<int> f
           .source = source};
 }
 
-constexpr StepRules to_f16(int products, int fraction_bits, std::optional<int> floor,
+consteval StepRules to_f16(int products, int fraction_bits, std::optional<int> floor,
                            Evidence evidence, std::string_view source) {
   StepRules rules = to_f32(products, fraction_bits, floor, evidence, source);
   rules.rounding = OutputRounding::kNearestEven;
@@ -61,19 +61,19 @@ constexpr StepRules to_f16(int products, int fraction_bits, std::optional<int> f
 }
 
 /// f32 with 13 fraction bits.
-constexpr StepRules to_e8m13(int products, int fraction_bits, Evidence evidence,
+consteval StepRules to_e8m13(int products, int fraction_bits, Evidence evidence,
                              std::string_view source) {
   StepRules rules = to_f32(products, fraction_bits, kNoFloor, evidence, source);
   rules.cleared_output_bits = 10;
   return rules;
 }
 
-constexpr StepRules lowered(StepRules rules) {
+consteval StepRules lowered(StepRules rules) {
   rules.lowered_fp8 = true;
   return rules;
 }
 
-constexpr StepRules exact(DataType output, int products, std::string_view source) {
+consteval StepRules exact(DataType output, int products, std::string_view source) {
   return {.products_per_step = products,
           .rounding = OutputRounding::kNearestEven,
           .exponent_floor = kNoFloor,

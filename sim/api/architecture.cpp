@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/api/handles.h"
 #include "sim/config/derivation.h"
+#include "sim/io/json_reader.h"
 
-#include <cmath>
 #include <utility>
 
 namespace sptcsim {
@@ -35,12 +35,9 @@ double Architecture::number(const std::string& path) const {
 Architecture Architecture::with(const std::map<std::string, double>& numbers) const {
   State changed = *state_;
   for (const auto& [path, number] : numbers) {
-    // Beyond 2^53, and of what is no number, nothing fits into an integer.
-    const bool whole = std::fabs(number) < 0x1p53 && number == std::trunc(number);
-    config::set_parameter(
-        changed.document, pointer_of(*state_, path),
-        whole ? nlohmann::json(static_cast<std::int64_t>(number)) : nlohmann::json(number),
-        "set by the program that links sptcsim");
+    config::set_parameter(changed.document, pointer_of(*state_, path),
+                          sptc::io::number_as_json(number),
+                          "set by the program that links sptcsim");
   }
   changed.value = config::to_architecture(changed.document, name());
   changed.value.bases = state_->value.bases;  // where a derived design has its energies

@@ -5,6 +5,7 @@
 #include "sim/config/architecture_fields.h"
 #include "sim/config/derivation.h"
 #include "sim/config/energy.h"
+#include "sim/io/json_reader.h"
 #include "sim/report/version.h"
 #include "sim/run/board_figures.h"
 
@@ -12,7 +13,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -121,11 +121,8 @@ std::string json_of(const config::Architecture& architecture, const std::string&
                               {"library", library},
                               {"parameters", nlohmann::ordered_json::array()}};
   for (const config::Parameter& parameter : architecture.parameters) {
-    const auto whole = static_cast<std::int64_t>(parameter.value);
-    const bool is_whole = static_cast<double>(whole) == parameter.value;
     json["parameters"].push_back({{"pointer", parameter.pointer},
-                                  {"value", is_whole ? nlohmann::ordered_json(whole)
-                                                     : nlohmann::ordered_json(parameter.value)},
+                                  {"value", io::number_as_json(parameter.value)},
                                   {"unit", parameter.unit},
                                   {"meaning", meaning_of(parameter.pointer)},
                                   {"evidence", parameter.evidence},

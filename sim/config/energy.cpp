@@ -165,10 +165,9 @@ class EnergyReader {
              NodeScaling& scaling) {
     const WireNumber wire = read_number(number, field.zero, field.max, field.scaling.has_value());
     double scale = 1;
-    const bool is_area = field.section == "/area";
-    if (field.scaling && (is_area || *field.scaling != energy::Scaling::kNone)) {
-      scale = scaling.factor(*wire.node_nm, is_area ? "area" : scaling_name(*field.scaling),
-                             number.place() / "node_nm");
+    if (field.scaling && *field.scaling != energy::Scaling::kNone) {
+      scale =
+          scaling.factor(*wire.node_nm, scaling_name(*field.scaling), number.place() / "node_nm");
     }
     result_.parameters.push_back({number.place().pointer, wire.value, wire.low, wire.high,
                                   wire.node_nm.value_or(0), scale, wire.evidence.kind,

@@ -59,7 +59,7 @@ EnergyField area_field(std::string key, double energy::AreaTable::*member) {
           kMaxArea,
           false,
           false,
-          Scaling::kLogic,
+          Scaling::kArea,
           [member](EnergyConfig& config, DataType, double value) { config.area.*member = value; }};
 }
 
@@ -70,7 +70,7 @@ EnergyField typed_area_field(std::string key,
           kMaxArea,
           false,
           true,
-          Scaling::kLogic,
+          Scaling::kArea,
           [member](EnergyConfig& config, DataType type, double value) {
             (config.area.*member)[type] = value;
           }};
@@ -154,6 +154,8 @@ std::string scaling_name(energy::Scaling scaling) {
       return "sram";
     case Scaling::kWire:
       return "wire";
+    case Scaling::kArea:
+      return "area";
     case Scaling::kNone:
       return "none";
   }

@@ -29,7 +29,7 @@ inline constexpr double kMaxScale = 100;
 /// All numbers of a GPU's energy file: for every event exactly one energy and one fixed share.
 const std::vector<EnergyField>& energy_fields();
 
-/// "logic", "sram", "wire".
+/// "logic", "sram", "wire", "area" or "none".
 std::string scaling_name(energy::Scaling scaling);
 
 }  // namespace sptc::config

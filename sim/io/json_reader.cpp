@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <set>
 #include <vector>
 
@@ -229,6 +231,11 @@ const json& JsonObject::array(std::string_view key) const {
     (place_ / key).fail("must not be empty");
   }
   return found;
+}
+
+json number_as_json(double number) {
+  const bool whole = std::fabs(number) < 0x1p53 && number == std::trunc(number);
+  return whole ? json(static_cast<std::int64_t>(number)) : json(number);
 }
 
 std::int64_t to_integer(const json& value, const JsonPlace& place, std::int64_t min,

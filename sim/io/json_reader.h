@@ -32,6 +32,9 @@ nlohmann::json parse_json(std::string_view text, const std::string& file);
 /// object", "an array".
 std::string describe(const nlohmann::json& value);
 
+/// An integer where `number` is whole and below 2^53, beyond which integers are not exact.
+nlohmann::json number_as_json(double number);
+
 /// One object of a strictly read file. Every accessor throws InputError that names the place, the
 /// value found and what is allowed. The JSON value must outlive the reader.
 class JsonObject {

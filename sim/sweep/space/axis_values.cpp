@@ -16,14 +16,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMaxValues = 100000;
-constexpr double kMaxWhole = 9007199254740992.0;  // 2^53
-
-json as_json(double value) {
-  if (value == std::floor(value) && std::abs(value) < kMaxWhole) {
-    return static_cast<std::int64_t>(value);
-  }
-  return value;
-}
 
 double number(const io::JsonObject& object, std::string_view key) {
   const json& value = object.require(key);
@@ -61,7 +53,7 @@ std::vector<json> range(const io::JsonObject& object) {
     require_count((to - from) / step, object.place());
     const auto count = static_cast<std::size_t>((to - from) / step + kSlack);
     for (std::size_t i = 0; i <= count; ++i) {
-      values.push_back(as_json(from + static_cast<double>(i) * step));
+      values.push_back(io::number_as_json(from + static_cast<double>(i) * step));
     }
     return values;
   }
@@ -72,7 +64,7 @@ std::vector<json> range(const io::JsonObject& object) {
   require_count(std::log(to / from) / std::log(factor), object.place());
   double value = from;
   while (value <= to * (1 + kSlack)) {
-    values.push_back(as_json(value));
+    values.push_back(io::number_as_json(value));
     value *= factor;
   }
   return values;
@@ -113,7 +105,7 @@ std::vector<json> random(const io::JsonObject& object) {
     double value = logarithmic ? from * std::pow(to / from, unit) : from + (to - from) * unit;
     value = whole ? std::round(value) : value;
     if (seen.insert(value).second) {
-      values.push_back(as_json(value));
+      values.push_back(io::number_as_json(value));
     }
   }
   return values;
@@ -144,7 +136,8 @@ std::vector<json> read_axis_values(const io::JsonObject& axis, bool zipped) {
     if (!seen.insert(array[i]).second && !zipped) {
       place.fail(io::describe(array[i]) + " stands twice");
     }
-    values.push_back(array[i].is_number_float() ? as_json(array[i].get<double>()) : array[i]);
+    values.push_back(array[i].is_number_float() ? io::number_as_json(array[i].get<double>())
+                                                : array[i]);
   }
   return values;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <string>
 
 namespace sptc::io {
@@ -83,6 +84,17 @@ TEST(JsonReader, KeepsHostileTextOnOneShortLine) {
 
 TEST(JsonReader, EscapesPointersAsRfc6901Says) {
   EXPECT_EQ((JsonPlace{"f", ""} / "a/b~c" / 2).pointer, "/a~1b~0c/2");
+}
+
+TEST(NumberAsJson, IsAnIntegerWhereOneIsExact) {
+  EXPECT_EQ(number_as_json(108).dump(), "108");
+  EXPECT_EQ(number_as_json(-0x1p53 + 1).dump(), "-9007199254740991");
+  EXPECT_TRUE(number_as_json(0.5).is_number_float());
+  for (const double none : {0x1p53, -0x1p63, 1e300, HUGE_VAL}) {
+    EXPECT_TRUE(number_as_json(none).is_number_float()) << none;
+    EXPECT_EQ(number_as_json(none).get<double>(), none);
+  }
+  EXPECT_TRUE(std::isnan(number_as_json(std::nan("")).get<double>()));
 }
 
 TEST(JsonObject, RefusesIntegersOutsideTheirRangeAndOtherTypes) {
