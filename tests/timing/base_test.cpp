@@ -186,5 +186,23 @@ TEST(Wire, TheTapSeesAndMayChangeEveryValue) {
   EXPECT_EQ(reader.read, (Reads{{1, 101}, {6, 102}}));
 }
 
+TEST(Wire, TapsAreCalledInTheOrderInWhichTheyWereAdded) {
+  const base::Clock clock(1000);
+  base::Wire<int> wire("wire", clock, 1);
+  Writer writer("writer", clock, {{0, 0, 1}, {5, 0, 2}});
+  Reader reader("reader", clock);
+  writer.out(wire);
+  reader.in(wire);
+  EXPECT_FALSE(wire.tapped());
+  wire.add_tap([](int& value) { value += 100; });
+  wire.add_tap([](int& value) { value *= 3; });
+  std::vector<int> seen;
+  wire.add_tap([&](int& value) { seen.push_back(value); });
+  EXPECT_TRUE(wire.tapped());
+  sc_core::sc_start();
+  EXPECT_EQ(seen, (std::vector<int>{303, 306}));
+  EXPECT_EQ(reader.read, (Reads{{1, 303}, {6, 306}}));
+}
+
 }  // namespace
 }  // namespace sptc::timing

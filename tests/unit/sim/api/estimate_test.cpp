@@ -94,7 +94,8 @@ TEST(ApiEstimate, BadInputIsRefusedInOneSentence) {
     expect_input_error([&] { a100().with({{"/sms", wrong}}); }, {"sms"});
     expect_input_error([&] { a100().with({{"/memory/dram_gb_per_s", wrong}}); }, {"dram_gb_per_s"});
   }
-  expect_input_error([] { a100().number("/name"); }, {"name"});
+  expect_input_error([] { a100().number("/numerics"); },
+                     {"'/numerics' of a100-sxm4-80gb is a word and no number"});
   expect_input_error([] { Workload(std::vector<Gemm>{}); }, {"no GEMM"});
   expect_input_error([] { Workload({{.name = "empty", .m = 1, .n = 0, .k = 1}}); }, {"empty", "0"});
   expect_input_error([] { estimate(two_layers(), a100(), {{"clok", "boost"}}); }, {"'clock'"});
