@@ -15,7 +15,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
@@ -123,14 +122,6 @@ std::string command_line() {
     line += is_plain ? " " + word : " '" + quoted + "'";
   }
   return line;
-}
-
-bool output_has_color() {
-  const char* no_color = std::getenv("NO_COLOR");
-  const char* terminal = std::getenv("TERM");
-  const bool is_refused = no_color != nullptr && *no_color != '\0';
-  const bool is_dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
-  return ::isatty(STDOUT_FILENO) != 0 && !is_refused && !is_dumb;
 }
 
 void open_closed_streams() {

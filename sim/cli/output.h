@@ -34,10 +34,6 @@ void keep_arguments(int argc, char** argv);
 /// The command as it was typed, in a form that a shell understands: "sptcsim run x.json".
 std::string command_line();
 
-/// Whether text on standard output may have colour: it goes to a terminal that knows colour, and
-/// NO_COLOR is not set (no-color.org).
-bool output_has_color();
-
 /// Opens what is closed of stdin, stdout and stderr, so that it cannot be written to: the next file
 /// that is opened would take its place, and what belongs to the stream.
 void open_closed_streams();

@@ -10,6 +10,7 @@
 #include "sim/report/progress.h"
 #include "sim/report/report.h"
 #include "sim/report/run_page.h"
+#include "sim/report/terminal.h"
 #include "sim/report/timeline.h"
 #include "sim/run/option_values.h"
 #include "sim/run/run.h"
@@ -24,6 +25,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unistd.h>
 #include <utility>
 
 namespace sptc::cli {
@@ -197,7 +199,8 @@ int simulate_and_report(const SimulationArguments& given,
     write_result(given.html, report::run_page(result, gpu, command_line()));
   }
   write_result(given.out, report::report(result, format,
-                                         {given.verbose, given.out.empty() && output_has_color()}));
+                                         {given.verbose,
+                                          given.out.empty() && report::has_color(STDOUT_FILENO)}));
   return result.passed() ? 0 : 1;
 }
 

@@ -2,11 +2,11 @@
 #include "sim/report/progress.h"
 
 #include "sim/report/message.h"
+#include "sim/report/terminal.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <unistd.h>
 
 namespace sptc::report {
@@ -29,10 +29,10 @@ std::string time_left(const std::optional<double>& seconds) {
 }  // namespace
 
 ProgressBar::ProgressBar(bool quiet, Elsewhere elsewhere)
-    : terminal_(isatty(STDERR_FILENO) != 0), next_line_(kSecondsBetweenLines) {
+    : terminal_(is_terminal(STDERR_FILENO)),
+      color_(has_color(STDERR_FILENO)),
+      next_line_(kSecondsBetweenLines) {
   enabled_ = !quiet && (terminal_ || elsewhere == Elsewhere::kLines);
-  const char* const no_color = std::getenv("NO_COLOR");
-  color_ = no_color == nullptr || *no_color == '\0';
 }
 
 ProgressBar::~ProgressBar() {

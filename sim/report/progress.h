@@ -18,11 +18,10 @@ struct Progress {
 };
 
 /// A progress bar with the time left, on stderr. On a terminal it appears where the work takes
-/// longer than a second, and is gone when the work is done. NO_COLOR switches its colour off
-/// (no-color.org).
+/// longer than a second, and is gone when the work is done.
 class ProgressBar {
  public:
-  /// Where stderr is no terminal.
+  /// Where stderr is no terminal, or one without escape sequences.
   enum class Elsewhere {
     kSilent,
     kLines,  ///< a line every half minute

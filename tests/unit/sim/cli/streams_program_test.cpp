@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the program does where its standard streams are closed, full or a terminal.
+#include "tests/support/environment.h"
 #include "tests/support/program_process.h"
+#include "tests/support/pseudo_terminal.h"
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstdlib>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <optional>
 #include <string>
 #include <sys/wait.h>
-#include <unistd.h>
 
 namespace sptc::cli {
 namespace {
@@ -69,47 +67,16 @@ TEST_F(StreamsOfTheProgram, NoFileTakesThePlaceOfAClosedStream) {
   EXPECT_EQ(read(path("closed.sqlite")), read(path("open.sqlite")));
 }
 
-/// An environment variable while the object lives; not set where `value` is null.
-class Environment {
- public:
-  Environment(const char* name, const char* value) : name_(name) {
-    if (const char* const before = std::getenv(name)) {
-      before_ = before;
-    }
-    set(value);
-  }
-  ~Environment() { set(before_ ? before_->c_str() : nullptr); }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-
- private:
-  void set(const char* value) const {
-    value == nullptr ? ::unsetenv(name_) : ::setenv(name_, value, 1);
-  }
-  const char* name_;
-  std::optional<std::string> before_;
-};
-
 TEST_F(StreamsOfTheProgram, AReportHasColourOnATerminalThatKnowsItUnlessItIsRefused) {
   // What a short report is on a terminal, whose buffer holds more than such a report.
   const auto report = [&] {
-    const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    EXPECT_TRUE(terminal >= 0 && ::grantpt(terminal) == 0 && ::unlockpt(terminal) == 0);
-    const std::string name = ::ptsname(terminal);
-    const int held = ::open(name.c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    support::PseudoTerminal terminal;
     EXPECT_EQ(support::wait_for_program(support::start_program(
-                  {"gemm", "64", "64", "64", "--fidelity", "analytic", "--check", "none"}, name,
-                  path("err"))),
+                  {"gemm", "64", "64", "64", "--fidelity", "analytic", "--check", "none"},
+                  terminal.name(), path("err"))),
               0)
         << read(path("err"));
-    ::close(held);
-    std::string text;
-    std::array<char, 4096> part{};
-    for (ssize_t size = 0; (size = ::read(terminal, part.data(), part.size())) > 0;) {
-      text.append(part.data(), static_cast<std::size_t>(size));
-    }
-    ::close(terminal);
-    return text;
+    return terminal.written();
   };
   struct Case {
     const char *terminal, *no_color;
@@ -118,7 +85,7 @@ TEST_F(StreamsOfTheProgram, AReportHasColourOnATerminalThatKnowsItUnlessItIsRefu
   for (const Case& one :
        {Case{"xterm", nullptr, true}, Case{"xterm", "", true}, Case{"xterm", "1", false},
         Case{"dumb", nullptr, false}, Case{nullptr, nullptr, false}}) {
-    const Environment terminal("TERM", one.terminal), no_color("NO_COLOR", one.no_color);
+    const support::Environment terminal("TERM", one.terminal), no_color("NO_COLOR", one.no_color);
     const std::string text = report();
     EXPECT_NE(text.find("2:4 "), std::string::npos) << text;
     EXPECT_EQ(text.find('\033') != std::string::npos, one.colour) << text;

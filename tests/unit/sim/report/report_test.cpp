@@ -2,7 +2,6 @@
 #include "sim/report/report.h"
 
 #include "models/base/error.h"
-#include "sim/report/progress.h"
 #include "sim/report/version.h"
 #include "tests/unit/sim/report/synthetic_result.h"
 
@@ -193,16 +192,6 @@ TEST(ReportFormat, IsRefusedWithTheNearestName) {
   } catch (const base::InputError& error) {
     EXPECT_NE(std::string(error.what()).find("nearest valid: 'json'"), std::string::npos);
   }
-}
-
-TEST(ProgressBar, SaysWhatIsDoneAndHowLongTheRestTakes) {
-  EXPECT_EQ(ProgressBar::line({6, 24, 30.2, "", "fc1"}),
-            "[######..................] 6/24, 30 s left: fc1");
-  EXPECT_EQ(ProgressBar::line({0, 4, {}, "", "a"}), "[........................] 0/4, ? left: a");
-  EXPECT_EQ(ProgressBar::line({4, 4, 0, "1 failed", ""}),
-            "[########################] 4/4, 1 failed, 0 s left");
-  EXPECT_TRUE(ProgressBar::line({1, 4, 600}).ends_with("1/4, 10 min left"));
-  EXPECT_TRUE(ProgressBar::line({1, 4, 9000}).ends_with("1/4, 2.5 h left"));
 }
 
 }  // namespace
