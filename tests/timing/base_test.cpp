@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -129,13 +130,17 @@ class Reader : public base::Module {
 
 using Reads = std::vector<std::pair<std::int64_t, int>>;
 
-Reads reads_of(int latency, std::vector<Planned> plan) {
+Reads reads_of(int latency, std::vector<Planned> plan,
+               const std::function<void(base::Wire<int>&)>& tap = {}) {
   const base::Clock clock(1000);
   base::Wire<int> wire("wire", clock, latency);
   Writer writer("writer", clock, std::move(plan));
   Reader reader("reader", clock);
   writer.out(wire);
   reader.in(wire);
+  if (tap) {
+    tap(wire);
+  }
   sc_core::sc_start();
   return reader.read;
 }
@@ -175,33 +180,21 @@ TEST(Wire, IsRefusedToReadWhereNothingIsDue) {
 }
 
 TEST(Wire, TheTapSeesAndMayChangeEveryValue) {
-  const base::Clock clock(1000);
-  base::Wire<int> wire("wire", clock, 1);
-  Writer writer("writer", clock, {{0, 0, 1}, {5, 0, 2}});
-  Reader reader("reader", clock);
-  writer.out(wire);
-  reader.in(wire);
-  wire.set_tap([](int& value) { value += 100; });
-  sc_core::sc_start();
-  EXPECT_EQ(reader.read, (Reads{{1, 101}, {6, 102}}));
+  const auto tap = [](base::Wire<int>& wire) { wire.set_tap([](int& value) { value += 100; }); };
+  EXPECT_EQ(reads_of(1, {{0, 0, 1}, {5, 0, 2}}, tap), (Reads{{1, 101}, {6, 102}}));
 }
 
 TEST(Wire, TapsAreCalledInTheOrderInWhichTheyWereAdded) {
-  const base::Clock clock(1000);
-  base::Wire<int> wire("wire", clock, 1);
-  Writer writer("writer", clock, {{0, 0, 1}, {5, 0, 2}});
-  Reader reader("reader", clock);
-  writer.out(wire);
-  reader.in(wire);
-  EXPECT_FALSE(wire.tapped());
-  wire.add_tap([](int& value) { value += 100; });
-  wire.add_tap([](int& value) { value *= 3; });
   std::vector<int> seen;
-  wire.add_tap([&](int& value) { seen.push_back(value); });
-  EXPECT_TRUE(wire.tapped());
-  sc_core::sc_start();
+  const auto tap = [&](base::Wire<int>& wire) {
+    EXPECT_FALSE(wire.tapped());
+    wire.add_tap([](int& value) { value += 100; });
+    wire.add_tap([](int& value) { value *= 3; });
+    wire.add_tap([&](int& value) { seen.push_back(value); });
+    EXPECT_TRUE(wire.tapped());
+  };
+  EXPECT_EQ(reads_of(1, {{0, 0, 1}, {5, 0, 2}}, tap), (Reads{{1, 303}, {6, 306}}));
   EXPECT_EQ(seen, (std::vector<int>{303, 306}));
-  EXPECT_EQ(reader.read, (Reads{{1, 303}, {6, 306}}));
 }
 
 }  // namespace

@@ -3,10 +3,10 @@
 
 #include "sim/config/architecture_fields.h"
 #include "sim/config/derivation.h"
+#include "tests/support/environment.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/sim/config/changed_architecture.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -300,10 +300,9 @@ TEST(Architecture, LooksInTheDirectoryThatTheEnvironmentNames) {
   const support::TemporaryDirectory directory;
   io::write_file(directory.path() / "mine.json",
                  changed([](json& document) { document["name"] = "mine"; }));
-  ::setenv("SPTCSIM_CONFIG_DIR", directory.path().c_str(), 1);
+  const support::Environment variable("SPTCSIM_CONFIG_DIR", directory.path().c_str());
   EXPECT_EQ(architecture_names(), std::vector<std::string>{"mine"});
   EXPECT_EQ(load_architecture("mine").gpu.name, "mine");
-  ::unsetenv("SPTCSIM_CONFIG_DIR");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
 #include "sim/io/text_file.h"
+#include "tests/support/environment.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/temporary_directory.h"
 
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -81,7 +81,7 @@ TEST(BoardNames, MayBeAddedInADirectoryOfTheUsersOwn) {
   const auto write = [&](const std::string& text) {
     io::write_file(directory.path() / "common" / "aliases.json", text);
   };
-  ::setenv("SPTCSIM_CONFIG_DIR", directory.path().c_str(), 1);
+  const support::Environment variable("SPTCSIM_CONFIG_DIR", directory.path().c_str());
   write(R"({"aliases": {"mine": "a40"}})");
   EXPECT_EQ(load_architecture("Mine").gpu.name, "a40");
   support::expect_input_error([] { load_architecture("A100"); },
@@ -92,7 +92,6 @@ TEST(BoardNames, MayBeAddedInADirectoryOfTheUsersOwn) {
       {"aliases.json: /aliases/mine: must be a string that is not empty, not 40"});
   write(R"({"alias": {}})");
   support::expect_input_error([] { board_name("mine"); }, {"aliases.json", "unknown key 'alias'"});
-  ::unsetenv("SPTCSIM_CONFIG_DIR");
 }
 
 TEST(BoardNames, AreTargetsOfMatrixInstructions) {

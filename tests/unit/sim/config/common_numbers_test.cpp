@@ -4,6 +4,7 @@
 #include "sim/config/architecture.h"
 #include "sim/config/derivation.h"
 #include "sim/io/text_file.h"
+#include "tests/support/environment.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/temporary_directory.h"
 
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -182,7 +182,7 @@ TEST(CommonNumbers, OfADirectoryOfTheUsersOwnOverrideTheShippedOnes) {
   const support::TemporaryDirectory directory;
   const std::filesystem::path file = directory.path() / "common" / "architecture.json";
   std::filesystem::create_directories(file.parent_path());
-  ::setenv("SPTCSIM_CONFIG_DIR", directory.path().c_str(), 1);
+  const support::Environment variable("SPTCSIM_CONFIG_DIR", directory.path().c_str());
   const json document = read("a100-sxm4-80gb.json");
   const json shipped = completed(document);
   io::write_file(file, json{{"sm", {{"barrier_latency_cycles", number(7)}}}}.dump());
@@ -201,7 +201,6 @@ TEST(CommonNumbers, OfADirectoryOfTheUsersOwnOverrideTheShippedOnes) {
   refused({{"sm", {{"barrier_latency_cycles", 7}}}}, "/sm/barrier_latency_cycles");
   refused({{"sm", {{"barrier_latency_cycles", number(-1)}}}}, "/sm/barrier_latency_cycles/value");
   refused({{"sm", {{"barrier_latency_cycles", {{"value", 7}}}}}}, "evidence");
-  ::unsetenv("SPTCSIM_CONFIG_DIR");
 }
 
 // Two readings of a file that is being written would be two sets of numbers in one design.
@@ -219,9 +218,8 @@ TEST(CommonNumbers, AreReadOnceForAChainOfAnyLength) {
   const std::string two = derive("two.json", one, 27);
   const int watch = ::inotify_init1(IN_NONBLOCK);
   ASSERT_GE(::inotify_add_watch(watch, file.c_str(), IN_OPEN | IN_CLOSE), 0);
-  ::setenv("SPTCSIM_CONFIG_DIR", directory.path().c_str(), 1);
+  const support::Environment variable("SPTCSIM_CONFIG_DIR", directory.path().c_str());
   const Architecture design = load_architecture(two);
-  ::unsetenv("SPTCSIM_CONFIG_DIR");
   alignas(inotify_event) std::array<char, 4096> events{};
   const auto bytes = ::read(watch, events.data(), events.size());
   ::close(watch);

@@ -6,13 +6,13 @@
 #include "sim/config/kernel_library.h"
 #include "sim/config/stc_design.h"
 #include "sim/io/text_file.h"
+#include "tests/support/environment.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -27,9 +27,6 @@ const std::string kConfigs = std::string(SPTC_SOURCE_DIR) + "/configs/";
 /// A configuration directory of the user's own, in place of the shipped one.
 class NamedFile : public ::testing::Test {
  protected:
-  NamedFile() { ::setenv("SPTCSIM_CONFIG_DIR", directory_.path().c_str(), 1); }
-  ~NamedFile() override { ::unsetenv("SPTCSIM_CONFIG_DIR"); }
-
   /// `shipped`, a path below configs/, under another name, but for what it calls itself.
   std::string copied(const std::string& shipped, const std::string& to) {
     const fs::path path = directory_.path() / to;
@@ -39,6 +36,7 @@ class NamedFile : public ::testing::Test {
   }
 
   support::TemporaryDirectory directory_;
+  const support::Environment variable_{"SPTCSIM_CONFIG_DIR", directory_.path().c_str()};
 };
 
 TEST_F(NamedFile, AnArchitectureIsCalledAsItsFileIs) {
@@ -87,7 +85,7 @@ TEST_F(NamedFile, AnUnknownNameIsAnsweredWithAllThatAreThere) {
 
 TEST_F(NamedFile, ADirectoryThatIsNotThereIsNoEmptyOne) {
   const std::string none = (directory_.path() / "none").string();
-  ::setenv("SPTCSIM_CONFIG_DIR", none.c_str(), 1);
+  const support::Environment variable("SPTCSIM_CONFIG_DIR", none.c_str());
   for (const auto& use : {std::function<void()>([] { architecture_names(); }),
                           std::function<void()>([] { load_architecture("a40"); }),
                           std::function<void()>([] { load_energy("a40"); })}) {

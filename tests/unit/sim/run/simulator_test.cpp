@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "sim/run/simulate.h"
+#include "tests/support/environment.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/temporary_directory.h"
 
@@ -184,9 +185,10 @@ TEST_F(SimulatorTest, RelativePathsAndConfigurationsAreThoseOfTheCall) {
   std::filesystem::current_path(here);
   support::expect_input_error([&] { simulated(); }, {"./own.json"});
   request.options = few_sms;
-  ::setenv("SPTCSIM_CONFIG_DIR", "/no/such/directory", 1);
-  support::expect_input_error([&] { simulated(); }, {"/no/such/directory"});
-  ::unsetenv("SPTCSIM_CONFIG_DIR");
+  {
+    const support::Environment variable("SPTCSIM_CONFIG_DIR", "/no/such/directory");
+    support::expect_input_error([&] { simulated(); }, {"/no/such/directory"});
+  }
   EXPECT_EQ(simulated(), before);
 }
 

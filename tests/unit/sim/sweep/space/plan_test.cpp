@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/space/plan.h"
 
+#include "tests/support/environment.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/put_file.h"
 #include "tests/unit/sim/sweep/sweep_fixture.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -196,13 +196,12 @@ TEST(SweepPlan, HashesNamedFilesOfTheConfigurationDirectory) {
   std::filesystem::create_directories(engines);
   std::filesystem::copy(std::filesystem::path(SPTC_SOURCE_DIR) / "configs/a100-sxm4-80gb.json",
                         directory.path());
-  ::setenv("SPTCSIM_CONFIG_DIR", directory.path().c_str(), 1);
+  const support::Environment variable("SPTCSIM_CONFIG_DIR", directory.path().c_str());
   const auto digest_with = [&](const char* content) {
     support::put_file(engines / "own.json", content);
     return make_plan({{"options", {{"engine", "own"}}}}).digest();
   };
   EXPECT_NO_THROW(EXPECT_NE(digest_with("{}"), digest_with("{ }")));
-  ::unsetenv("SPTCSIM_CONFIG_DIR");
 }
 
 TEST(SweepPlan, HashesTheFilesThatAnArchitectureTakesByItself) {
@@ -210,7 +209,7 @@ TEST(SweepPlan, HashesTheFilesThatAnArchitectureTakesByItself) {
   const std::string name = "a100-sxm4-80gb.json";
   std::filesystem::copy(std::filesystem::path(SPTC_SOURCE_DIR) / "configs" / name,
                         directory.path());
-  ::setenv("SPTCSIM_CONFIG_DIR", directory.path().c_str(), 1);
+  const support::Environment variable("SPTCSIM_CONFIG_DIR", directory.path().c_str());
   for (const auto& [folder, file, option] :
        {std::tuple("energy", name, "energy"),
         std::tuple("libraries", std::string("cublas-sm80.json"), "library")}) {
@@ -234,7 +233,6 @@ TEST(SweepPlan, HashesTheFilesThatAnArchitectureTakesByItself) {
     const auto [named_before, named_after] = both({{option, (shipped).string()}});
     EXPECT_EQ(named_before, named_after) << "another file is named: " << option;
   }
-  ::unsetenv("SPTCSIM_CONFIG_DIR");
 }
 
 }  // namespace
