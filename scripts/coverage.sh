@@ -10,7 +10,7 @@
 #
 # Needs clang 14 and its llvm-profdata and llvm-cov. Files of fewer than 20 lines are left out, and so are those that are
 # compiled for each instruction set: their counts do not add up. Behind a fork() the parent's lines count as not executed.
-# The preset leaves out tests whose program runs out of memory: LLVM's runtime writes a message of its own there.
+# The preset leaves out tests of little memory: LLVM's runtime takes some, and writes a message of its own at its end.
 set -uo pipefail
 
 root=$(cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/.." && pwd)
