@@ -132,12 +132,7 @@ files::Database open_sweep(const std::filesystem::path& file) {
     throw base::InputError(io::printable(file.string()) + ": no such file");
   }
   io::announce_input(file);
-  // What a sweep that was killed while it changed the head of the file has left half done is undone
-  // first, which is writing.
-  const bool half_done = std::filesystem::exists(file.string() + "-journal", error);
-  files::Database results(file,
-                          half_done ? files::Database::Mode::kWrite : files::Database::Mode::kRead);
-  results.execute("BEGIN");  // never written: it ends with the connection
+  files::Database results(file, files::Database::Mode::kRead);
   if (!has_table(results, "sweep")) {
     throw base::InputError(results.file() + ": holds no results of a sweep");
   }
@@ -164,6 +159,10 @@ files::Database open_sweep(const std::filesystem::path& file) {
     check_columns(results, operations_layout());
   }
   return results;
+}
+
+bool is_empty(files::Database& results) {
+  return results.value("SELECT count(*) FROM sqlite_master") == "0";
 }
 
 std::size_t SweepEntries::missing(std::size_t rows) const {

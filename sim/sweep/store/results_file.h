@@ -23,6 +23,9 @@ inline constexpr std::string_view kResultsSchema = "sptcsim-sweep-results/0.2";
 /// ResultRows checks its rows. Throws InputError where the file holds none or is damaged.
 files::Database open_sweep(const std::filesystem::path& file);
 
+/// Whether `results` is a database without anything in it.
+bool is_empty(files::Database& results);
+
 /// What the table `sweep` of a file says.
 struct SweepEntries {
   std::map<std::string, std::string> texts;  ///< all of them; schema, name, version, build, digest
