@@ -138,6 +138,60 @@ TEST_F(HostileResults, AJournalWithPagesIsRefusedForTheFileMayBeHalfWritten) {
   expect_refused("r.sqlite-journal: another program was ended");
 }
 
+TEST_F(HostileResults, WhatNoSweepHasDeclaredIsRefused) {
+  const std::string good = bytes(file);
+  const std::string endless =
+      "WITH RECURSIVE r(position) AS (SELECT 0 UNION ALL SELECT position + 1 FROM r) SELECT * FROM "
+      "r";
+  const auto expect_each_refused = [&](const std::vector<std::string>& statements,
+                                       const std::string& problem) {
+    support::put_file(file, good);
+    for (const std::string& sql : statements) {
+      execute(sql);
+    }
+    expect_refused("damaged results of a sweep: " + problem);
+  };
+  const auto none = [](const std::string& what) {
+    return "its " + what + " is none of the tables of a sweep";
+  };
+  const auto undeclared = [](const std::string& table) {
+    return "table '" + table + "' is not declared as a sweep declares it";
+  };
+  expect_each_refused({"DROP TABLE points", "CREATE VIEW points AS " + endless},
+                      none("view 'points'"));
+  expect_each_refused({"CREATE VIEW other AS " + endless}, none("view 'other'"));
+  expect_each_refused({"CREATE TRIGGER t AFTER INSERT ON points BEGIN DELETE FROM points; END"},
+                      none("trigger 't'"));
+  expect_each_refused({"CREATE INDEX i ON points(hex(zeroblob(1000000)))"}, none("index 'i'"));
+  expect_each_refused({"CREATE TABLE pragma_table_info(name)"}, none("table 'pragma_table_info'"));
+  expect_each_refused({"ALTER TABLE points ADD COLUMN more TEXT AS (hex(zeroblob(1000)))"},
+                      undeclared("points"));
+  expect_each_refused({"ALTER TABLE operations ADD COLUMN more CHECK (more < 3)"},
+                      undeclared("operations"));
+  expect_each_refused({"ALTER TABLE points ADD COLUMN more DEFAULT 9"}, undeclared("points"));
+  expect_each_refused(
+      {"ALTER TABLE sweep RENAME TO old", "CREATE TABLE sweep(key TEXT, value TEXT)",
+       "INSERT INTO sweep SELECT * FROM old", "DROP TABLE old"},
+      undeclared("sweep"));
+}
+
+// Whatever the table of tables says of itself: its first page and its type are as loose as any
+// cell.
+TEST_F(HostileResults, AViewThatPassesAsATableIsRefused) {
+  const std::string good = bytes(file);
+  for (const char* const change :
+       {"rootpage = x'3030'", "rootpage = '00'", "rootpage = NULL", "type = 'table'",
+        "type = 'table', rootpage = 3", "type = 'table', tbl_name = 'POINTS'"}) {
+    support::put_file(file, good);
+    files::Database database(file, files::Database::Mode::kWrite);
+    database.execute("ALTER TABLE points RENAME TO old");
+    database.execute("CREATE VIEW points AS SELECT * FROM old, old, old, old, old, old, old");
+    database.execute("PRAGMA writable_schema = ON");
+    database.execute(fmt::format("UPDATE sqlite_master SET {} WHERE name = 'points'", change));
+    EXPECT_NE(support::input_error_of([&] { read(file); }), "") << change;
+  }
+}
+
 TEST_F(HostileResults, RowsThatAreInTheLogAloneAreReadAndNothingIsWritten) {
   const fs::path copy = directory.path() / "copy.sqlite";
   std::string text;
