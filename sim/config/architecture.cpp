@@ -100,6 +100,9 @@ void read_section(const io::JsonObject& object, std::string_view section, WireAr
 }
 
 WireArchitecture read_wire(const io::JsonObject& root, ErrorList& errors) {
+  if (!root.has("numerics") && !root.has("sm") && !root.has("memory")) {
+    root.place().fail("no architecture: neither numerics nor sm nor memory is there, nor a base");
+  }
   WireArchitecture wire;
   errors.collect([&] { wire.name = root.text("name"); });
   errors.collect([&] { root.text_or("description", ""); });

@@ -344,9 +344,6 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
     result.operations = run_each(operations, architecture.gpu, options, values, toggles,
                                  report_progress, kernels, saved ? &*saved : nullptr);
   }
-  if (saved) {
-    saved->commit();
-  }
   report_progress(operations.size());
   if (options.network_engine) {
     if (!runs_whole_network(options)) {
@@ -396,6 +393,9 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
   if (is_dense_only(asked, architecture.gpu)) {
     result.notes.push_back(architecture.gpu.name +
                            " has no sparse matrix instructions: dense only");
+  }
+  if (saved) {  // when nothing can be refused any more
+    saved->commit();
   }
   return result;
 }

@@ -8,12 +8,17 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <thread>
+#include <vector>
 
 namespace sptc::cli {
 namespace {
@@ -65,6 +70,28 @@ TEST_F(StreamsOfTheProgram, NoFileTakesThePlaceOfAClosedStream) {
   // The summary, which nobody hears, would go to the results.
   EXPECT_EQ(run(sweep + path("closed.sqlite") + " <&- >&- 2>&-"), 0);
   EXPECT_EQ(read(path("closed.sqlite")), read(path("open.sqlite")));
+}
+
+TEST_F(StreamsOfTheProgram, ASignalBetweenTwoOutputsSaysWhatIsWritten) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);  // nobody reads it: the program waits there
+  const auto interrupted = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"gemm", "64",      "64",    "64",        "--check",
+                                       "none", "--quiet", "--out", path("pipe")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const pid_t child = support::start_program(arguments, path("out"), path("err"));
+    const std::string last = more.empty() ? path("err") : more.back();
+    for (int i = 0; i < 6000 && !std::filesystem::exists(last); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(more.empty() ? 500 : 100));
+    ::kill(child, SIGINT);
+    EXPECT_EQ(support::wait_for_program(child), 130);
+    return read(path("err"));
+  };
+  EXPECT_EQ(interrupted({}), "\nsptcsim: interrupted, no result written\n");
+  const std::string timeline = path("t.json"), page = path("p.html");
+  EXPECT_EQ(interrupted({"--timeline", timeline, "--html", page}),
+            "\nsptcsim: interrupted; written before that: " + page + ", " + timeline + "\n");
 }
 
 TEST_F(StreamsOfTheProgram, AReportHasColourOnATerminalThatKnowsItUnlessItIsRefused) {
