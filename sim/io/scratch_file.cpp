@@ -37,15 +37,15 @@ struct ScratchFile::Name {
 ScratchFile::ScratchFile(const std::filesystem::path& target, const Make& make)
     : made_(-1), name_(new Name) {
   constexpr int kNames = 10000;
-  error_ = EEXIST;
-  for (int i = 0; made_ < 0 && error_ == EEXIST && i < kNames; ++i) {
-    path_ = fmt::format("{}.{}.{}.tmp", target.string(), name_->owner, i);
-    made_ = make(path_.c_str());
-    error_ = errno;
-  }
-  name_->text = path_.string();
   name_->result = target.string();
   name_->shown = printable(name_->result);
+  error_ = EEXIST;
+  for (int i = 0; made_ < 0 && error_ == EEXIST && i < kNames; ++i) {
+    name_->text = fmt::format("{}.{}.{}.tmp", name_->result, name_->owner, i);
+    path_ = name_->text;
+    made_ = make(path_.c_str());  // what is made is known: nothing here throws any more
+    error_ = errno;
+  }
   name_->is_scratch = made_ >= 0;
   Name::enlist(name_);
 }
