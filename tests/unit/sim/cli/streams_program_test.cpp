@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -32,6 +33,16 @@ class StreamsOfTheProgram : public testing::Test {
   static std::string read(const std::string& file) {
     std::ifstream stream(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), {}};
+  }
+
+  static bool catches_interrupts(pid_t process) {
+    std::ifstream status("/proc/" + std::to_string(process) + "/status");
+    std::string word;
+    std::uint64_t caught = 0;
+    while (status >> word && word != "SigCgt:") {
+    }
+    status >> std::hex >> caught;
+    return (caught >> (SIGINT - 1) & 1) != 0;
   }
 
   /// The exit code; -1 where a signal ended the program.
@@ -79,11 +90,13 @@ TEST_F(StreamsOfTheProgram, ASignalBetweenTwoOutputsSaysWhatIsWritten) {
                                        "none", "--quiet", "--out", path("pipe")};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const pid_t child = support::start_program(arguments, path("out"), path("err"));
-    const std::string last = more.empty() ? path("err") : more.back();
-    for (int i = 0; i < 6000 && !std::filesystem::exists(last); ++i) {
+    const auto is_ready = [&] {
+      return more.empty() ? catches_interrupts(child) : std::filesystem::exists(more.back());
+    };
+    for (int i = 0; i < 6000 && !is_ready(); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(more.empty() ? 500 : 100));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // it is at the pipe then
     ::kill(child, SIGINT);
     EXPECT_EQ(support::wait_for_program(child), 130);
     return read(path("err"));

@@ -11,11 +11,12 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <memory>
-#include <sys/stat.h>
+#include <thread>
+#include <utility>
 
 namespace sptc::sweep::store {
 namespace {
@@ -213,7 +214,7 @@ TEST_F(HostileResults, RowsThatAreInTheLogAloneAreReadAndNothingIsWritten) {
   // A log whose end was not written holds what came before.
   const std::string log = bytes(copy.string() + "-wal");
   std::string last = of_copy;
-  for (const double share : {0.9, 0.5, 0.2}) {
+  for (const double share : {0.9, 0.7}) {
     support::put_file(
         copy.string() + "-wal",
         log.substr(0, static_cast<std::size_t>(share * static_cast<double>(log.size()))));
@@ -302,8 +303,9 @@ TEST_F(HostileResults, WhatLiesBesideIsNoLink) {
 
 TEST_F(HostileResults, AFileThatIsWrittenToWhileItIsReadIsRefused) {
   files::Database results = open_sweep(file);
-  ResultRows rows(results, points_layout({"workload", "sms", "seed"}));
+  ResultRows rows(results, points_layout(read_entries(results).axes));
   ASSERT_TRUE(rows.step());
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // times of files are as coarse
   execute("UPDATE points SET speedup = 2");
   support::expect_input_error(
       [&] {
