@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <istream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,6 +35,11 @@ class InputStream {
   std::istream& stream();
   /// The first bytes (up to 256 KiB), which stream() reads, too.
   std::string_view head() const;
+  /// The next line that has a character, without its end, until the next call; nothing at the end.
+  /// Throws InputError beyond `max_bytes`.
+  std::optional<std::string_view> line(std::size_t max_bytes);
+  /// Name and number of that line, for messages: "x.log:7".
+  std::string place() const;
   /// All that was not read yet. Throws InputError beyond `max_bytes`.
   std::string rest(std::size_t max_bytes);
   /// What was opened, printable, with the member of a tar.
@@ -52,6 +59,7 @@ class InputStream {
   std::string choice_;
   std::unique_ptr<Buffer> buffer_;
   std::unique_ptr<std::istream> stream_;
+  std::int64_t line_number_ = 0;
 };
 
 }  // namespace sptc::workload::input
