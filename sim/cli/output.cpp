@@ -84,19 +84,23 @@ void require_format(std::string_view format, std::initializer_list<std::string_v
 }
 
 void write_result(const std::filesystem::path& path, std::string_view text) {
+  write_bytes(path, report::printed(text));
+}
+
+void write_bytes(const std::filesystem::path& path, std::string_view bytes) {
   if (!is_standard_output(path) && is_stream(path)) {
     std::ofstream stream(path, std::ios::binary);
-    if (!(stream << text << std::flush)) {
+    if (!(stream << bytes << std::flush)) {
       throw base::InputError(fmt::format("{}: cannot be written", io::printable(path.string())));
     }
     return;
   }
   if (!is_standard_output(path)) {
     io::require_no_input(path);
-    io::write_file(path, text);
+    io::write_file(path, bytes);
     return;
   }
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
   if (!written || std::fflush(stdout) != 0) {
     throw base::InputError("the result cannot be written to standard output");
   }
