@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "models/numerics/type_name.h"
 #include "sim/io/regular_expression.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/onnx_layers.h"
@@ -127,8 +128,9 @@ sparsity::WeightPattern pattern_of(const PruneOptions& options) {
 
 DataType parse_executed_type(std::string_view name) {
   std::vector<std::string_view> names;
+  const auto asked = numerics::parse_usual_type(name);
   for (const DataType type : kExecuted) {
-    if (numerics::name(type) == name) {
+    if (asked == type) {
       return type;
     }
     names.push_back(numerics::name(type));

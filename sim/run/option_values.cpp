@@ -129,7 +129,7 @@ base::GemmShape parse_tile(const std::string& text) {
 }
 
 numerics::DataType parse_dtype(const std::string& text) {
-  if (const auto type = workload::parse_operand_type(text)) {
+  if (const auto type = workload::parse_usual_type(text)) {
     return *type;
   }
   throw base::InputError("--dtype: " + workload::unknown_operand_type(text));

@@ -81,7 +81,7 @@ DataType read_type(const io::JsonObject& object, std::string_view key, DataType 
     return absent;
   }
   const std::string name = object.text(key);
-  const std::optional<DataType> type = parse_operand_type(name);
+  const std::optional<DataType> type = parse_usual_type(name);
   if (!type) {
     (object.place() / key).fail(unknown_operand_type(name));
   }

@@ -2,6 +2,7 @@
 #include "sim/sweep/store/cost_sets.h"
 
 #include "models/base/error.h"
+#include "models/numerics/type_name.h"
 #include "sim/config/architecture.h"
 #include "sim/config/cost_factors.h"
 #include "sim/run/energy_files.h"
@@ -100,7 +101,7 @@ class SetBuilder {
       return;
     }
     for (const std::string& dtype : values_of(spec_, "dtype")) {
-      const auto asked = numerics::parse_data_type(dtype);
+      const auto asked = numerics::parse_usual_type(dtype);
       for (const auto& [workload, of_workload] : types_) {
         choice["dtype"] = dtype;
         choice["workload"] = workload;

@@ -124,7 +124,7 @@ TEST_F(Program, RefusesUnknownWordsWithTheNearest) {
   expect_refused({"gemm", "1", "1", "1", "--fidelty", "timing"}, "'--fidelity'");
   expect_refused({"gemm", "1", "1", "1", "--fidelity", "datapth"}, "'datapath'");
   expect_refused({"gemm", "1", "1", "1", "--variants", "spars"}, "'sparse'");
-  expect_refused({"gemm", "1", "1", "1", "--dtype", "fp16"}, "'f16'");
+  expect_refused({"gemm", "1", "1", "1", "--dtype", "fp17"}, "'f16'");
   expect_refused({"gemm", "1", "1", "1", "--data", "relo"}, "'relu'");
   expect_refused({"gemm", "1", "1", "1", "--check", "eigne"}, "'eigen'");
   expect_refused({"gemm", "1", "1", "1", "--format", "jsn"}, "'json'");
@@ -132,7 +132,8 @@ TEST_F(Program, RefusesUnknownWordsWithTheNearest) {
   expect_refused({"gemm", "1", "1", "1", "--arch", "a100-sxm4-80g"}, "'a100-sxm4-80gb'");
   expect_refused({"gemm", "1", "1", "1", "--arch", "A100-SXM4-8"},
                  "nearest valid: 'a100-sxm4-80gb'");
-  expect_refused({"gemm", "1", "1", "1", "--dtype", "fp8"}, "(that is 'e4m3' or 'e5m2'; allowed");
+  expect_refused({"gemm", "1", "1", "1", "--dtype", "nvfp4"},
+                 "(that is 'e2m1' with a scale_block of 16; allowed");
   expect_refused({"gemm", "1", "1", "1", "--dtype", "e4m3"},
                  "near ones: mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32");
   expect_refused({"gemm", "1", "1", "1", "--jobs", "2"},

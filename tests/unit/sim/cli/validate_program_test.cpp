@@ -220,7 +220,7 @@ TEST_F(ValidateProgram, RefusesWhatItCannotCompare) {
   expect_refused("validate " + csv() + " --fidelity datapath", "--fidelity");
   expect_refused("validate " + csv() + " --fidelity analytic --sms all", "--sms has no effect");
   expect_refused("validate " + csv() + " --variants both", "--variants");
-  expect_refused("validate " + csv() + " --dtype fp16", "--dtype: unknown operand type");
+  expect_refused("validate " + csv() + " --dtype fp17", "--dtype: unknown operand type");
   expect_refused("validate " + csv() + " --d-dtype f64", "unknown --d-dtype 'f64'");
   expect_refused("validate " + csv() + " --d-dtype s8", "measured.csv:2: d_dtype is 's8'");
   expect_refused("validate " + csv() + " --l2 hot", "unknown --l2 'hot'");
