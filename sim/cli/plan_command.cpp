@@ -86,19 +86,20 @@ int run(const Arguments& arguments) {
     };
     result = plan::plan_model(arguments.model.file, architecture, options);
   }
-  const std::string list = arguments.out.empty() ? "" : plan::plan_list(result);
+  const bool has_list = !arguments.out.empty() && result.unreached.empty();
+  const std::string list = has_list ? plan::plan_list(result) : "";
   if (!arguments.html.empty()) {
     write_result(arguments.html, plan::plan_page(result, command_line()));
   }
   if (!arguments.csv.empty()) {
     write_result(arguments.csv, plan::plan_csv(result));
   }
-  if (!arguments.out.empty()) {
+  if (has_list) {
     write_result(arguments.out, list);
   }
   write_result(arguments.report,
                arguments.format == "json" ? plan::plan_json(result) : plan::plan_text(result));
-  return 0;
+  return result.unreached.empty() ? 0 : 1;
 }
 
 void add_wishes(CLI::App& command, Arguments& arguments) {
