@@ -50,7 +50,7 @@ int check_kernel(const Arguments& arguments) {
   const compare::kernel::KernelDiagnosis diagnosis = compare::kernel::crosscheck_kernel(
       kernel.data, kernel.declared, kernel.target, host_threads());
   if (map_format) {
-    write_result(arguments.map, compare::kernel::map_image(kernel, diagnosis, *map_format));
+    write_bytes(arguments.map, compare::kernel::map_image(kernel, diagnosis, *map_format));
   }
   write_result(arguments.common.out, arguments.common.is_json()
                                          ? compare::kernel::kernel_json(kernel, diagnosis)
