@@ -130,9 +130,12 @@ void add_energy_command(CLI::App& app, Command& chosen) {
 
   const auto [area_command, of_area] =
       add(*energy, "area", "coarse silicon area of a tensor core", area, chosen);
-  add_name(*area_command,
-           "an architecture of 'arch list', or a file derived from one, that has an energy file",
-           *of_area);
+  area_command
+      ->add_option("NAME,--arch", of_area->name,
+                   "an architecture of 'arch list', or a file derived from one, that has an energy "
+                   "file")
+      ->type_name("NAME|FILE")
+      ->required();
   add_format(*area_command, *of_area);
 
   const auto [command, arguments] =

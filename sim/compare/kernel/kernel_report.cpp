@@ -104,6 +104,29 @@ Json json_of(const Explanation& explanation) {
           {"mismatches", explanation.mismatches}};
 }
 
+/// What makes the kernel differ, as far as it is known.
+std::string cause_text(const KernelDiagnosis& diagnosis) {
+  std::string text;
+  for (std::size_t i = 0; i < diagnosis.fitting.size(); ++i) {
+    const Explanation& fitting = diagnosis.fitting[i];
+    text += fmt::format(
+        "{} [{}]: {}\n",
+        i == 0 ? "likeliest cause, explains every element bit for bit" : "this data fits as well",
+        fitting.cause, fitting.text);
+  }
+  if (diagnosis.fitting.empty()) {
+    text += fmt::format("no cause found: none of {} alternatives explains every element\n",
+                        diagnosis.tried);
+  }
+  if (diagnosis.nearest) {
+    const Explanation& nearest = *diagnosis.nearest;
+    text +=
+        fmt::format("nearest, NOT an explanation [{}]: {}; leaves {} of {} elements wrong\n",
+                    nearest.cause, nearest.text, nearest.mismatches, diagnosis.comparison.elements);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnosis) {
@@ -126,29 +149,13 @@ std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnos
   }
   text += fmt::format("not bit-exact: {} of {} elements differ\n", comparison.mismatches,
                       comparison.elements);
+  text += cause_text(diagnosis);
   text += histogram_text(comparison);
   const FirstMismatch& first = *diagnosis.first;
   text += fmt::format("first: D[{}, {}]: kernel {}, computed {}{}\n", first.row, first.column,
                       first.observed, first.computed,
                       first.ulps ? fmt::format(" ({} ulps)", *first.ulps) : "");
-  text += map_text(diagnosis) + places_text(data, diagnosis.location);
-  for (std::size_t i = 0; i < diagnosis.fitting.size(); ++i) {
-    const Explanation& fitting = diagnosis.fitting[i];
-    text += fmt::format(
-        "{} [{}]: {}\n",
-        i == 0 ? "likeliest cause, explains every element bit for bit" : "this data fits as well",
-        fitting.cause, fitting.text);
-  }
-  if (diagnosis.fitting.empty()) {
-    text += fmt::format("no cause found: none of {} alternatives explains every element\n",
-                        diagnosis.tried);
-  }
-  if (diagnosis.nearest) {
-    const Explanation& nearest = *diagnosis.nearest;
-    text += fmt::format("nearest, NOT an explanation [{}]: {}; leaves {} of {} elements wrong\n",
-                        nearest.cause, nearest.text, nearest.mismatches, comparison.elements);
-  }
-  return text;
+  return text + map_text(diagnosis) + places_text(data, diagnosis.location);
 }
 
 std::string kernel_json(const KernelCase& kernel, const KernelDiagnosis& diagnosis) {
