@@ -301,7 +301,7 @@ void accept_quiet(CLI::App& app) {
     accept_quiet(*command);
   }
   if (inner.empty() && app.get_option_no_throw("--quiet") == nullptr) {
-    app.add_flag("--quiet", "no progress bar, which this command has not anyway");
+    app.add_flag("--quiet", std::string("no progress bar, which this command has not anyway"));
   }
 }
 
