@@ -85,8 +85,9 @@ class Archive {
         fail(fmt::format("two members are called '{}'", printable(entry.name)));
       }
     }
-    std::sort(order.begin(), order.end(),
-              [](const Entry* left, const Entry* right) { return left->begin < right->begin; });
+    std::stable_sort(order.begin(), order.end(), [](const Entry* left, const Entry* right) {
+      return left->begin < right->begin;
+    });
     for (std::size_t i = 1; i < order.size(); ++i) {
       if (order[i]->begin < order[i - 1]->end()) {
         fail(fmt::format("the members '{}' and '{}' overlap", printable(order[i - 1]->name),
