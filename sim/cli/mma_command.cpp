@@ -191,7 +191,7 @@ void add_operands(CLI::App& command, Arguments& arguments) {
   file("--c", arguments.files.c, "C [case, M, N] (default: zeros)");
   file("--metadata", arguments.files.metadata, "places of the elements of a sparse A");
   command.add_option("--metadata-layout", arguments.files.layout, "of --metadata")
-      ->type_name("canonical|reordered|lanes|indices")
+      ->type_name("canonical|cutlass|ptx|indices|marlin")
       ->capture_default_str();
   command.add_option("--selector", arguments.files.selector, "of lanes: which of a quad count")
       ->type_name("0..3")

@@ -75,6 +75,30 @@ class Mma(unittest.TestCase):
         np.testing.assert_array_equal(
             sptcsim.mma(name, compressed.values, b, metadata=lanes.words, layout="lanes", selector=1), expected)
 
+    def test_what_compress_returns_is_a_sparse_a(self):
+        a, b = operands(16, 32, 8)
+        compressed = sptcsim.compress(sptcsim.prune(a))
+        name = "mma.sp.m16n8k32.f32.f16.f16.f32"
+        expected = sptcsim.mma(name, compressed.values, b, metadata=compressed.metadata())
+        np.testing.assert_array_equal(sptcsim.mma(name, compressed, b), expected)
+        np.testing.assert_array_equal(sptcsim.matmul(compressed, b, sparse=True), expected)
+        self.assertTrue(sptcsim.identify(compressed, b, None, expected).matches)
+        self.assertTrue(sptcsim.crosscheck({"architecture": "A100", "a": compressed, "b": b, "d": expected,
+                                            "sparse": True}).bit_exact)
+
+    def test_the_operand_that_is_wrong_is_named(self):
+        a, b = operands(16, 32, 8)
+        name = "mma.sp.m16n8k32.f32.f16.f16.f32"
+        compressed = sptcsim.compress(sptcsim.prune(a))
+        for call, sentence in (
+                (lambda: sptcsim.mma(name, a, b, metadata=compressed.metadata()), r"^A: .* give compress\(A\)"),
+                (lambda: sptcsim.mma(name, a, b), r"^A: .* give compress\(A\)"),
+                (lambda: sptcsim.mma(DENSE, a[:, :8], b[:16]), "^A: .* takes all 16 elements of a row of A, not 8"),
+                (lambda: sptcsim.mma(DENSE, compressed, b), r"^A is Compressed, .* give decompress\(A\)"),
+                (lambda: sptcsim.matmul(compressed, b), "^A is Compressed: sparse=True runs it")):
+            with self.assertRaisesRegex(sptcsim.InputError, sentence):
+                call()
+
     def test_metadata_of_other_programs_is_converted(self):
         a, b = operands(64, 32, 8)
         compressed = sptcsim.compress(sptcsim.prune(a))
