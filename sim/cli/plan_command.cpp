@@ -147,8 +147,7 @@ void add_pruning(CLI::App& command, Arguments& arguments) {
       ->type_name("REGEX|@FILE");
   command.add_option("--exclude", options.exclude, "tensors to leave as they are")
       ->type_name("REGEX");
-  command.add_option("--transposed", options.transposed, "tensors that are [k, rows]")
-      ->type_name("REGEX");
+  add_axes(command, options);
 }
 
 void add_results(CLI::App& command, Arguments& arguments) {
@@ -182,9 +181,9 @@ void add_plan_command(CLI::App& app, Command& chosen) {
   add_wishes(*command, *arguments);
   add_evaluation(*command, *arguments);
   add_pruning(*command, *arguments);
-  arguments->table.add(
-      *command, {"engine", "fidelity", "dtype", "pattern", "clock", "energy", "power-limit", "l2",
-                 "launch", "tp", "link", "algorithm", "kernels", "library", "seed", "sms"});
+  arguments->table.add(*command, {"engine", "fidelity", "dtype", "pattern", "clock", "energy",
+                                  "power-limit", "l2", "launch", "include", "tp", "link",
+                                  "algorithm", "kernels", "library", "seed", "sms"});
   add_results(*command, *arguments);
   command->callback([arguments, command, &chosen] {
     arguments->fidelity_given = command->get_option("--fidelity")->count() > 0;

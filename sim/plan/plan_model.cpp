@@ -124,6 +124,7 @@ class Planning {
     pruning_.dtype = type_of(workload_, options.simulation);
     pruning_.pattern = options.simulation.pattern;
     pruning_.layout = prune::WeightLayout::kDense;
+    pruning_.include = options.simulation.include;
     simulation_ = options.simulation;
     simulation_.sparsity_auto = true;
     simulation_.what_ifs = false;

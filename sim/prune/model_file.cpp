@@ -175,18 +175,28 @@ class OnnxModel : public ModelFile {
   }
   const std::string* onnx_bytes() const override { return &bytes_; }
   const workload::onnx::Graph* onnx_graph() const override { return &graph_; }
+  std::string why_absent(const std::string& name) const override { return absent_.at(name); }
 
  private:
   void add(const workload::onnx::Tensor& tensor, const std::string& name) {
     const io::ElementType* const type = io::find_element_type(dtype_name(tensor.type));
     const auto bytes = type == nullptr ? std::nullopt : io::packed_bytes(tensor.dims, type->bytes);
-    if (bytes && *bytes > 0 && static_cast<std::size_t>(*bytes) == tensor.raw.size()) {
+    if (tensor.external) {
+      absent_[name] = fmt::format("its elements stand in another file, '{}', which is not pruned",
+                                  io::printable(tensor.external->location));
+    } else if (type == nullptr) {
+      absent_[name] = fmt::format("its elements are {}, which are not pruned here",
+                                  workload::onnx::name(tensor.type));
+    } else if (!bytes || *bytes == 0 || static_cast<std::size_t>(*bytes) != tensor.raw.size()) {
+      absent_[name] = "its elements do not stand packed in the file";
+    } else {
       const auto offset = static_cast<std::uint64_t>(tensor.raw.data() - bytes_.data());
       tensors_.push_back(
           {{name, std::string(type->name), tensor.dims, offset, tensor.raw.size()}, ""});
     }
   }
 
+  std::map<std::string, std::string> absent_;  ///< why, by name
   std::string bytes_;
   workload::onnx::Graph graph_;
 };

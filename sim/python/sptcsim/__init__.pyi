@@ -100,7 +100,8 @@ def verify(directory: Union[str, "os.PathLike[str]"], *, profile: str = "hardwar
 def compress(a: Array, dtype: Optional[str] = None) -> Compressed: ...
 def convert_model(model: Union[str, "os.PathLike[str]"], out: Union[str, "os.PathLike[str]"], layout: str, *,
                   dtype: Optional[str] = None, layers: Optional[str] = None, exclude: Optional[str] = None,
-                  transposed: Optional[str] = None) -> Record: ...
+                  include: Optional[str] = None, transposed: Optional[str] = None,
+                  k_axis: Optional[str] = None) -> Record: ...
 def crosscheck(kernel: Union[str, "os.PathLike[str]", Mapping[str, Any]], threads: Optional[int] = None, *,
                d: Union[None, str, "os.PathLike[str]", Array] = None, launch: Optional[str] = None,
                entry: Optional[int] = None,
@@ -141,7 +142,8 @@ def prune_model(model: Union[str, "os.PathLike[str]"], out: Union[None, str, "os
                 masks: Union[None, str, "os.PathLike[str]"] = None,
                 activations: Union[None, str, "os.PathLike[str]"] = None, criterion: str = "magnitude",
                 pattern: Optional[str] = None, dtype: Optional[str] = None, layout: str = "dense",
-                layers: Optional[str] = None, exclude: Optional[str] = None, transposed: Optional[str] = None,
+                layers: Optional[str] = None, exclude: Optional[str] = None, include: Optional[str] = None,
+                transposed: Optional[str] = None, k_axis: Optional[str] = None,
                 permute: Union[str, Sequence[str]] = (), seed: int = 0) -> Record: ...
 def run(workload: Union[str, "os.PathLike[str]", Mapping[str, Any], Record], *, dims: Optional[Mapping[str, int]] = None,
         sparse: Sparse = None, arch: Arch = "A100", explain: bool = False, what_ifs: bool = True, progress: Optional[Progress] = None, **options: Option) -> Result: ...
