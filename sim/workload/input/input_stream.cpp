@@ -86,9 +86,15 @@ class InputStream::Buffer : public std::streambuf {
  public:
   explicit Buffer(std::unique_ptr<ByteSource> source)
       : source_(std::move(source)), window_(take(*source_, kHeadBytes)) {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (window_.starts_with(kByteOrderMark)) {
+      window_.erase(0, kByteOrderMark.size());
+      skipped_mark_ = true;
+    }
     setg(window_.data(), window_.data(), window_.data() + window_.size());
   }
   std::string_view window() const { return window_; }
+  bool skipped_mark() const { return skipped_mark_; }
 
  protected:
   int_type underflow() override {
@@ -106,6 +112,7 @@ class InputStream::Buffer : public std::streambuf {
  private:
   std::unique_ptr<ByteSource> source_;
   std::string window_;
+  bool skipped_mark_ = false;
 };
 
 InputStream::InputStream(const std::filesystem::path& path) {
@@ -153,6 +160,9 @@ void InputStream::unwrap(std::unique_ptr<ByteSource> source, const std::filesyst
     source = std::move(reader).member();
   }
   buffer_ = std::make_unique<Buffer>(std::move(source));
+  if (buffer_->skipped_mark()) {
+    choice_ += (choice_.empty() ? "" : "; ") + std::string("a byte order mark is skipped");
+  }
   stream_ = std::make_unique<std::istream>(buffer_.get());
   stream_->exceptions(std::ios::badbit);
 }

@@ -19,7 +19,8 @@ class ByteSource {
 };
 
 /// A file, or standard input, opened for reading. What gzip, xz or zstd compressed and tar packed
-/// is unwrapped by content; of a tar the member is read that the path names
+/// is unwrapped by content, and a byte order mark of UTF-8 is skipped; of a tar the member is read
+/// that the path names
 /// ("x.tar.gz:trace.json"), or the largest.
 class InputStream {
  public:
@@ -37,7 +38,8 @@ class InputStream {
   std::string rest(std::size_t max_bytes);
   /// What was opened, printable, with the member of a tar.
   const std::string& name() const { return name_; }
-  /// Which of several files of a tar is read and that nobody asked for it; else empty.
+  /// Which of several files of a tar is read and that nobody asked for it, and that a byte order
+  /// mark is skipped; else empty.
   const std::string& choice() const { return choice_; }
   /// The same as a path, for a workload's default name.
   std::filesystem::path path() const { return path_; }

@@ -268,6 +268,7 @@ class KinetoReader : public input::JsonStream {
 void read_kineto(input::InputStream& input, const ImportOptions& options, Recording& recording) {
   KinetoReader reader(input.name());
   reader.read(input.stream());
+  recording.account.add_note(reader.repairs());
   ProfileEvents events = std::move(reader).take();
   take_profile(
       events, input.name(),
