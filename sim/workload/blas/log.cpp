@@ -90,11 +90,21 @@ class CublasCall {
   std::map<std::string, std::string> values_;
 };
 
-/// "7617" of "[date][cublasLt][7617][Trace]..".
-std::string_view process_of(std::string_view line) {
-  const std::size_t level = line.find("][Trace]");
+/// "7617" of "[date][cublasLt][7617][Trace]..", where the level is "][Trace]".
+std::string_view process_of(std::string_view line, std::string_view of_level) {
+  const std::size_t level = line.find(of_level);
   const std::size_t open = level == std::string_view::npos ? level : line.rfind('[', level);
   return open == std::string_view::npos ? "" : line.substr(open + 1, level - open - 1);
+}
+
+/// "[date][cublasLt][7617][Error][cublasLtMatmul] ..": the launch of that process before it failed.
+bool is_failure(std::string_view line) {
+  constexpr std::string_view kLevel = "][Error][";
+  const std::size_t level = line.find(kLevel);
+  const std::string_view rest =
+      level == std::string_view::npos ? "" : line.substr(level + kLevel.size());
+  const std::string_view function = rest.substr(0, rest.find(']'));
+  return function.starts_with("cublasLt") && function.ends_with("Matmul");
 }
 
 class LogReader {
@@ -122,6 +132,12 @@ class LogReader {
       launch.op.count = calls_without_trace_;
       launch.reason = "the log has no [Trace] line of the call, which says its shape";
       list_.add(std::move(launch), name_);
+    } else if (lt_.empty() && heuristics_ > 0 && cublas_.empty()) {
+      RecordedLaunch question;
+      question.op.name = heuristic_;
+      question.op.count = heuristics_;
+      question.reason = "heuristic calls only, no launch";
+      list_.add(std::move(question), name_);
     }
     if (descriptors_.empty()) {
       descriptors_ = std::move(descriptor_inputs_);
@@ -134,6 +150,14 @@ class LogReader {
     if (cusparselt_calls_.empty() && !descriptors_.empty()) {
       notes.emplace_back(
           "no call of cusparseLtMatmul says its shape: each descriptor counts as one launch");
+    }
+    const auto scaled = std::count_if(lt_.begin(), lt_.end(), [](const Placed& placed) {
+      return has_unmodelled_scales(placed.first);
+    });
+    if (scaled > 0) {
+      notes.push_back(fmt::format(
+          "{} of 8 bits with scales of rows or blocks of 128: the cost of scaling is not simulated",
+          scaled == 1 ? "a launch" : std::to_string(scaled) + " launches"));
     }
     if (processes_.size() > 1) {
       notes.push_back(
@@ -156,10 +180,22 @@ class LogReader {
     if (cublas_call_.take(line)) {
       return;
     }
+    if (const auto function = heuristic_call(line)) {
+      heuristic_ = io::printable(*function);
+      ++heuristics_;
+      return;
+    }
     calls_without_trace_ += line.find("[Api][cublasLtMatmul]") != std::string_view::npos ? 1 : 0;
     if (auto call = read_lt_line(line, place())) {
-      processes_.insert(std::string(process_of(line)));
+      const std::string process(process_of(line, "][Trace]"));
+      processes_.insert(process);
+      last_of_[process] = lt_.size();
       lt_.emplace_back(std::move(*call), number_);
+    } else if (is_failure(line)) {
+      const auto last = last_of_.find(std::string(process_of(line, "][Error]")));
+      if (last != last_of_.end()) {
+        lt_[last->second].first.failed = true;
+      }
     } else if (auto sparse = read_cusparselt_line(line, place())) {
       const bool launch = line.find("][cusparseLtMatmul]") != std::string_view::npos;
       const bool created = line.find("matmulDescr[out]") != std::string_view::npos;
@@ -223,11 +259,13 @@ class LogReader {
   }
 
   std::string name_;
-  std::int64_t number_ = 0, cublas_line_ = 0, calls_without_trace_ = 0;
+  std::int64_t number_ = 0, cublas_line_ = 0, calls_without_trace_ = 0, heuristics_ = 0;
+  std::string heuristic_;  ///< what asked for them
   CublasCall cublas_call_;
   std::vector<Placed> lt_, cublas_, cusparselt_calls_, descriptors_, descriptor_inputs_, bench_,
       rocblas_;
   std::set<std::string> processes_;
+  std::map<std::string, std::size_t> last_of_;  ///< by process: its last launch in lt_
   LaunchList list_;
 };
 
