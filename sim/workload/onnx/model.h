@@ -35,7 +35,10 @@ enum class Type : std::int32_t {
   kDouble = 11,
   kBfloat16 = 16,
   kE4m3 = 17,
-  kE5m2 = 19
+  kE5m2 = 19,
+  kUint4 = 21,
+  kInt4 = 22,
+  kE2m1 = 23
 };
 
 /// Where the elements of a tensor are outside of the model.

@@ -30,6 +30,7 @@ struct Value {
   Type type = Type::kNone;
   bool constant = false;           ///< a weight, or made from weights alone
   bool quantized = false;          ///< comes through DequantizeLinear; `type` is that before it
+  std::int64_t scale_block = 0;    ///< elements of K that share a scale; 0: a row or all
   std::string lost;                ///< where the extents are unknown: why, a clause
   std::optional<Origin> origin{};  ///< of a weight whose elements are known
 };

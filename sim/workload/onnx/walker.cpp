@@ -190,7 +190,7 @@ void Walker::visit_graph(const Graph& graph) {
   }
   for (const Tensor& tensor : graph.initializers) {
     values_[tensor.name] = {
-        bounded(tensor.dims), tensor.integers, tensor.reals, tensor.type, true, false, "",
+        bounded(tensor.dims), tensor.integers, tensor.reals, tensor.type, true, false, 0, "",
         origin_of(tensor)};
   }
   for (const Node& node : graph.nodes) {
