@@ -422,7 +422,7 @@ Workload parse_workload_json(std::string_view text, const std::filesystem::path&
   root.allow_only(kTopKeys);
   Workload workload;
   if (has_dims(root)) {
-    workload.dims = resolve_dims(document, dims, shown);
+    workload.dims = resolve_dims(document, dims, shown, workload.notes);
   } else {
     OpenDims(dims, shown).refuse_unused();
   }
