@@ -147,7 +147,8 @@ bool JsonStream::parse_error(std::size_t /*position*/, const std::string& /*last
   } else if (code_end != std::string_view::npos) {
     what.remove_prefix(code_end + kCodeEnd.size());
   }
-  const bool ends = what.find("unexpected end of input") != std::string_view::npos;
+  const bool ends = what.find("unexpected end of input") != std::string_view::npos ||
+                    what.find("missing closing quote") != std::string_view::npos;
   throw base::InputError(file_ + ": not valid JSON: " + io::printable(what) +
                          (ends && !arrays_.empty() ? "; the file is cut off" : ""));
 }
