@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "sim/io/regular_expression.h"
 #include "sim/io/text_file.h"
 #include "sim/run/option_values.h"
 #include "sim/workload/workload_text.h"
@@ -169,6 +170,15 @@ constexpr std::array kTable{
           options.sparse_layers = choice ? "" : text;
         },
         true},
+    SimulationOption{
+        "include", "REGEX",
+        "operations to prune, too, whose weights stay dense by name: heads, embeddings, routers, "
+        "state matrices",
+        "time, energy", "",
+        [](Options& options, const Text& text) {
+          io::RegularExpression("--include", text);
+          options.include = text;
+        }},
     SimulationOption{"algorithm", "heuristic|best",
                      "the kernel that the library's heuristic takes, or the fastest that it has",
                      "time, energy", "heuristic",

@@ -17,6 +17,7 @@
 #include "sim/run/unsupported_launches.h"
 #include "sim/run/value_files.h"
 #include "sim/run/variant_run.h"
+#include "sim/workload/dense_role.h"
 #include "sim/workload/layer_list.h"
 
 #include <fmt/format.h>
@@ -171,6 +172,8 @@ AskedWork asked_work(const workload::Workload& workload, const RunOptions& optio
     workload::prune_only_listed(workload::read_layer_list(options.sparse_layers),
                                 options.sparse_layers, prepared, between);
   }
+  const std::string kept_dense =
+      options.sparse_layers.empty() ? workload::keep_dense_by_role(options.include, prepared) : "";
   auto [operations, vectors] = network::split_over(prepared, between, options.tensor_parallel);
   if (runs_whole_network(options)) {
     network::merge_siblings(*options.network_engine, operations, vectors);
@@ -178,7 +181,7 @@ AskedWork asked_work(const workload::Workload& workload, const RunOptions& optio
     const network::Network asked{operations, vectors, *options.network_engine};
     operations = network::under_engine(asked, network::plan_kernels(asked));
   }
-  return {std::move(operations), std::move(vectors)};
+  return {std::move(operations), std::move(vectors), kept_dense};
 }
 
 namespace {
@@ -377,6 +380,9 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
   add_notes_on_storage(operations, result);
   for (std::string& note : kernels.notes()) {
     result.notes.push_back(std::move(note));
+  }
+  if (!work.kept_dense.empty() && options.variants != Variants::kDense) {
+    result.notes.push_back(work.kept_dense);
   }
   if (!options.sparse_layers.empty()) {
     result.notes.push_back("only the weights that " + io::printable(options.sparse_layers) +

@@ -33,6 +33,7 @@ void set_asked_type(const SimulationOptions& options, workload::Operation& op);
 struct AskedWork {
   std::vector<workload::Operation> operations;
   std::vector<workload::VectorOperation> vectors;
+  std::string kept_dense;  ///< the sentence of workload::keep_dense_by_role()
 };
 
 /// The operations of `workload` as `options` ask for them: with their type, as the part of one of

@@ -99,6 +99,9 @@ struct SimulationOptions {
   bool sparsity_auto = false;  ///< which weights gain from 2:4, also of GEMMs only
   /// A list (sim/workload/layer_list.h) of the only weights that may be 2:4; empty: all may.
   std::string sparse_layers;
+  /// Operations whose weights may be 2:4 though they stay dense by name (workload::dense_role()): a
+  /// regular expression; empty: none. Not looked at with `sparse_layers`.
+  std::string include;
   /// GPUs over which the weights of each layer are split, and what a link between them carries each
   /// way.
   int tensor_parallel = 1;

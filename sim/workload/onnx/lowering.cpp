@@ -255,6 +255,21 @@ std::optional<Lowered> lower(const Call& call) {
   return rule == rules().end() ? std::nullopt : std::optional(rule->second(call));
 }
 
+StoredWeight stored_weight(const Call& call) {
+  const Node& node = call.node;
+  if (node.op == "MatMulNBits") {
+    return {node.integer("bits", 4), node.integer("block_size", 0)};
+  }
+  const bool second = call.input(1).constant;
+  const Value& weight = call.input(second ? 1 : 0);
+  if (!weight.quantized || !weight.constant || call.input(second ? 0 : 1).quantized) {
+    return {};
+  }
+  const bool nibbles = weight.type == Type::kInt4 || weight.type == Type::kUint4;
+  const bool bytes = weight.type == Type::kInt8 || weight.type == Type::kUint8;
+  return {nibbles ? 4 : bytes ? 8 : 0, weight.scale_block};
+}
+
 Lowered lowering::unknown(const Call& call, const Value& a, const Value& b) {
   const std::string& lost = a.dims ? b.lost : a.lost;
   Lowered result;
@@ -280,6 +295,13 @@ RecordedLaunch lowering::launch(const Call& call, const base::GemmShape& shape, 
   taken.weight = weight;
   taken.dtype = std::move(dtype);
   taken.op.input = weight && !call.node.inputs.empty() ? call.node.inputs.front() : "";
+  const StoredWeight stored = weight ? stored_weight(call) : StoredWeight();
+  const bool fits = stored.block >= 0 && stored.block <= kMostInScaleBlock &&
+                    (taken.dtype == "f16" || taken.dtype == "bf16");
+  if (fits && (stored.bits == 4 || stored.bits == 8)) {
+    taken.op.storage = {stored.bits == 4 ? numerics::DataType::kS4 : numerics::DataType::kS8,
+                        static_cast<int>(stored.block)};
+  }
   return taken;
 }
 

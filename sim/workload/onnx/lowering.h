@@ -43,6 +43,14 @@ using LoweringRules = std::unordered_map<std::string_view, Lowered (*)(const Cal
 /// Recurrences, attention and sums of products.
 void add_layer_rules(LoweringRules& rules);
 
+/// How the weight of `call` lies in memory where it is quantised and the other operand is not, so
+/// that it is multiplied in another type. `bits`: of an element; 0: it is not so.
+struct StoredWeight {
+  std::int64_t bits = 0,
+               block = 0;  ///< block: elements that share a scale; 0: a row or all of them
+};
+StoredWeight stored_weight(const Call& call);
+
 namespace lowering {
 
 /// A launch whose extents are not known, and why.

@@ -32,6 +32,7 @@ struct Value {
   bool quantized = false;          ///< comes through DequantizeLinear; `type` is that before it
   std::string lost;                ///< where the extents are unknown: why, a clause
   std::optional<Origin> origin{};  ///< of a weight whose elements are known
+  std::int64_t scale_block = 0;    ///< behind DequantizeLinear: elements that share a scale
 };
 
 /// Extents along the axes of a window: outputs of convolutions and pools. Nothing where the window

@@ -34,7 +34,7 @@ std::optional<Origin> origin_behind(const Node& node, const std::vector<Value>& 
     return quantized_origin(node, inputs, 0, 2, node.integer("axis", 1));
   }
   std::optional<Origin> origin = inputs.empty() ? std::nullopt : inputs[0].origin;
-  if (!origin || node.op == "Identity" || node.op == "Cast") {
+  if (!origin || node.op == "Identity" || node.op == "Cast" || node.op == "QuantizeLinear") {
     return origin;
   }
   const bool swaps = node.op == "Transpose" && origin->dims.size() == 2 &&
@@ -213,6 +213,14 @@ void Walker::visit(const Node& node) {
   if (std::optional<Lowered> lowered = lower({node, inputs, bytes_})) {
     outputs = std::move(lowered->outputs);
     for (RecordedLaunch& launch : lowered->launches) {
+      const StoredWeight stored =
+          launch.weight ? stored_weight({node, inputs, bytes_}) : StoredWeight();
+      if (stored.bits > 0 && !launch.op.storage.weight && !std::exchange(said_stored_, true)) {
+        notes_.push_back(
+            fmt::format("'{}': its weights of {} bits, dequantised to {}, are counted as {} in "
+                        "memory, and so are others like them",
+                        io::printable(launch.op.name), stored.bits, launch.dtype, launch.dtype));
+      }
       add(inputs, std::move(launch));
     }
     const bool bias = (node.op == "Gemm" || node.op == "Conv") && inputs.size() > 2;

@@ -68,6 +68,7 @@ class Walker {
   LaunchList list_;
   std::vector<Step> steps_;  ///< beside GEMMs and convolutions
   std::vector<std::string> notes_;
+  bool said_stored_ = false;  ///< that weights of few bits are counted as more
 };
 
 }  // namespace sptc::workload::onnx
