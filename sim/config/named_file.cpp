@@ -35,6 +35,17 @@ std::vector<std::string> names_in(const std::filesystem::path& directory) {
   return names;
 }
 
+std::vector<std::string> names_in(const std::vector<std::filesystem::path>& directories) {
+  std::vector<std::string> names;
+  for (const std::filesystem::path& directory : directories) {
+    const std::vector<std::string> here = names_in(directory);
+    names.insert(names.end(), here.begin(), here.end());
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
 std::filesystem::path named_path(const std::string& name_or_path, std::string_view what,
                                  const std::vector<std::filesystem::path>& directories) {
   if (is_path(name_or_path)) {

@@ -16,8 +16,8 @@ namespace {
 
 using nlohmann::json;
 
-std::filesystem::path designs_directory() {
-  return config_directory() / "energy" / "designs";
+std::vector<std::filesystem::path> designs_directories() {
+  return config_directories("energy/designs");
 }
 
 struct StcField {
@@ -179,7 +179,7 @@ energy::StcDesign to_stc_design(const json& document, const std::string& file) {
 }  // namespace
 
 std::vector<std::string> stc_design_names() {
-  return names_in(designs_directory());
+  return names_in(designs_directories());
 }
 
 energy::StcDesign parse_stc_design(std::string_view text, const std::string& file) {
@@ -187,7 +187,7 @@ energy::StcDesign parse_stc_design(std::string_view text, const std::string& fil
 }
 
 energy::StcDesign load_stc_design(const std::string& name_or_path) {
-  const std::filesystem::path path = named_path(name_or_path, "design", {designs_directory()});
+  const std::filesystem::path path = named_path(name_or_path, "design", designs_directories());
   return to_stc_design(read_named_file(name_or_path, path), path.string());
 }
 

@@ -207,6 +207,9 @@ std::string short_report(const run::RunResult& result, bool color) {
   const Paint paint(color);
   const Verdict verdict = verdict_of(result);
   std::string out = paint.bold(wrapped(verdict.gain, kWidth));
+  if (!result.does_not_fit.empty()) {
+    out += paint.red(wrapped("It " + result.does_not_fit + ".", kWidth));
+  }
   if (!verdict.extremes.empty()) {
     out += wrapped(verdict.extremes, kWidth);
   }

@@ -64,6 +64,7 @@ class Inference {
   InferenceResult result(const network::EngineSpec& engine) {
     InferenceResult result;
     result.engine = engine.name;
+    result.gemms_only = engine.gemms_only;
     for (const Kernel& kernel : kernels_) {
       result.kernels.push_back(described(kernel));
     }

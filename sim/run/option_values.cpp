@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
+#include <set>
 #include <vector>
 
 namespace sptc::run {
@@ -133,6 +135,42 @@ numerics::DataType parse_dtype(const std::string& text) {
     return *type;
   }
   throw base::InputError("--dtype: " + workload::unknown_operand_type(text));
+}
+
+void parse_types(const std::string& text, SimulationOptions& options) {
+  static constexpr std::array<std::string_view, 5> kParts{"all", "weights", "attention", "router",
+                                                          "lm_head"};
+  options.dtype.reset();
+  options.parts = {};
+  if (text.find('=') == std::string::npos) {
+    options.dtype = parse_dtype(text);
+    return;
+  }
+  std::set<std::string, std::less<>> given;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string item = text.substr(begin, end - begin);
+    const std::size_t equals = item.find('=');
+    const std::string part = item.substr(0, equals);
+    if (equals == std::string::npos ||
+        std::find(kParts.begin(), kParts.end(), part) == kParts.end()) {
+      throw base::InputError("--dtype: unknown part " +
+                             base::unknown_name(io::printable(part), kParts));
+    }
+    if (!given.insert(part).second || (given.size() > 1 && given.contains("all"))) {
+      throw base::InputError(fmt::format("--dtype: {} is given beside {}", part,
+                                         given.size() > 1 ? "'all' or another part" : "itself"));
+    }
+    const numerics::DataType type = parse_dtype(item.substr(equals + 1));
+    PartTypes& parts = options.parts;
+    if (part == "attention" || part == "router" || part == "lm_head") {
+      (part == "attention" ? parts.attention : part == "router" ? parts.router : parts.head) = type;
+    } else {
+      options.dtype = type;
+      parts.all = part == "all";
+    }
+    begin = end + 1;
+  }
 }
 
 numerics::DataType parse_weight_dtype(const std::string& text) {

@@ -43,6 +43,10 @@ base::GemmShape parse_tile(const std::string& text);
 numerics::DataType parse_dtype(const std::string& text);
 numerics::DataType parse_weight_dtype(const std::string& text);
 
+/// "e4m3", "all=e4m3" or "weights=e4m3,attention=bf16,router=bf16,lm_head=bf16" as
+/// SimulationOptions::dtype and parts.
+void parse_types(const std::string& text, SimulationOptions& options);
+
 /// A share of elements, above 0 and at most 1.
 double parse_density(std::string_view what, const std::string& text);
 

@@ -7,6 +7,8 @@
 #include "sim/network/siblings.h"
 #include "sim/network/tensor_parallel.h"
 #include "sim/network/wide_tensors.h"
+#include "sim/run/asked_types.h"
+#include "sim/run/capacity.h"
 #include "sim/run/energy.h"
 #include "sim/run/energy_totals.h"
 #include "sim/run/inference.h"
@@ -30,22 +32,6 @@
 #include <vector>
 
 namespace sptc::run {
-
-void set_asked_type(const SimulationOptions& options, workload::Operation& op) {
-  if (options.dtype && *options.dtype != op.dtype && op.storage.block_scaled()) {
-    op.storage = {};  // those blocks were of the other type
-  }
-  op.dtype = options.dtype.value_or(op.dtype);
-  op.d_dtype = type_of_d(op, options);
-  const kernels::OperandStorage& asked = options.storage;
-  if (!asked.plain() && (!asked.weight || op.weight)) {
-    op.storage = asked;
-  }
-  if (const std::string why = kernels::impossible_storage(op.storage, op.dtype); !why.empty()) {
-    throw base::InputError("'" + io::printable(op.name) + "' of " +
-                           std::string(numerics::name(op.dtype)) + ": " + why);
-  }
-}
 
 void add_what_ifs(const std::vector<workload::Operation>& operations, const KernelRunner& kernels,
                   std::vector<OperationResult>& results) {
@@ -114,7 +100,7 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
       {"variants", std::string(name(options.variants))},
       {"numerics", options.numerics.empty() ? "as the architecture" : options.numerics},
       {"pattern", options.pattern ? options.pattern->name() : "the hardware's"},
-      {"dtype", options.dtype ? std::string(numerics::name(*options.dtype)) : "as given"},
+      {"dtype", types_text(options)},
       {"data", options.data},
       {"check", std::string(name(options.check_mode()))},
       {"clock", clock_text(options)},
@@ -315,6 +301,7 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
   result.fidelity = name(options.fidelity);
   result.options = describe(options);
   result.seed = options.seed;
+  result.does_not_fit = does_not_fit(workload, operations, vectors, options, architecture.gpu);
 
   KernelRunner kernels(architecture.gpu, options, launch);
   const GeneratedData generated(workload::DataKind::kRandom, options.seed);
@@ -361,8 +348,7 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
     }
     result.inference = run_inference(operations, vectors, *options.network_engine, architecture.gpu,
                                      options, kernels, toggles);
-    const auto batch = workload.dims.find("batch");
-    result.inference->batch = batch == workload.dims.end() ? 1 : batch->second;
+    result.inference->batch = workload.inputs;
     add_not_taken(workload, *result.inference);
   }
   add_energy(operations, toggles, options, architecture.gpu, kernels, result);

@@ -34,6 +34,7 @@ void read_onnx(input::InputStream& input, const ImportOptions& options, Recordin
   bytes->open_external(model, input.name());
   Walker walker(model, options, input.name(), bytes);
   recording.workload.vectors = vector_operations(walker.steps());
+  recording.workload.inputs = walker.inputs_at_once();
   std::vector<std::string>& notes = recording.account.notes;
   notes.emplace_back(kTf32Note);
   notes.emplace_back(

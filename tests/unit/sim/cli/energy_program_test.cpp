@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <fstream>
 #include <sstream>
@@ -36,6 +37,30 @@ TEST_F(EnergyProgram, ADerivedDesignHasTheEnergiesOfItsGpuAndAnAreaOfItsOwn) {
   expect_output(
       "energy show " + std::string(SPTC_SOURCE_DIR) + "/configs/energy/a100-pcie-40gb.json",
       "a100-pcie-40gb: 7 nm");
+}
+
+TEST_F(EnergyProgram, ABoardThatStatesNoPowerLimitSaysWhoseItHas) {
+  std::ofstream(path("a10.json")) << R"({"base": "a40", "name": "a10", "board": true,
+    "sms": {"value": 72, "evidence": "assumed", "source": "a test"}})";
+  std::ofstream(path("energy.json")) << R"({"base": "a40", "name": "a10",
+    "static": {"board_idle_w": {"value": 30, "evidence": "assumed", "source": "a test"}}})";
+  std::ofstream(path("limit.json")) << R"({"base": "energy.json", "name": "a10",
+    "clock": {"power_limit_w": {"value": 150, "evidence": "assumed", "source": "a test"}}})";
+  const auto says = [&](const std::string& options) {
+    const Outcome outcome =
+        run("gemm 512 512 512 --fidelity analytic --check none --arch " + options);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    std::string text = outcome.out;
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text.find("the power limit of 300 W is that of a40") != std::string::npos;
+  };
+  const std::string a10 = path("a10.json");
+  EXPECT_TRUE(says(a10));
+  EXPECT_TRUE(says(a10 + " --energy " + path("energy.json")));
+  EXPECT_FALSE(says(a10 + " --energy " + path("limit.json")));
+  EXPECT_FALSE(says(a10 + " --power-limit 150"));
+  EXPECT_FALSE(says("a40"));
+  EXPECT_FALSE(says("h200"));
 }
 
 TEST_F(EnergyProgram, EveryShippedBoardKeepsItsPowerLimit) {

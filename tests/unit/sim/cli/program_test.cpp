@@ -95,6 +95,33 @@ TEST_F(Program, ChecksLoweredFp8WithoutADataPath) {
   expect_refused(with({"exact", "--fidelity", "datapath"}), "lowered to f16");
 }
 
+TEST_F(Program, NamesTheGridThatLeavesSmsWithoutACta) {
+  const Outcome outcome = run({"gemm", "4096", "512", "4096", "--explain", "--check", "none"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("Bound by: grid (dense), grid (2:4)."), std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("64 CTAs of 256x128; at most 1 on an SM"), std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("CTAs that fill all SMs evenly would gain 1."), std::string::npos);
+}
+
+TEST_F(Program, SaysThatFp8IsLoweredOnlyOfKernelsThatAre) {
+  for (const char* board : {"H100", "H200", "B200"}) {
+    const auto report = [&](std::initializer_list<std::string> more) {
+      std::vector<std::string> arguments{"gemm", "4096",   "512", "4096",       "--dtype",
+                                         "e4m3", "--arch", board, "--fidelity", "analytic"};
+      arguments.insert(arguments.end(), more);
+      const Outcome outcome = run(arguments);
+      EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+      return outcome.out;
+    };
+    EXPECT_EQ(report({}).find("fp8 runs as f16"), std::string::npos) << board;
+    const std::string forced = report({"--tile", "64x64x64", "--stages", "3"});
+    EXPECT_NE(forced.find("run as mma.sync"), std::string::npos) << board;
+    EXPECT_NE(forced.find("fp8 runs as f16"), std::string::npos) << board;
+  }
+}
+
 TEST_F(Program, WritesTheReportToAFile) {
   const Outcome outcome =
       run({"gemm", "16", "16", "16", "--format", "csv", "--out", path("x.csv")});
