@@ -12,6 +12,7 @@ import unittest
 
 import numpy as np
 import sptcsim
+from sptcsim._arrays import as_tf32
 
 try:
     import ml_dtypes
@@ -107,6 +108,16 @@ class Identify(unittest.TestCase):
         self.assertEqual(found.elements, 128)
         self.assertIn("hopper", [match.arch for match in found.matches])
         self.assertNotIn("volta", [match.arch for match in found.matches])
+
+
+class Conversion(unittest.TestCase):
+    def test_float32_becomes_tf32_as_cvt_rna_does(self):
+        for word, expected in ((0x3F801000, 0x3F802000), (0xBF801000, 0xBF802000), (0x3F803000, 0x3F804000),
+                               (0x3F800FFF, 0x3F800000), (0x3FFFF000, 0x40000000), (0x00001000, 0x00002000),
+                               (0x7F7FF000, 0x7F800000), (0xFF800000, 0xFF800000), (0x7F800001, 0x7FFFFFFF),
+                               (0xFFFFFFFF, 0x7FFFFFFF), (0x80000000, 0x80000000)):
+            array = np.array([[word]], np.uint32).view(np.float32)
+            self.assertEqual(int(raw(as_tf32(array))[0, 0]), expected, hex(word))
 
 
 class Matmul(unittest.TestCase):

@@ -145,7 +145,8 @@ def matmul(a, b, c=None, *, arch="A100", sparse=False, dtype=None, d_dtype=None,
     arch: a name of architectures(), an alias ("A100"), a file, or an Architecture.
     sparse: True (or "2:4") runs the sparse instructions. A is then a matrix that obeys the pattern, as prune() makes
         it; one that does not is refused with row and group.
-    dtype: operand type ("f16", "tf32", ...) where the array does not say it: float32 is tf32, whose low bits are cut.
+    dtype: operand type ("f16", "tf32", ...) where the array does not say it: float32 is tf32, whose low bits
+        the instructions ignore.
     d_dtype: type of D, rounded to nearest even; None: the accumulator's, f32 (integers: s32, f64: f64).
     split_k: slices of K with an accumulator each. threads: of the host; None: all processors.
     Returns D [m, n]. Raises InputError.
