@@ -265,7 +265,7 @@ ArchitectureText load_architecture_text(const std::string& name_or_path) {
 
 std::filesystem::path architecture_path(const std::string& name_or_path) {
   const std::filesystem::path directory = config_directory();
-  return named_path(board_name(name_or_path), "architecture", {directory, directory / "mig"});
+  return board_path(name_or_path, "architecture", {directory, directory / "mig"});
 }
 
 std::vector<std::string> architecture_names() {

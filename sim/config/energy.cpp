@@ -235,8 +235,7 @@ std::filesystem::path energy_directory() {
 
 /// Where energy files of a name stand.
 std::filesystem::path energy_path(const std::string& name_or_path) {
-  return named_path(board_name(name_or_path), "energy file",
-                    {energy_directory(), energy_directory() / "mig"});
+  return board_path(name_or_path, "energy file", {energy_directory(), energy_directory() / "mig"});
 }
 
 LoadedEnergy to_energy(json document, const std::string& file) {
