@@ -90,20 +90,6 @@ ClockChoice parse_clock(const std::string& text) {
   return {ClockChoice::Kind::kFixed, value};
 }
 
-sparsity::Pattern parse_pattern(const std::string& text) {
-  sparsity::Pattern pattern;
-  const char* const end = text.data() + text.size();
-  const auto kept = std::from_chars(text.data(), end, pattern.kept);
-  if (kept.ec == std::errc() && kept.ptr != end && *kept.ptr == ':') {
-    const auto group = std::from_chars(kept.ptr + 1, end, pattern.group);
-    if (group.ec == std::errc() && group.ptr == end) {
-      return pattern;
-    }
-  }
-  throw base::InputError(
-      fmt::format("--pattern must be N:M, for example 2:4, not '{}'", io::printable(text)));
-}
-
 base::GemmShape parse_tile(const std::string& text) {
   std::vector<std::int64_t> extents;
   std::string_view rest = text;
@@ -148,15 +134,6 @@ std::string parse_archive(std::string_view what, const std::string& text) {
         fmt::format("{} must be the name of a .npz file, not '{}'", what, io::printable(text)));
   }
   return text;
-}
-
-double parse_density(std::string_view what, const std::string& text) {
-  double density = 0;
-  if (!parse_all(text, density) || !(density > 0) || density > 1) {
-    throw base::InputError(fmt::format("{} must be a number above 0 and at most 1, not '{}'", what,
-                                       io::printable(text)));
-  }
-  return density;
 }
 
 sparsity::Densities parse_densities(std::string_view what, const std::string& text) {

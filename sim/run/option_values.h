@@ -3,7 +3,6 @@
 
 #include "models/base/shape.h"
 #include "models/numerics/data_type.h"
-#include "models/sparsity/pattern.h"
 #include "models/sparsity/zero_skipping.h"
 #include "sim/run/simulation_options.h"
 
@@ -33,18 +32,12 @@ std::uint64_t parse_seed(const std::string& text);
 /// "limited", "boost", or MHz from 1 to 100000; empty: the default.
 ClockChoice parse_clock(const std::string& text);
 
-/// "N:M".
-sparsity::Pattern parse_pattern(const std::string& text);
-
 /// "MxNxK".
 base::GemmShape parse_tile(const std::string& text);
 
 /// A type of operands of GEMM kernels.
 numerics::DataType parse_dtype(const std::string& text);
 numerics::DataType parse_weight_dtype(const std::string& text);
-
-/// A share of elements, above 0 and at most 1.
-double parse_density(std::string_view what, const std::string& text);
 
 /// "A,B": shares of the elements of each operand, from 0 to 1.
 sparsity::Densities parse_densities(std::string_view what, const std::string& text);

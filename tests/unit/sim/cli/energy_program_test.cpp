@@ -19,7 +19,6 @@ class EnergyProgram : public sptc::support::ProgramFixture {};
 
 TEST_F(EnergyProgram, ListsAndShowsWhatItKnows) {
   expect_output("energy list", "a100-sxm4-80gb");
-  expect_output("energy list", "sparseloop-stc");
   expect_output("energy list", "h200-sxm");
   expect_output("energy show a100-sxm4-80gb-mig-2g.20gb", "2/7 of the whole card");
   expect_output("energy show a100-sxm4-80gb", "/events/hbm_pj_per_byte");
@@ -56,16 +55,6 @@ TEST_F(EnergyProgram, EveryShippedBoardKeepsItsPowerLimit) {
     EXPECT_LE(watts, std::stod(clock.substr(std::string("limited by ").size())) * 1.0001) << name;
   }
   EXPECT_EQ(boards, 25);
-}
-
-TEST_F(EnergyProgram, RunsTheDesignsOfSparseloop) {
-  expect_output("energy design 512 1024 256", "cycles 65536");
-  expect_output("energy design 512 1024 256 --pattern 2:8", "bound by shared memory");
-  expect_output("energy design 512 1024 256 --design sparseloop-tc --pattern 1:1", "cycles 131072");
-  const std::string dstc = "energy design 512 1024 256 --design sparseloop-dstc";
-  expect_output(dstc + " --a-density 1", "cycles 131072");
-  expect_output(dstc + " --b-density 0.82", "densities 0.5 of A, 0.82 of B");
-  expect_output(dstc, "area 3.05 mm2");
 }
 
 TEST_F(EnergyProgram, APowerLimitLowersTheClockOfARun) {
@@ -279,12 +268,6 @@ TEST_F(EnergyProgram, RefusesBadInputWithOneSentence) {
   expect_refused("energy", "a command is missing");
   expect_refused("energy show a100-sxm4-8", "nearest valid: 'a100-sxm4-80gb'");
   expect_refused("energy area " + board_without_energies(), "unknown energy file 'mine'");
-  expect_refused("energy design 1 1 0", "K must be");
-  expect_refused("energy design 1 1 1 --pattern 2of4", "--pattern must be N:M");
-  expect_refused("energy design 1 1 1 --pattern 4:2", "4:2");
-  expect_refused("energy design 1 1 1 --b-density 0.5", "dual_side");
-  expect_refused("energy design 1 1 1 --b-density 0", "--b-density must be a number above 0");
-  expect_refused("energy design 1 1 1 --design stc", "nearest valid: 'sparseloop-");
 }
 
 }  // namespace

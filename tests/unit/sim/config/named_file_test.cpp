@@ -4,7 +4,6 @@
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
 #include "sim/config/kernel_library.h"
-#include "sim/config/stc_design.h"
 #include "sim/io/text_file.h"
 #include "tests/support/environment.h"
 #include "tests/support/expect_input_error.h"
@@ -54,15 +53,10 @@ TEST_F(NamedFile, ABaseIsCalledAsItsFileIs) {
                               {"mine.json: /name: must be 'mine'"});
 }
 
-TEST_F(NamedFile, EnergiesAndDesignsAreCalledAsTheirFilesAre) {
+TEST_F(NamedFile, EnergiesAreCalledAsTheirFilesAre) {
   const std::string path = copied("energy/a100-sxm4-80gb.json", "energy/mine.json");
   support::expect_input_error([] { load_energy("mine"); }, {"mine.json: /name: must be 'mine'"});
   EXPECT_EQ(load_energy(path).config.name, "a100-sxm4-80gb");
-  copied("energy/designs/" +
-             fs::directory_iterator(kConfigs + "energy/designs")->path().filename().string(),
-         "energy/designs/mine.json");
-  support::expect_input_error([] { load_stc_design("mine"); },
-                              {"mine.json: /name: must be 'mine'"});
 }
 
 TEST_F(NamedFile, ALibraryIsCalledAsItsFileIs) {
