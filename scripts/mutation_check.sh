@@ -284,8 +284,8 @@ fault_of test_sim_cli_prune 'weights of [k, rows] keep their extents' sim/prune/
   'std::swap(entry.shape[0], entry.shape[1]);' \
   ''
 fault_of test_sim_cli_prune 'layers that are left out are pruned' sim/prune/layer_choice.cpp \
-  'if (!layout || !type || unwanted.has(entry.name) ||' \
-  'if (!layout || !type ||'
+  'if (unwanted_.has(entry.name) || !(wanted_.given() ? asked : usual)) {' \
+  'if (!(wanted_.given() ? asked : usual)) {'
 fault_of test_sim_plan 'of sets of one loss the lesser gain first' sim/plan/pareto_front.cpp \
   'one.loss < other.loss : one.gain > other.gain' \
   'one.loss < other.loss : one.gain < other.gain'

@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TRACES = {"bert large": ("bert_large",), "megatron large with sparsity": ("bert_large", "--dim", "norm_outputs=2"),
           "bert base": ("bert_base",)}
 MIXES = ("tensorrt", "fastertransformer")
-DTYPES = {"fp16": "f16", "int8": "s8", "bf16": "bf16", "fp8": "e4m3"}
+DTYPES = {"fp16": "f16", "int8": "all=s8", "bf16": "bf16", "fp8": "e4m3"}
 
 
 def read_rows(path):

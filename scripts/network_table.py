@@ -13,13 +13,13 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Title, file and dimensions.
 NETWORKS = [("BERT-Large, sequence 384, batch 8", "bert_large", "batch=8"), ("ViT-L/16, batch 32", "vit_l_16", "batch=32"),
-            ("Llama-3-70B prefill, 2048 tokens", "llama3_70b", "batch=1,seq=2048"),
-            ("Llama-3-70B decode, batch 16", "llama3_70b", "batch=16,seq=1,context=2048"),
+            ("Llama-3-8B prefill, 2048 tokens", "llama3_8b", "batch=1,seq=2048"),
+            ("Llama-3-8B decode, batch 16", "llama3_8b", "batch=16,seq=1,context=2048"),
             ("DLRM-DCNv2, batch 2048", "dlrm_v2_dcn", "batch=2048"),
             ("ResNeXt-101 32x16d, batch 32", "resnext101_32x16d", "batch=32"),
             ("ResNet-50 v1.5, batch 32", "resnet50", "batch=32")]
 WORDS = {"tensor": "tensor cores", "smem": "shared memory", "sm_port": "ports of the SMs", "l2": "L2", "hbm": "DRAM",
-         "launch": "launch", "latency": "latency"}
+         "launch": "launch", "latency": "latency", "grid": "too few CTAs"}
 
 
 def simulate(arguments, trace, dims):
@@ -27,7 +27,10 @@ def simulate(arguments, trace, dims):
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(done.stderr.strip())
-    return json.loads(done.stdout)
+    result = json.loads(done.stdout)
+    if "does_not_fit" in result:
+        sys.exit(f"{trace}: {result['does_not_fit']}")
+    return result
 
 
 def main():

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -85,31 +86,23 @@ bool continues_character(char c) {
   return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
 }
 
-/// Characters of UTF-8 of more than one byte (Unicode, table 3-7) but the control characters of C1.
+/// Characters of UTF-8 of more than one byte (Unicode, table 3-7).
 struct Lead {
   unsigned from, to;
   std::size_t bytes;
   unsigned second_from, second_to;
 };
 constexpr Lead kLeads[] = {
-    {0xC2, 0xC2, 2, 0xA0, 0xBF}, {0xC3, 0xDF, 2, 0x80, 0xBF}, {0xE0, 0xE0, 3, 0xA0, 0xBF},
-    {0xE1, 0xEC, 3, 0x80, 0xBF}, {0xED, 0xED, 3, 0x80, 0x9F}, {0xEE, 0xEF, 3, 0x80, 0xBF},
-    {0xF0, 0xF0, 4, 0x90, 0xBF}, {0xF1, 0xF3, 4, 0x80, 0xBF}, {0xF4, 0xF4, 4, 0x80, 0x8F},
+    {0xC2, 0xDF, 2, 0x80, 0xBF}, {0xE0, 0xE0, 3, 0xA0, 0xBF}, {0xE1, 0xEC, 3, 0x80, 0xBF},
+    {0xED, 0xED, 3, 0x80, 0x9F}, {0xEE, 0xEF, 3, 0x80, 0xBF}, {0xF0, 0xF0, 4, 0x90, 0xBF},
+    {0xF1, 0xF3, 4, 0x80, 0xBF}, {0xF4, 0xF4, 4, 0x80, 0x8F},
 };
 
-/// Whether the character has no width or turns the direction of the text around it: U+200B to 200F,
-/// 2028 to 202E, 2066 to 2069.
-bool is_invisible(std::string_view whole) {
-  return (whole.starts_with("\xE2\x80") && ((whole[2] >= '\x8B' && whole[2] <= '\x8F') ||
-                                            (whole[2] >= '\xA8' && whole[2] <= '\xAE'))) ||
-         (whole.starts_with("\xE2\x81") && whole[2] >= '\xA6' && whole[2] <= '\xA9');
-}
-
-/// Bytes of the character that `text` begins with; 0 where it is a control character or no UTF-8.
-std::size_t printable_bytes(std::string_view text) {
+/// Bytes of the character that `text` begins with; 0 where that is no UTF-8.
+std::size_t character_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) { return unsigned{static_cast<unsigned char>(text[i])}; };
   if (byte(0) < 0x80) {
-    return byte(0) < 0x20 || byte(0) == 0x7F ? 0 : 1;
+    return 1;
   }
   for (const Lead& lead : kLeads) {
     if (byte(0) >= lead.from && byte(0) <= lead.to) {
@@ -117,26 +110,62 @@ std::size_t printable_bytes(std::string_view text) {
       const bool is_whole = whole.size() == lead.bytes && byte(1) >= lead.second_from &&
                             byte(1) <= lead.second_to &&
                             std::all_of(whole.begin() + 2, whole.end(), continues_character);
-      return is_whole && !is_invisible(whole) ? lead.bytes : 0;
+      return is_whole ? lead.bytes : 0;
     }
   }
   return 0;
 }
 
+/// The number of a whole character of UTF-8.
+unsigned code_point(std::string_view character) {
+  unsigned value = static_cast<unsigned char>(character[0]);
+  value &= character.size() == 1 ? 0x7FU : 0x7FU >> character.size();
+  for (const char c : character.substr(1)) {
+    value = value << 6U | (static_cast<unsigned char>(c) & 0x3FU);
+  }
+  return value;
+}
+
+/// Whether a terminal obeys the character, or it has no width or turns the direction of the text
+/// around it.
+bool is_hidden(unsigned code) {
+  constexpr std::pair<unsigned, unsigned> kHidden[] = {
+      {0, 0x1F}, {0x7F, 0x9F}, {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}};
+  return std::any_of(std::begin(kHidden), std::end(kHidden), [&](const auto& range) {
+    return code >= range.first && code <= range.second;
+  });
+}
+
+/// `value` in `digits` hexadecimal digits.
+std::string hexadecimal(unsigned value, unsigned digits) {
+  std::string text;
+  while (digits-- > 0) {
+    text += "0123456789abcdef"[value >> (4 * digits) & 15U];
+  }
+  return text;
+}
+
+/// Appends the character that `text` begins with as a terminal shows it, and returns its bytes.
+std::size_t append_escaped(std::string& result, std::string_view text) {
+  const std::size_t bytes = character_bytes(text);
+  const std::string_view character = text.substr(0, std::max<std::size_t>(bytes, 1));
+  const unsigned code = bytes > 0 ? code_point(character) : 0;
+  if (bytes > 0 && !is_hidden(code)) {
+    result += character;
+  } else if (code > 0x1F) {
+    result += "\\u" + hexadecimal(code, 4);
+  } else {
+    result += "\\x" + hexadecimal(static_cast<unsigned char>(text[0]), 2);
+  }
+  return character.size();
+}
+
 }  // namespace
 
 std::string escaped(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string result;
   while (!text.empty()) {
-    const std::size_t bytes = printable_bytes(text);
-    if (bytes > 0) {
-      result.append(text.substr(0, bytes));
-    } else {
-      const auto byte = static_cast<unsigned char>(text[0]);
-      result.append("\\x").append({kDigits[byte >> 4], kDigits[byte & 15]});
-    }
-    text.remove_prefix(std::max<std::size_t>(bytes, 1));
+    text.remove_prefix(append_escaped(result, text));
   }
   return result;
 }

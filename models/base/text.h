@@ -14,7 +14,7 @@ std::string shortened(std::string_view text, std::size_t max_bytes);
 
 /// `text` as a terminal shows it and obeys none of it. Control characters (those of C1, too),
 /// invisible ones, those that turn its direction, and bytes that are no UTF-8 are written as
-/// "\x1b".
+/// "\x1b", from U+007F on as "\u202e": JSON, which escapes those before itself, stays JSON.
 std::string escaped(std::string_view text);
 
 /// A message that a reader gets to its end, whatever it quotes: it is escaped, lines of more than

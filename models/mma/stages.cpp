@@ -96,27 +96,36 @@ base::InputError not_executed(const MmaInstruction& instruction, const StepRules
                           ")");
 }
 
-/// Throws InputError for arithmetic that the wires between the stages do not carry.
-void require_data_path(const MmaInstruction& instruction, const StepRules& rules) {
+bool has_data_path_shape(const MmaInstruction& instruction) {
+  const auto words = [&](int elements) {
+    return elements * numerics::storage_bits(instruction.a_type) / 32;
+  };
+  return instruction.shape.m == kRows && instruction.shape.n == kCols &&
+         instruction.compressed_k() <= kMaxCompressedK && instruction.shape.k <= kMaxLogicalK &&
+         words(instruction.compressed_k()) <= kMaxAWords &&
+         words(instruction.shape.k) <= kMaxBWords;
+}
+
+bool has_data_path_arithmetic(const MmaInstruction& instruction, const StepRules& rules) {
   constexpr std::array kTypes{DataType::kF16,  DataType::kBf16, DataType::kTf32,
                               DataType::kE4m3, DataType::kE5m2, DataType::kS8};
   const bool known_type =
       instruction.a_type == instruction.b_type &&
       std::find(kTypes.begin(), kTypes.end(), instruction.a_type) != kTypes.end();
-  const auto words = [&](int elements) {
-    return elements * numerics::storage_bits(instruction.a_type) / 32;
-  };
-  if (instruction.shape.m != kRows || instruction.shape.n != kCols ||
-      instruction.compressed_k() > kMaxCompressedK || instruction.shape.k > kMaxLogicalK ||
-      words(instruction.compressed_k()) > kMaxAWords || words(instruction.shape.k) > kMaxBWords) {
+  return known_type && instruction.family == MmaFamily::kMma && !instruction.block_scaled &&
+         !instruction.satfinite && rules.zero_rule == ZeroRule::kIgnore &&
+         rules.products_per_step <= kMaxStepProducts;
+}
+
+/// Throws InputError for arithmetic that the wires between the stages do not carry.
+void require_data_path(const MmaInstruction& instruction, const StepRules& rules) {
+  if (!has_data_path_shape(instruction)) {
     throw base::InputError("the simulated data path carries m16n8 instructions with at most " +
                            std::to_string(kMaxLogicalK) + " rows and " +
                            std::to_string(kMaxBWords * 4) + " bytes per column of B, not " +
                            instruction.ptx_name());
   }
-  if (!known_type || instruction.family != MmaFamily::kMma || instruction.block_scaled ||
-      instruction.satfinite || rules.zero_rule != ZeroRule::kIgnore ||
-      rules.products_per_step > kMaxStepProducts) {
+  if (!has_data_path_arithmetic(instruction, rules)) {
     throw not_executed(instruction, rules);
   }
 }
@@ -170,6 +179,10 @@ StepContext::StepContext(const MmaInstruction& which, const StepRules& step_rule
         rules.fraction_bits > 0 && rules.fraction_bits <= 28 && operand.mantissa_bits <= 14,
         "StepContext: operands or products do not fit their wires");
   }
+}
+
+bool StepContext::carries(const MmaInstruction& which, const StepRules& step_rules) {
+  return has_data_path_shape(which) && has_data_path_arithmetic(which, step_rules);
 }
 
 StepContext StepContext::timing_only(const MmaInstruction& which, int step_bytes) {

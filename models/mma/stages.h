@@ -63,6 +63,9 @@ struct StepContext {
   /// Throws InputError for an instruction or rules whose steps the stages do not take.
   StepContext(const MmaInstruction& which, const StepRules& step_rules);
 
+  /// Whether the stages take them.
+  static bool carries(const MmaInstruction& which, const StepRules& step_rules);
+
   /// Throws InputError where the steps can be timed but not their values computed: of lowered fp8
   /// the conversions and the final addition are no work of a tensor core.
   void require_values() const;

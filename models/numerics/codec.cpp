@@ -18,7 +18,12 @@ Word low_bits(int bits) {
   return static_cast<Word>((std::uint64_t{1} << bits) - 1);
 }
 
-Word pack_float(double value, const FloatFormat& format) {
+/// To the nearest integer.
+double rounded(double value, bool ties_away) {
+  return ties_away ? std::round(value) : std::nearbyint(value);
+}
+
+Word pack_float(double value, const FloatFormat& format, bool ties_away) {
   if (std::isnan(value)) {
     return canonical_nan(format);
   }
@@ -31,11 +36,10 @@ Word pack_float(double value, const FloatFormat& format) {
     return sign << format.discarded_low_bits;
   }
   const int exponent = std::max(std::ilogb(value), format.min_exponent());
-  // Exact scaling to units in the last place, then nearest-even by the default rounding of
-  // nearbyint. A carry into the next binade needs no care: the exponent field sits just above the
-  // mantissa field.
+  // Exact scaling to units in the last place. A carry into the next binade needs no care: the
+  // exponent field sits just above the mantissa field.
   const auto ulps = static_cast<std::uint64_t>(
-      std::nearbyint(std::ldexp(std::fabs(value), format.mantissa_bits - exponent)));
+      rounded(std::ldexp(std::fabs(value), format.mantissa_bits - exponent), ties_away));
   const auto field_base = static_cast<std::uint64_t>(exponent - format.min_exponent());
   const std::uint64_t magnitude = (field_base << format.mantissa_bits) + ulps;
   const auto largest =
@@ -139,7 +143,8 @@ double to_double(Word bits, DataType type) {
 Word from_double(double value, DataType type) {
   const DataTypeInfo& row = info(type);
   if (row.is_float()) {
-    return pack_float(value, *row.format);
+    // cvt.rna.tf32.f32; every other conversion is cvt.rn.
+    return pack_float(value, *row.format, type == DataType::kTf32);
   }
   return pack_integer(value, row);
 }

@@ -46,8 +46,9 @@ std::int64_t to_integer(Word bits, DataType type);
 /// themselves.
 double to_double(Word bits, DataType type);
 
-/// The nearest element (ties to even; overflow to infinity, integers saturate). tf32 is rounded to
-/// its 10 mantissa bits; the bits below are zero. NaN becomes the canonical NaN, or 0 for integers.
+/// The nearest element: ties to even, of tf32 away from zero; overflow to infinity, integers
+/// saturate (models/README.md). Bits below tf32's mantissa are zero. NaN: the canonical NaN; 0 for
+/// integers.
 Word from_double(double value, DataType type);
 
 }  // namespace sptc::numerics

@@ -45,7 +45,7 @@ function(sptc_pkg_config component description)
   endforeach()
   set(sptc_pc_requires "")
   foreach(pair "hwy::hwy=libhwy" "fmt::fmt=fmt" "ZLIB::ZLIB=zlib" "LibLZMA::LibLZMA=liblzma"
-               "zstd::libzstd_shared=libzstd" "SQLite::SQLite3=sqlite3" "SystemC::systemc=systemc")
+               "zstd::libzstd_shared=libzstd" "SQLite::SQLite3=sqlite3" "re2::re2=re2" "SystemC::systemc=systemc")
     string(REPLACE "=" ";" pair "${pair}")
     list(GET pair 0 library)
     list(GET pair 1 package)
@@ -86,4 +86,4 @@ configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/sptcsimConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/sptcsimConfig.cmake" INSTALL_DESTINATION "${sptc_package_dir}" PATH_VARS sptc_config_dir)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/sptcsimConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/sptcsimConfig.cmake" "${PROJECT_BINARY_DIR}/sptcsimConfigVersion.cmake"
-        "${CMAKE_CURRENT_LIST_DIR}/FindSystemC.cmake" DESTINATION "${sptc_package_dir}")
+        "${CMAKE_CURRENT_LIST_DIR}/FindSystemC.cmake" "${CMAKE_CURRENT_LIST_DIR}/FindRE2.cmake" DESTINATION "${sptc_package_dir}")

@@ -4,9 +4,6 @@
 
     scripts/studies/beyond_2_4.py [--program build/release/sptcsim] [--jobs 2]
 """
-import csv
-import re
-
 import figure
 from study import Study, arguments, spread, table
 
@@ -109,47 +106,9 @@ def networks(study, of_gemm):
   whatever the pattern: four times fewer weights change little.""")
 
 
-def explain_2_8(study, dense):
-    """Where the 2.21 comes from: the words that the first layer takes out of shared memory."""
-    m, n, k, rows_of_multipliers, columns_of_a_pass, words_per_cycle = 128, 1024, 1152, 64, 128, 42
-    out = study.run("energy", "design", str(m), str(n), str(k), "--pattern", "2:8")
-    compute, shared = (int(number) for number in re.search(r"compute (\d+), shared memory (\d+)", out).groups())
-    b = m * n * k // rows_of_multipliers
-    weights = m * k * 2 // 8 * n // columns_of_a_pass
-    indices = weights * 4 // 8  # 4 bits beside words of 8
-    study.expect(-(-(b + weights + indices) // words_per_cycle) == shared, "the words of 2:8 add up to its cycles")
-    reference = dense[str(m), str(k), str(n)]
-    study.fill("why", f"""Why 2.21: {m} x {n} x {k} at 2:8 needs {compute:,} cycles of the multipliers, a quarter of the dense {reference:,}. From shared memory
-come {b:,} words of B (every element for every {rows_of_multipliers} rows of A, whatever the pattern), {weights:,} kept weights and {indices:,}
-words of indices: {b + weights + indices:,} words at {words_per_cycle} per cycle are {shared:,} cycles, and {reference:,} / {shared:,} = {reference / shared:.2f}.""")
-
-
-def sparseloop(study):
-    text = (study.folder / "sparseloop.csv").read_text(encoding="utf-8").splitlines()
-    published = list(csv.DictReader(line for line in text if not line.startswith("#")))
-    dense = {(p["m"], p["k"], p["n"]): int(p["cycles"]) for p in published if p["pattern"] == "dense"}
-    cells, ratios = [], {}
-    for point in (p for p in published if p["pattern"] != "dense"):
-        out = study.run("energy", "design", point["m"], point["n"], point["k"], "--pattern", point["pattern"])
-        cycles, bound = re.search(r"cycles (\d+) \(bound by ([^;]+);", out).groups()
-        reference = dense[point["m"], point["k"], point["n"]]
-        study.expect(cycles == point["cycles"], f"Sparseloop's cycles are met ({point['m']} x {point['n']} x {point['k']}, {point['pattern']})")
-        ratios.setdefault(point["pattern"], []).append((reference / int(point["cycles"]), reference / int(cycles)))
-        cells.append([f"{point['m']} x {point['n']} x {point['k']}", point["pattern"], point["cycles"], cycles,
-                      f"{reference / int(point['cycles']):.2f}", f"{reference / int(cycles):.2f}", bound])
-    study.fill("sparseloop", table(["layer, M x N x K", "weights", "published cycles", "ours", "published speed-up", "ours", "bound by"],
-                                   cells))
-    explain_2_8(study, dense)
-    panel = figure.Panel("Sparseloop's sparse tensor core: mean of four layers", "speed-up over dense (y axis from 0)", list(ratios),
-                         bars=[("published", [(p, sum(a for a, _ in r) / len(r)) for p, r in ratios.items()]),
-                               ("ours", [(p, sum(b for _, b in r) / len(r)) for p, r in ratios.items()])], y_from=0, y_to=4, reference=2)
-    figure.write(study.folder / "sparseloop.svg", [panel], title="Against published points")
-
-
 def main():
     study = Study("beyond-2-4", arguments(__doc__))
     networks(study, one_gemm(study))
-    sparseloop(study)
     study.finish()
 
 

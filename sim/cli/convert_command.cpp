@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
+#include "sim/cli/pruning_options.h"
 #include "sim/prune/conversion.h"
 
 #include <memory>
@@ -50,8 +51,8 @@ void add_convert_command(CLI::App& app, Command& chosen) {
       ->type_name("REGEX");
   command->add_option("--exclude", arguments->options.exclude, "tensors to leave as they are")
       ->type_name("REGEX");
-  command->add_option("--transposed", arguments->options.transposed, "tensors that are [k, rows]")
-      ->type_name("REGEX");
+  add_include(*command, arguments->options);
+  add_axes(*command, arguments->options);
   command->add_option("--format", arguments->format, "of the report")
       ->type_name("text|json")
       ->capture_default_str();

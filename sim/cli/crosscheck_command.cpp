@@ -35,6 +35,7 @@ int host_threads() {
 
 int check_kernel(const Arguments& arguments) {
   compare::kernel::KernelChoice choice{arguments.launch, arguments.d};
+  choice.arch = arguments.arch;
   if (!arguments.entry.empty()) {
     constexpr int kMostEntries = 1 << 24;
     choice.entry =
@@ -50,7 +51,7 @@ int check_kernel(const Arguments& arguments) {
   const compare::kernel::KernelDiagnosis diagnosis = compare::kernel::crosscheck_kernel(
       kernel.data, kernel.declared, kernel.target, host_threads());
   if (map_format) {
-    write_result(arguments.map, compare::kernel::map_image(kernel, diagnosis, *map_format));
+    write_bytes(arguments.map, compare::kernel::map_image(kernel, diagnosis, *map_format));
   }
   write_result(arguments.common.out, arguments.common.is_json()
                                          ? compare::kernel::kernel_json(kernel, diagnosis)
@@ -85,11 +86,9 @@ int run(const Arguments& arguments) {
     return check_capture(arguments);
   }
   const Arguments defaults;
-  if (!arguments.arch.empty() || arguments.common.profile != defaults.common.profile ||
+  if (arguments.common.profile != defaults.common.profile ||
       arguments.fidelity != defaults.fidelity) {
-    throw base::InputError(
-        "crosscheck --kernel: --arch, --profile and --fidelity are of captures; the kernel file "
-        "names its architecture");
+    throw base::InputError("crosscheck --kernel: --profile and --fidelity are of captures");
   }
   return check_kernel(arguments);
 }
@@ -122,7 +121,8 @@ void add_crosscheck_command(CLI::App& app, Command& chosen) {
       ->type_name("FILE");
   command
       ->add_option("--arch", arguments->arch,
-                   "architecture whose times are simulated (default: by the name of the GPU)")
+                   "architecture whose times are simulated (default: by the name of the GPU); of "
+                   "--kernel: whose arithmetic counts, instead of the one that FILE names")
       ->type_name("NAME|FILE");
   command
       ->add_option("--fidelity", arguments->fidelity,

@@ -3,34 +3,23 @@
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
-#include "sim/config/stc_design.h"
 #include "sim/report/area_report.h"
 #include "sim/report/energy_numbers.h"
-#include "sim/report/stc_design_report.h"
 #include "sim/report/version.h"
 #include "sim/run/area_estimate.h"
-#include "sim/run/option_values.h"
 #include "sim/run/run_options.h"
 
 #include <nlohmann/json.hpp>
 
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace sptc::cli {
 namespace {
 
-constexpr std::int64_t kMaxExtent = 1 << 20;
-
 struct Arguments {
   std::string name;
-  std::string m, n, k;
-  std::string design = "sparseloop-stc";
-  std::string pattern = "2:4";
-  std::string a_density, b_density;
   std::string format = "text";
 
   bool is_json() const { return format == "json"; }
@@ -39,8 +28,7 @@ struct Arguments {
 std::string list_json() {
   const nlohmann::ordered_json json{{"schema", "sptcsim-energy-list/0.1"},
                                     {"version", std::string(report::program_version())},
-                                    {"energies", config::energy_names()},
-                                    {"designs", config::stc_design_names()}};
+                                    {"energies", config::energy_names()}};
   return json.dump(2) + "\n";
 }
 
@@ -52,9 +40,6 @@ int list(const Arguments& arguments) {
   std::string text;
   for (const std::string& name : config::energy_names()) {
     text += name + "\n";
-  }
-  for (const std::string& name : config::stc_design_names()) {
-    text += name + " (for 'energy design')\n";
   }
   write_result({}, text);
   return 0;
@@ -70,22 +55,6 @@ int show(const Arguments& arguments) {
 int area(const Arguments& arguments) {
   const run::AreaEstimate estimate = run::estimate_area(config::load_architecture(arguments.name));
   write_result({}, arguments.is_json() ? report::area_json(estimate) : report::area_text(estimate));
-  return 0;
-}
-
-int design(const Arguments& arguments) {
-  const auto density = [](std::string_view option, const std::string& text) {
-    return text.empty() ? std::nullopt : std::optional(run::parse_density(option, text));
-  };
-  const report::StcDesignRun run = report::run_stc_design(
-      arguments.design, config::load_stc_design(arguments.design),
-      {run::parse_positive("M", arguments.m, kMaxExtent),
-       run::parse_positive("N", arguments.n, kMaxExtent),
-       run::parse_positive("K", arguments.k, kMaxExtent)},
-      run::parse_pattern(arguments.pattern), density("--a-density", arguments.a_density),
-      density("--b-density", arguments.b_density));
-  write_result({},
-               arguments.is_json() ? report::stc_design_json(run) : report::stc_design_text(run));
   return 0;
 }
 
@@ -119,7 +88,7 @@ void add_energy_command(CLI::App& app, Command& chosen) {
   CLI::App* energy =
       app.add_subcommand("energy", "energies, power and area, and the evidence of their numbers");
   const auto [list_command, of_list] =
-      add(*energy, "list", "names of the known energy files and designs", list, chosen);
+      add(*energy, "list", "names of the known energy files", list, chosen);
   add_format(*list_command, *of_list);
 
   const auto [show_command, of_show] =
@@ -130,33 +99,13 @@ void add_energy_command(CLI::App& app, Command& chosen) {
 
   const auto [area_command, of_area] =
       add(*energy, "area", "coarse silicon area of a tensor core", area, chosen);
-  add_name(*area_command,
-           "an architecture of 'arch list', or a file derived from one, that has an energy file",
-           *of_area);
-  add_format(*area_command, *of_area);
-
-  const auto [command, arguments] =
-      add(*energy, "design",
-          "cycles, accesses and energy of a GEMM on a design of Sparseloop's kind", design, chosen);
-  command->add_option("M", arguments->m, "rows of A and D")->type_name("INT")->required();
-  command->add_option("N", arguments->n, "columns of B and D")->type_name("INT")->required();
-  command->add_option("K", arguments->k, "columns of A, rows of B")->type_name("INT")->required();
-  command
-      ->add_option("--design", arguments->design,
-                   "sparseloop-stc, sparseloop-tc, sparseloop-dstc, or a file")
+  area_command
+      ->add_option("NAME,--arch", of_area->name,
+                   "an architecture of 'arch list', or a file derived from one, that has an energy "
+                   "file")
       ->type_name("NAME|FILE")
-      ->capture_default_str();
-  command->add_option("--pattern", arguments->pattern, "kept:group of A; 1:1 is dense")
-      ->type_name("N:M")
-      ->capture_default_str();
-  command
-      ->add_option("--a-density", arguments->a_density,
-                   "share of the elements of A that are not zero, of a design that skips the zeros "
-                   "of both operands (default: that of --pattern)")
-      ->type_name("X");
-  command->add_option("--b-density", arguments->b_density, "the same of B (default: 1)")
-      ->type_name("X");
-  add_format(*command, *arguments);
+      ->required();
+  add_format(*area_command, *of_area);
 }
 
 }  // namespace sptc::cli

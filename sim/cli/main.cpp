@@ -294,6 +294,17 @@ void add_commands(CLI::App& app, Command& chosen) {
   sptc::cli::add_sweep_command(app, chosen);
 }
 
+/// Commands without a progress bar take --quiet as the others do.
+void accept_quiet(CLI::App& app) {
+  const auto inner = app.get_subcommands([](const CLI::App*) { return true; });
+  for (CLI::App* const command : inner) {
+    accept_quiet(*command);
+  }
+  if (inner.empty() && app.get_option_no_throw("--quiet") == nullptr) {
+    app.add_flag("--quiet")->description("no progress bar; this command has none");
+  }
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Cycle-level simulator of dense and 2:4 sparse tensor cores, with values checked.",
                "sptcsim");
@@ -305,6 +316,7 @@ int run(int argc, char** argv) {
   Command chosen;
   add_commands(app, chosen);
   app.require_subcommand(0, 1);  // "sweep run" is not "run"
+  accept_quiet(app);
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     command->allow_extras();
     command->require_subcommand(0, 1);

@@ -266,8 +266,11 @@ std::string man_page(CLI::App& app, std::string_view version) {
          "0: done and right; 1: a comparison failed; 2: bad usage or bad input; 3: internal error; "
          "130: interrupted.\n"
          ".SH ENVIRONMENT\n.TP\n\\fBNO_COLOR\\fR\nreports on a terminal have no colour\n.TP\n"
-         "\\fBSPTCSIM_CONFIG_DIR\\fR\na directory of architectures, energies and measurements of "
-         "one's own, which goes before the installed one\n";
+         "\\fBSPTCSIM_CONFIG_DIR\\fR\na directory of one's own, laid out as the installed "
+         "configs/: "
+         "architectures, energies, libraries, engines, measurements, common numbers. Each name is "
+         "looked "
+         "up there first and then among the installed ones\n";
 }
 
 std::string completion(CLI::App& app, const std::string& shell) {

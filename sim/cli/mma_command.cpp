@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,17 +58,23 @@ compare::vectors::MmaOperands read_operands(const Arguments& arguments) {
 
 // Execution ---------------------------------------------------------------------------------------
 
-/// Compares, and says where the first difference is. Returns the exit code.
-int compare(const Arguments& arguments, const compare::vectors::MmaOperands& operands,
-            const mma::MmaInstruction& instruction, const mma::StepRules& rules,
-            const compare::vectors::BitArray& d) {
-  const compare::vectors::BitArray expected = read_batch(arguments.expect);
+/// --expect, of the shape of `d`.
+compare::vectors::BitArray read_expected(const Arguments& arguments,
+                                         const compare::vectors::BitArray& d) {
+  compare::vectors::BitArray expected = read_batch(arguments.expect);
   if (expected.shape != d.shape || expected.element_bytes != d.element_bytes) {
     throw base::InputError(fmt::format("{}: must be [{}] of {} bytes each, not [{}] of {}",
                                        io::printable(arguments.expect), fmt::join(d.shape, ", "),
                                        d.element_bytes, fmt::join(expected.shape, ", "),
                                        expected.element_bytes));
   }
+  return expected;
+}
+
+/// Compares, and says where the first difference is. Returns the exit code.
+int compare(const compare::vectors::BitArray& expected,
+            const compare::vectors::MmaOperands& operands, const mma::MmaInstruction& instruction,
+            const mma::StepRules& rules, const compare::vectors::BitArray& d) {
   std::size_t mismatches = 0;
   std::string first;
   for (std::size_t i = 0; i < d.bits.size(); ++i) {
@@ -119,10 +126,14 @@ int execute_one(const Arguments& arguments) {
   }
   compare::vectors::require_operands(operands, instruction, "mma");
   const compare::vectors::BitArray d = compare::vectors::execute(operands, instruction, rules);
+  std::optional<compare::vectors::BitArray> expected;
+  if (!arguments.expect.empty()) {
+    expected = read_expected(arguments, d);
+  }
   if (!arguments.out.empty()) {
     compare::vectors::write_bit_array(arguments.out, d);
   }
-  return arguments.expect.empty() ? 0 : compare(arguments, operands, instruction, rules, d);
+  return expected ? compare(*expected, operands, instruction, rules, d) : 0;
 }
 
 int identify_one(const Arguments& arguments) {
@@ -191,7 +202,7 @@ void add_operands(CLI::App& command, Arguments& arguments) {
   file("--c", arguments.files.c, "C [case, M, N] (default: zeros)");
   file("--metadata", arguments.files.metadata, "places of the elements of a sparse A");
   command.add_option("--metadata-layout", arguments.files.layout, "of --metadata")
-      ->type_name("canonical|reordered|lanes|indices")
+      ->type_name("canonical|cutlass|ptx|indices|marlin")
       ->capture_default_str();
   command.add_option("--selector", arguments.files.selector, "of lanes: which of a quad count")
       ->type_name("0..3")

@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -27,8 +27,15 @@ int argument_count = 0;
 char** argument_words = nullptr;
 
 void on_interrupt(int /*signal*/) {
-  constexpr std::string_view kMessage = "\nsptcsim: interrupted, no result written\n";
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  const auto say = [](std::string_view text) {
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+  };
+  std::array<char, 4096> names{};
+  const std::size_t size = io::names_of_results(names);
+  say(size == 0 ? "\nsptcsim: interrupted, no result written\n"
+                : "\nsptcsim: interrupted; written before that: ");
+  say({names.data(), size});
+  say(size == 0 ? "" : "\n");
   io::remove_scratch_files();
   ::_exit(report::kInterrupted);
 }
@@ -57,16 +64,14 @@ void require_writable(std::string_view option, const std::filesystem::path& path
     throw base::InputError(fmt::format("{} {}: there is no directory '{}'", option, shown,
                                        io::printable(parent.string())));
   }
-  // Not access(): root may write anywhere by its answer, also in /proc. The name is longer than
-  // those of the files that are written beside.
-  const io::ScratchFile probe(fmt::format("{}.{}.tmp.probe", target.string(), ::getpid()));
-  const int file = ::open(probe.path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) {
+  // Not access(): root may write anywhere by its answer, also in /proc.
+  const io::ScratchFile probe(target, [](const char* name) { return io::open_new(name, 0600); });
+  if (probe.made() < 0) {
     throw base::InputError(fmt::format("{} {}: the directory '{}' cannot be written to: {}", option,
                                        shown, io::printable(parent.string()),
-                                       std::strerror(errno)));
+                                       std::strerror(probe.error())));
   }
-  ::close(file);
+  ::close(probe.made());
   io::announce_output(option, path);
 }
 
@@ -84,19 +89,23 @@ void require_format(std::string_view format, std::initializer_list<std::string_v
 }
 
 void write_result(const std::filesystem::path& path, std::string_view text) {
+  write_bytes(path, report::printed(text));
+}
+
+void write_bytes(const std::filesystem::path& path, std::string_view bytes) {
   if (!is_standard_output(path) && is_stream(path)) {
     std::ofstream stream(path, std::ios::binary);
-    if (!(stream << text << std::flush)) {
+    if (!(stream << bytes << std::flush)) {
       throw base::InputError(fmt::format("{}: cannot be written", io::printable(path.string())));
     }
     return;
   }
   if (!is_standard_output(path)) {
     io::require_no_input(path);
-    io::write_file(path, text);
+    io::write_file(path, bytes);
     return;
   }
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
   if (!written || std::fflush(stdout) != 0) {
     throw base::InputError("the result cannot be written to standard output");
   }

@@ -25,9 +25,11 @@ void require_writable_text(std::string_view option, const std::filesystem::path&
 /// Throws InputError unless `format`, the value of --format, is one of `formats`.
 void require_format(std::string_view format, std::initializer_list<std::string_view> formats);
 
-/// Writes `text` to `path` (beside it, then renamed), or to stdout where is_standard_output(path).
-/// Throws InputError.
+/// Writes `text` to `path` (beside it, then renamed), or to stdout where is_standard_output(path);
+/// as report::printed() has it, for it has names out of files. Throws InputError.
 void write_result(const std::filesystem::path& path, std::string_view text);
+/// The same as they are: of an image, or of a report that has its own colours and was escaped.
+void write_bytes(const std::filesystem::path& path, std::string_view bytes);
 
 /// The arguments of the program, for command_line(); they are not copied.
 void keep_arguments(int argc, char** argv);

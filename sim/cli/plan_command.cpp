@@ -86,19 +86,20 @@ int run(const Arguments& arguments) {
     };
     result = plan::plan_model(arguments.model.file, architecture, options);
   }
-  const std::string list = arguments.out.empty() ? "" : plan::plan_list(result);
+  const bool has_list = !arguments.out.empty() && result.unreached.empty();
+  const std::string list = has_list ? plan::plan_list(result) : "";
   if (!arguments.html.empty()) {
     write_result(arguments.html, plan::plan_page(result, command_line()));
   }
   if (!arguments.csv.empty()) {
     write_result(arguments.csv, plan::plan_csv(result));
   }
-  if (!arguments.out.empty()) {
+  if (has_list) {
     write_result(arguments.out, list);
   }
   write_result(arguments.report,
                arguments.format == "json" ? plan::plan_json(result) : plan::plan_text(result));
-  return 0;
+  return result.unreached.empty() ? 0 : 1;
 }
 
 void add_wishes(CLI::App& command, Arguments& arguments) {
@@ -147,8 +148,7 @@ void add_pruning(CLI::App& command, Arguments& arguments) {
       ->type_name("REGEX|@FILE");
   command.add_option("--exclude", options.exclude, "tensors to leave as they are")
       ->type_name("REGEX");
-  command.add_option("--transposed", options.transposed, "tensors that are [k, rows]")
-      ->type_name("REGEX");
+  add_axes(command, options);
 }
 
 void add_results(CLI::App& command, Arguments& arguments) {
@@ -182,9 +182,9 @@ void add_plan_command(CLI::App& app, Command& chosen) {
   add_wishes(*command, *arguments);
   add_evaluation(*command, *arguments);
   add_pruning(*command, *arguments);
-  arguments->table.add(
-      *command, {"engine", "fidelity", "dtype", "pattern", "clock", "energy", "power-limit", "l2",
-                 "launch", "tp", "link", "algorithm", "kernels", "library", "seed", "sms"});
+  arguments->table.add(*command, {"engine", "fidelity", "dtype", "pattern", "clock", "energy",
+                                  "power-limit", "l2", "launch", "include", "tp", "link",
+                                  "algorithm", "kernels", "library", "seed", "sms"});
   add_results(*command, *arguments);
   command->callback([arguments, command, &chosen] {
     arguments->fidelity_given = command->get_option("--fidelity")->count() > 0;

@@ -97,9 +97,10 @@ void add_choices(CLI::App& command, Arguments& arguments) {
       .add_option(
           "--layers", options.layers,
           "tensors to prune, or a list of them as 'plan --out' writes it (default: of ONNX the "
-          "weights of products and convolutions, else those of two or more axes without " +
-              std::string(prune::kUsualExclusion) + ")")
+          "weights of products and convolutions, else those of two or more axes, without heads, "
+          "embeddings, routers, state matrices and norms)")
       ->type_name("REGEX|@FILE");
+  add_include(command, options);
   command.add_option("--exclude", options.exclude, "tensors to leave as they are")
       ->type_name("REGEX");
   command
@@ -112,8 +113,7 @@ void add_choices(CLI::App& command, Arguments& arguments) {
   command.add_option("--seed", options.seed, "of the search for permutations")
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--transposed", options.transposed, "tensors that are [k, rows]")
-      ->type_name("REGEX");
+  add_axes(command, options);
 }
 
 }  // namespace

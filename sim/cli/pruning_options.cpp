@@ -24,4 +24,22 @@ void add_report(CLI::App& command, std::string& report, std::string& format) {
       ->capture_default_str();
 }
 
+void add_axes(CLI::App& command, prune::PruneOptions& options) {
+  command.add_option("--transposed", options.transposed, "tensors that are [k, rows]")
+      ->type_name("REGEX");
+  command
+      .add_option("--k-axis", options.k_axis,
+                  "k of tensors of three axes: last, of experts [experts, rows, k], or 1, of "
+                  "[experts, k, rows] and filters (default: as names and extents say)")
+      ->type_name("last|1");
+}
+
+void add_include(CLI::App& command, prune::PruneOptions& options) {
+  command
+      .add_option("--include", options.include,
+                  "tensors to prune, too, that stay dense by name: heads, embeddings, routers, "
+                  "state matrices")
+      ->type_name("REGEX");
+}
+
 }  // namespace sptc::cli

@@ -106,7 +106,7 @@ void add_operands(CLI::App& command, Arguments& arguments) {
   file("--c", arguments.files.c, "C [M, N] (default: zeros)");
   file("--metadata", arguments.files.metadata, "places of the elements of a sparse A");
   command.add_option("--metadata-layout", arguments.files.layout, "of --metadata")
-      ->type_name("canonical|reordered|lanes")
+      ->type_name("canonical|cutlass|ptx")
       ->capture_default_str();
   command.add_option("--case", arguments.index, "of arrays with three axes: which one")
       ->type_name("N")

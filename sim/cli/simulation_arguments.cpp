@@ -198,9 +198,10 @@ int simulate_and_report(const SimulationArguments& given,
   if (!given.html.empty()) {
     write_result(given.html, report::run_page(result, gpu, command_line()));
   }
-  write_result(given.out, report::report(result, format,
-                                         {given.verbose,
-                                          given.out.empty() && report::has_color(STDOUT_FILENO)}));
+  const bool color = given.out.empty() && report::has_color(STDOUT_FILENO) && !given.verbose &&
+                     format == report::ReportFormat::kText;
+  (color ? write_bytes : write_result)(given.out,
+                                       report::report(result, format, {given.verbose, color}));
   return result.passed() ? 0 : 1;
 }
 

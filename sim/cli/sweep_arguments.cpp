@@ -72,8 +72,16 @@ sweep::execution::SweepShard parse_shard(const std::string& text) {
 }
 
 std::filesystem::path results_of(const SweepArguments& arguments) {
-  return arguments.db.empty() ? std::filesystem::path(arguments.spec).stem().string() + ".sqlite"
-                              : arguments.db;
+  if (!arguments.db.empty()) {
+    return arguments.db;
+  }
+  const std::string name = std::filesystem::path(arguments.spec).stem().string() + ".sqlite";
+  std::error_code error;
+  if (std::filesystem::is_symlink(name, error)) {
+    throw base::InputError(io::printable(name) +
+                           ": is a link; where the results go through one, --db names it");
+  }
+  return name;
 }
 
 void add_spec(CLI::App& command, const std::shared_ptr<SweepArguments>& arguments) {

@@ -50,6 +50,7 @@ sweep::executors::PointLimits limits_of(const SweepArguments& arguments,
   return limits;
 }
 
+/// From when the results are open: what is read of them before, a signal ends at once.
 void handle_stop_signals() {
   on_interrupts(request_stop);
   std::signal(SIGPIPE, SIG_IGN);
@@ -174,16 +175,16 @@ int run(const SweepArguments& arguments) {
   if (arguments.mpi) {
     return sweep::executors::run_with_mpi(job.plan, job.runner, job.limits, silence_of(arguments),
                                           [&](sweep::executors::Executor& ranks) {
-                                            handle_stop_signals();
                                             sweep::store::SweepStore store(job.file, job.plan,
                                                                            options);
+                                            handle_stop_signals();
                                             return drive(job, store, ranks);
                                           });
   }
-  handle_stop_signals();
   int code = 0;
   {
     sweep::store::SweepStore store(job.file, job.plan, options);
+    handle_stop_signals();
     sweep::executors::LocalExecutor executor(job.plan, job.runner, job.limits, jobs);
     code = drive(job, store, executor);
   }

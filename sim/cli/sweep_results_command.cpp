@@ -53,13 +53,15 @@ int report_sweep(const SweepArguments& arguments) {
     io::announce_input(arguments.out);
   }
   require_writable_text("--out", arguments.out);
+  require_writable_text("--html", arguments.html);
+  using sweep::reports::SweepReportFormat;
+  const sweep::analysis::SweepTable table = sweep::analysis::read_sweep_table(arguments.db);
+  const std::string text = sweep::reports::sweep_report(table, format, command_line());
   if (!arguments.html.empty()) {
-    require_writable_text("--html", arguments.html);
     write_result(arguments.html,
-                 sweep::reports::sweep_report(
-                     arguments.db, sweep::reports::SweepReportFormat::kHtml, command_line()));
+                 sweep::reports::sweep_report(table, SweepReportFormat::kHtml, command_line()));
   }
-  write_result(arguments.out, sweep::reports::sweep_report(arguments.db, format, command_line()));
+  write_result(arguments.out, text);
   return 0;
 }
 

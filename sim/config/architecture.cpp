@@ -100,6 +100,9 @@ void read_section(const io::JsonObject& object, std::string_view section, WireAr
 }
 
 WireArchitecture read_wire(const io::JsonObject& root, ErrorList& errors) {
+  if (!root.has("numerics") && !root.has("sm") && !root.has("memory")) {
+    root.place().fail("no architecture: neither numerics nor sm nor memory is there, nor a base");
+  }
   WireArchitecture wire;
   errors.collect([&] { wire.name = root.text("name"); });
   errors.collect([&] { root.text_or("description", ""); });
@@ -264,16 +267,11 @@ ArchitectureText load_architecture_text(const std::string& name_or_path) {
 }
 
 std::filesystem::path architecture_path(const std::string& name_or_path) {
-  const std::filesystem::path directory = config_directory();
-  return named_path(board_name(name_or_path), "architecture", {directory, directory / "mig"});
+  return board_path(name_or_path, "architecture", config_directories("", "mig"));
 }
 
 std::vector<std::string> architecture_names() {
-  std::vector<std::string> names = names_in(config_directory());
-  const std::vector<std::string> slices = names_in(config_directory() / "mig");
-  names.insert(names.end(), slices.begin(), slices.end());
-  std::sort(names.begin(), names.end());
-  return names;
+  return names_in(config_directories("", "mig"));
 }
 
 std::filesystem::path config_directory() {
@@ -313,10 +311,21 @@ std::filesystem::path shipped_config_directory() {
   return std::filesystem::is_directory(installed, error) ? installed : SPTC_CONFIG_DIR;
 }
 
-std::vector<std::filesystem::path> config_directories(std::string_view folder) {
-  const std::filesystem::path own = config_directory() / folder;
-  const std::filesystem::path shipped = shipped_config_directory() / folder;
-  return own == shipped ? std::vector{own} : std::vector{own, shipped};
+std::vector<std::filesystem::path> config_directories(std::string_view folder,
+                                                      std::string_view second) {
+  const std::filesystem::path own = config_directory(), shipped = shipped_config_directory();
+  std::vector<std::filesystem::path> directories;
+  const auto add = [&](std::string_view name) {
+    directories.push_back(name.empty() ? own : own / name);
+    if (own != shipped) {
+      directories.push_back(name.empty() ? shipped : shipped / name);
+    }
+  };
+  add(folder);
+  if (!second.empty()) {
+    add(second);
+  }
+  return directories;
 }
 
 }  // namespace sptc::config

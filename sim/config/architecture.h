@@ -86,8 +86,8 @@ class VariedArchitecture {
   std::vector<std::size_t> changed_;  ///< indices of parameters
 };
 
-/// Names that load_architecture() knows, sorted: the files of the configuration directory and of
-/// its folder mig/, without ".json".
+/// Names that load_architecture() knows, sorted: the files of the user's configuration directory,
+/// of the shipped one, and of their folders mig/, without ".json".
 std::vector<std::string> architecture_names();
 
 /// Whether `architecture` is one of those, number for number: not a design of one's own.
@@ -105,7 +105,9 @@ std::filesystem::path config_directory();
 std::filesystem::path shipped_config_directory();
 
 /// The directories `folder` of both, the user's own first: it need not repeat what is shipped.
-std::vector<std::filesystem::path> config_directories(std::string_view folder);
+/// Then, where one is named, those of the folder `second`. "": the directories themselves.
+std::vector<std::filesystem::path> config_directories(std::string_view folder,
+                                                      std::string_view second = {});
 
 /// For code that is not in the program: a Python package has its configurations beside its modules.
 /// Call it before anything is loaded.

@@ -19,6 +19,7 @@ constexpr std::string_view kKernels = "/kernels";
 constexpr double kMaxCount = 1 << 20;
 constexpr double kMaxUnits = 4096;
 constexpr double kMaxBytes = 1 << 30;
+constexpr double kMaxCapacity = 1LL << 50;
 constexpr double kMaxCycles = 1 << 20;
 // Near and far: what a third side would cost, neither the memory nor the closed form says.
 constexpr double kMaxPartitions = 2;
@@ -260,6 +261,8 @@ constexpr std::array kFields = {
     ArchitectureField{kMemory, "l2_far_latency_cycles", true, kMaxCycles,
                       "L2 hit in the other partition, load to use",
                       store_memory<&Mem::l2_far_latency_cycles>},
+    ArchitectureField{kMemory, "dram_capacity_bytes", true, kMaxCapacity,
+                      "what DRAM holds; 0: not known", store_memory<&Mem::dram_capacity>, true},
     ArchitectureField{kMemory, "dram_gb_per_s", false, kMaxCount, "DRAM pins, 1e9 bytes per second",
                       store_memory<&Mem::dram_gb_per_s>},
     ArchitectureField{kMemory, "dram_efficiency_percent", false, 100,

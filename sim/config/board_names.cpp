@@ -8,9 +8,14 @@
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -31,28 +36,93 @@ std::string spelling(std::string_view name) {
   return plain;
 }
 
-void add_aliases(const std::filesystem::path& directory, Aliases& aliases) {
+struct KnownNames {
+  Aliases aliases;
+  Aliases chips;  ///< plain spelling of a GPU to its chip
+};
+
+void add_names(const std::filesystem::path& directory, KnownNames& names) {
   const std::filesystem::path path = directory / "common" / "aliases.json";
   if (!std::filesystem::exists(path)) {
     return;
   }
-  constexpr std::array<std::string_view, 2> kKeys{"description", "aliases"};
+  constexpr std::array<std::string_view, 3> kKeys{"description", "aliases", "chips"};
   const nlohmann::json document = read_named_file(path.string(), path);
   const io::JsonObject root(document, {path.string(), ""});
   root.allow_only(kKeys);
   const io::JsonObject list = root.object("aliases");
   for (const auto& [alias, unused] : list.value().items()) {
-    aliases[spelling(alias)] = list.text(alias);
+    names.aliases[spelling(alias)] = list.text(alias);
+  }
+  if (document.contains("chips")) {
+    const io::JsonObject chips = root.object("chips");
+    for (const auto& [gpu, unused] : chips.value().items()) {
+      names.chips[spelling(gpu)] = chips.text(gpu);
+    }
   }
 }
 
-Aliases read_aliases() {
-  Aliases aliases;
-  add_aliases(shipped_config_directory(), aliases);
+KnownNames read_names() {
+  KnownNames names;
+  add_names(shipped_config_directory(), names);
   if (config_directory() != shipped_config_directory()) {
-    add_aliases(config_directory(), aliases);
+    add_names(config_directory(), names);
   }
-  return aliases;
+  return names;
+}
+
+/// Of the GPU whose name `word` begins with; empty: not known.
+std::string chip_of(std::string_view word, const Aliases& chips) {
+  const std::string wanted = spelling(word);
+  std::size_t longest = 0;
+  std::string chip;
+  for (const auto& [gpu, of] : chips) {
+    const bool whole = wanted.size() == gpu.size() ||
+                       (wanted.size() > gpu.size() &&
+                        std::isdigit(static_cast<unsigned char>(wanted[gpu.size()])) == 0);
+    if (wanted.starts_with(gpu) && whole && gpu.size() > longest) {
+      longest = gpu.size();
+      chip = of;
+    }
+  }
+  return chip;
+}
+
+/// "'rtx5080' (another chip, GB203)" for the names of `boards` that are nearest to `word`.
+std::string nearest_boards(const std::string& word, std::vector<std::string_view> boards, int count,
+                           const Aliases& chips) {
+  const std::string own = chip_of(word, chips);
+  std::string text;
+  for (int i = 0; i < count && !boards.empty(); ++i) {
+    const std::string_view board = base::nearest_name(word, boards);
+    boards.erase(std::find(boards.begin(), boards.end(), board));
+    const std::string chip = chip_of(board, chips);
+    text += fmt::format("{}'{}'", i > 0 ? ", " : "", board);
+    if (!chip.empty() && chip == own) {
+      text += " (the same chip)";
+    } else if (!chip.empty()) {
+      text += fmt::format(" (another chip, {}{})", chip, own.empty() ? ", unless misspelt" : "");
+    }
+  }
+  return text;
+}
+
+/// What to say of a `word` that is none of `names`.
+std::string unknown_board(std::string_view what, const std::string& word,
+                          const std::vector<std::string_view>& names) {
+  constexpr std::size_t kQuoted = 60, kMostListed = 12;
+  constexpr int kNearest = 3;
+  const Aliases chips = read_names().chips;
+  const std::string quoted = word.substr(0, kQuoted), chip = chip_of(quoted, chips);
+  const bool listed = names.size() <= kMostListed;
+  if (names.empty()) {
+    return fmt::format("unknown {} '{}' (none is known)", what, io::printable(quoted));
+  }
+  return fmt::format("unknown {} '{}' ({}nearest valid: {}; {})", what, io::printable(quoted),
+                     chip.empty() ? "" : fmt::format("a {}, not among the boards; ", chip),
+                     nearest_boards(quoted, names, listed ? 1 : kNearest, chips),
+                     listed ? fmt::format("allowed: {}", fmt::join(names, ", "))
+                            : fmt::format("{} are allowed", names.size()));
 }
 
 bool is_architecture(const std::string& name) {
@@ -72,9 +142,23 @@ std::string board_name(const std::string& word) {
       return name;
     }
   }
-  const Aliases aliases = read_aliases();
+  const Aliases aliases = read_names().aliases;
   const auto found = aliases.find(wanted);
   return found == aliases.end() ? word : found->second;
+}
+
+std::filesystem::path board_path(const std::string& name_or_path, std::string_view what,
+                                 const std::vector<std::filesystem::path>& directories) {
+  const std::string name = board_name(name_or_path);
+  std::vector<std::string> names;
+  for (const std::filesystem::path& directory : directories) {
+    std::ranges::copy(names_in(directory), std::back_inserter(names));
+  }
+  if (!is_path(name) && std::ranges::find(names, name) == names.end()) {
+    throw base::InputError(unknown_board(what, name, {names.begin(), names.end()}) + " in " +
+                           directories.front().string());
+  }
+  return named_path(name, what, directories);
 }
 
 const mma::Target& target_of(const std::string& word) {
@@ -89,8 +173,7 @@ const mma::Target& target_of(const std::string& word) {
   const std::vector<std::string> boards = architecture_names();
   std::vector<std::string_view> allowed = mma::target_names();
   allowed.insert(allowed.end(), boards.begin(), boards.end());
-  throw base::InputError("unknown architecture " +
-                         base::unknown_name(io::printable(word), allowed));
+  throw base::InputError(unknown_board("architecture", word, allowed));
 }
 
 }  // namespace sptc::config

@@ -3,7 +3,10 @@
 
 #include "models/mma/catalogue.h"
 
+#include <filesystem>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace sptc::config {
 
@@ -13,6 +16,12 @@ namespace sptc::config {
 /// 4090" is the rtx4090. A path, and a word that means no board, come back as they are. Throws
 /// InputError where a file of aliases has a fault.
 std::string board_name(const std::string& word);
+
+/// The file of board_name(`name_or_path`) in the first of `directories` that has it; a path as it
+/// is. Throws InputError for an unknown name: it says which are the nearest, and which of those
+/// have another chip than the GPU called so, as far as common/aliases.json knows.
+std::filesystem::path board_path(const std::string& name_or_path, std::string_view what,
+                                 const std::vector<std::filesystem::path>& directories);
 
 /// The target of matrix instructions that `word` means: one of mma::find_target(), or that of an
 /// architecture (a name, an alias or a file). Throws InputError with the nearest name.

@@ -85,14 +85,6 @@ class Merge {
   bool board_;
 };
 
-/// The file that "base" names; a path is relative to the file that says so.
-std::string base_path(const std::string& base, const std::string& file) {
-  if (!is_path(base) || std::filesystem::path(base).is_absolute()) {
-    return base;
-  }
-  return (std::filesystem::path(file).parent_path() / base).lexically_normal().string();
-}
-
 /// What a document was derived from.
 struct Chain {
   FindDocument find;
@@ -190,6 +182,13 @@ void for_each_parameter(const json& value, const std::string& pointer,
 }
 
 }  // namespace
+
+std::string base_path(const std::string& base, const std::string& file) {
+  if (!is_path(base) || std::filesystem::path(base).is_absolute()) {
+    return base;
+  }
+  return (std::filesystem::path(file).parent_path() / base).lexically_normal().string();
+}
 
 json complete_document(json document, const std::string& file, const FindDocument& find) {
   Chain chain{find, false, [](json origin, const std::string&) { return origin; }, {}, {}, {}};

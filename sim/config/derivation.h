@@ -43,6 +43,9 @@ using FindDocument = std::function<std::filesystem::path(const std::string&)>;
 nlohmann::json complete_document(nlohmann::json document, const std::string& file,
                                  const FindDocument& find);
 
+/// What "base" of `file` names: a name, or a path relative to the file that says so.
+std::string base_path(const std::string& base, const std::string& file);
+
 /// `document` (complete), with itself as its fitted design where it has none: for sweeps, which
 /// vary it.
 nlohmann::json with_fitted_design(nlohmann::json document);

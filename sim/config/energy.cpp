@@ -229,21 +229,39 @@ class EnergyReader {
   std::map<std::string, std::set<std::string>> types_;  ///< operand types that a section names
 };
 
-std::filesystem::path energy_directory() {
-  return config_directory() / "energy";
-}
-
 /// Where energy files of a name stand.
 std::filesystem::path energy_path(const std::string& name_or_path) {
-  return named_path(board_name(name_or_path), "energy file",
-                    {energy_directory(), energy_directory() / "mig"});
+  return board_path(name_or_path, "energy file", config_directories("energy", "energy/mig"));
+}
+
+/// Whether `file` is one of the shipped energy files, whose authors looked at what they inherit.
+bool is_of_shipped_board(const std::filesystem::path& file) {
+  const std::filesystem::path directory = file.parent_path();
+  const std::filesystem::path shipped = shipped_config_directory() / "energy";
+  return directory == shipped || directory == shipped / "mig";
+}
+
+/// The name of the file that states the power limit of `document`, which read_named_file() or a
+/// user gave: its own or that of the first base that states one.
+std::string limit_of(json document, std::string file) {
+  const json::json_pointer limit("/clock/power_limit_w");
+  constexpr int kMostBases = 16;  // complete_document() refuses more
+  for (int i = 0; i < kMostBases && document.contains("base") && !document.contains(limit) &&
+                  !is_of_shipped_board(file);
+       ++i) {
+    const std::string base = base_path(document["base"].get<std::string>(), file);
+    file = energy_path(base).string();
+    document = read_named_file(base, file);
+  }
+  return io::JsonObject(document, {file, ""}).text("name");
 }
 
 LoadedEnergy to_energy(json document, const std::string& file) {
-  const json complete = complete_document(std::move(document), file, energy_path);
+  const json complete = complete_document(document, file, energy_path);
   const io::JsonObject root(complete, {file, ""});
   LoadedEnergy result;
   EnergyReader(root, result).read();
+  result.limit_of = limit_of(std::move(document), file);
   return result;
 }
 
@@ -287,8 +305,8 @@ LoadedEnergy load_energy(const std::string& name_or_path) {
 }
 
 std::vector<std::string> energy_names() {
-  std::vector<std::string> names = names_in(energy_directory());
-  const std::vector<std::string> slices = names_in(energy_directory() / "mig");
+  std::vector<std::string> names = names_in(config_directories("energy"));
+  const std::vector<std::string> slices = names_in(config_directories("energy/mig"));
   names.insert(names.end(), slices.begin(), slices.end());
   return names;
 }

@@ -38,6 +38,8 @@ struct EnergyParameter {
 
 struct LoadedEnergy {
   EnergyConfig config;
+  /// Name of the file that states the power limit: this one, as all shipped ones, or a base of it.
+  std::string limit_of;
   std::vector<EnergyParameter> parameters;  ///< in the order of the fields
 
   /// The configuration with another value (as in the file) for one number.

@@ -35,6 +35,17 @@ std::vector<std::string> names_in(const std::filesystem::path& directory) {
   return names;
 }
 
+std::vector<std::string> names_in(const std::vector<std::filesystem::path>& directories) {
+  std::vector<std::string> names;
+  for (const std::filesystem::path& directory : directories) {
+    const std::vector<std::string> here = names_in(directory);
+    names.insert(names.end(), here.begin(), here.end());
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
 std::filesystem::path named_path(const std::string& name_or_path, std::string_view what,
                                  const std::vector<std::filesystem::path>& directories) {
   if (is_path(name_or_path)) {
@@ -58,6 +69,11 @@ std::filesystem::path named_path(const std::string& name_or_path, std::string_vi
 nlohmann::json read_named_file(const std::string& name_or_path, const std::filesystem::path& path) {
   constexpr std::uint64_t kMaxFileBytes = 1 << 20;
   nlohmann::json document = io::parse_json(io::read_text_file(path, kMaxFileBytes), path.string());
+  // What the program writes says so; else each of its keys would be an error of its own.
+  if (document.is_object() && document.contains("schema")) {
+    io::JsonPlace{path.string(), ""}.fail(fmt::format(
+        "a file of the schema {} holds no numbers of hardware", io::describe(document["schema"])));
+  }
   if (document.is_object() && document.contains("name") && !is_path(name_or_path) &&
       document["name"] != path.stem().string()) {
     (io::JsonPlace{path.string(), ""} / "name")

@@ -205,9 +205,10 @@ class GemmSimulator::Impl {
 
   mma::StepContext context_of(const kernels::GemmKernel& kernel, bool values) const {
     const mma::MmaInstruction& instruction = kernel.executed;
-    const bool as_values = instruction.shape.m == mma::kRows && instruction.shape.n == mma::kCols;
-    const bool narrow = numerics::storage_bits(instruction.a_type) < 8;
-    if (!values && (kernels::is_explored(instruction) || !as_values || narrow)) {
+    const auto rules = mma::find_step_rules(spec_.numerics, instruction);
+    const bool carried = rules && !kernels::is_explored(instruction) &&
+                         mma::StepContext::carries(instruction, spec_.step_rules(instruction));
+    if (!values && !carried) {
       mma::StepContext context =
           tensor_core::timed_context(spec_.sm.tensor_core, spec_.numerics, instruction);
       context.densities = kernel.problem.densities;

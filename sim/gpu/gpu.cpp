@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "sim/base/run_events.h"
+#include "sim/gpu/build_memory.h"
 #include "sim/isa/prepared_program.h"
 #include "sim/sampling/last_round.h"
 
@@ -37,6 +38,7 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const base::Clock& clock, const Gp
       scheduler_("cta_scheduler", clock, sms_built),
       all_sms_(spec.sms),
       clock_mhz_(clock.mhz()) {
+  require_memory_to_build(spec, sms_built);
   for (int i = 0; i < sms_built; ++i) {
     require_room_of_an_sm();
     sms_.push_back(std::make_unique<sm::Sm>(("sm" + std::to_string(i)).c_str(), clock, spec.sm));

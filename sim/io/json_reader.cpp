@@ -136,6 +136,8 @@ void JsonPlace::fail(std::string_view problem) const {
 }
 
 json parse_json(std::string_view text, const std::string& file) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  text.remove_prefix(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
     throw base::InputError(fmt::format("{}: {}: not valid JSON: a NUL byte", printable(file),
                                        line_and_column(text, nul + 1)));

@@ -24,8 +24,8 @@ struct JsonPlace {
 };
 
 /// Parses `text`, more strictly than JSON asks: a key twice in one object and nesting deeper than
-/// 32 are refused too. Throws InputError with line and column, or with the pointer of the repeated
-/// key.
+/// 32 are refused too. A byte order mark is skipped. Throws InputError with line and column, or
+/// with the pointer of the repeated key.
 nlohmann::json parse_json(std::string_view text, const std::string& file);
 
 /// A value as it appears in an error message: scalars as JSON, shortened; containers as "an

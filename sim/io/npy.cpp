@@ -249,12 +249,13 @@ TensorFile TensorFile::read_npy(std::istream& stream, std::uint64_t size, const 
 }
 
 std::string npy_bytes(const Tensor& tensor) {
-  const ElementType& stored =
-      *find_element_type(tensor.dtype == "BF16" ? "U16" : std::string_view(tensor.dtype));
-  if (stored.npy.empty()) {
+  const ElementType* const row =
+      find_element_type(tensor.dtype == "BF16" ? "U16" : std::string_view(tensor.dtype));
+  if (row == nullptr || row->npy.empty()) {
     throw base::InputError(fmt::format("tensor '{}': NumPy has no type {}, so .npy and .npz do not",
-                                       printable(tensor.name), tensor.dtype));
+                                       printable(tensor.name), printable(tensor.dtype)));
   }
+  const ElementType& stored = *row;
   std::string header =
       fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}",
                   stored.bytes == 1 ? "|" : "<", stored.npy, fmt::join(tensor.shape, ", "),

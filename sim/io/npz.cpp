@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <zlib.h>
@@ -35,23 +36,85 @@ class Archive {
   Archive(std::string_view bytes, std::string file) : bytes_(bytes), file_(std::move(file)) {}
 
   std::vector<Tensor> arrays() const {
-    const std::size_t end = end_of_directory();
-    const std::uint64_t count = number(end + 10, 2);
+    const std::vector<Entry> entries = directory();
+    require_apart(entries);
+    require_room(entries);
     std::vector<Tensor> result;
-    std::size_t at = number(end + 16, 4);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      require(at, kCentralBytes, kCentralMark);
-      const std::size_t name_bytes = number(at + 28, 2);
-      const std::string name(slice(at + kCentralBytes, name_bytes));
-      if (name.ends_with(kExtension)) {
-        result.push_back(array(at, name));
+    for (const Entry& entry : entries) {
+      if (entry.name.ends_with(kExtension)) {
+        result.push_back(array(entry));
       }
-      at += kCentralBytes + name_bytes + number(at + 30, 2) + number(at + 32, 2);
     }
     return result;
   }
 
  private:
+  /// A member, as the directory at the end has it.
+  struct Entry {
+    std::string name;
+    std::size_t begin = 0;             ///< of its header
+    std::size_t data = 0, packed = 0;  ///< first byte and bytes
+    std::uint64_t size = 0;            ///< unpacked
+    std::uint64_t method = 0, sum = 0;
+
+    std::size_t end() const { return data + packed; }
+  };
+
+  std::vector<Entry> directory() const {
+    const std::size_t end = end_of_directory();
+    const std::uint64_t count = number(end + 10, 2);
+    std::vector<Entry> entries;
+    std::size_t at = number(end + 16, 4);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      require(at, kCentralBytes, kCentralMark);
+      const std::size_t name_bytes = number(at + 28, 2);
+      entries.push_back(entry(at, std::string(slice(at + kCentralBytes, name_bytes))));
+      at += kCentralBytes + name_bytes + number(at + 30, 2) + number(at + 32, 2);
+    }
+    return entries;
+  }
+
+  /// Throws InputError where a byte belongs to two members or to one and the directory, or two have
+  /// one name.
+  void require_apart(const std::vector<Entry>& entries) const {
+    std::vector<const Entry*> order;
+    std::set<std::string_view> names;
+    for (const Entry& entry : entries) {
+      order.push_back(&entry);
+      if (!names.insert(entry.name).second) {
+        fail(fmt::format("two members are called '{}'", printable(entry.name)));
+      }
+    }
+    std::stable_sort(order.begin(), order.end(), [](const Entry* left, const Entry* right) {
+      return left->begin < right->begin;
+    });
+    for (std::size_t i = 1; i < order.size(); ++i) {
+      if (order[i]->begin < order[i - 1]->end()) {
+        fail(fmt::format("the members '{}' and '{}' overlap", printable(order[i - 1]->name),
+                         printable(order[i]->name)));
+      }
+    }
+    if (!order.empty() && order.back()->end() > number(end_of_directory() + 16, 4)) {
+      fail(fmt::format("the member '{}' overlaps the directory", printable(order.back()->name)));
+    }
+  }
+
+  /// Throws InputError where the arrays together take more memory than there is, or unpack to more
+  /// than weights can.
+  void require_room(const std::vector<Entry>& entries) const {
+    constexpr std::uint64_t kSmall = std::uint64_t{256} << 20, kMostRatio = 200;
+    std::uint64_t sum = 0, largest = 0;
+    for (const Entry& entry : entries) {
+      sum += entry.size;
+      largest = std::max(largest, entry.size);
+    }
+    if (sum > kSmall && sum / kMostRatio > bytes_.size()) {
+      fail(fmt::format("its {} members unpack to {} bytes, more than {} times the file",
+                       entries.size(), sum, kMostRatio));
+    }
+    require_memory(sum + largest, file_);
+  }
+
   std::size_t end_of_directory() const {
     const std::size_t most = kEndBytes + kMaxComment;
     const std::size_t first = bytes_.size() > most ? bytes_.size() - most : 0;
@@ -63,8 +126,7 @@ class Archive {
   }
 
   /// The member whose entry of the central directory is at `at`.
-  Tensor array(std::size_t at, const std::string& name) const {
-    const std::string shown = file_ + ": " + printable(name);
+  Entry entry(std::size_t at, std::string name) const {
     const std::uint64_t packed = number(at + 20, 4), size = number(at + 24, 4);
     const std::size_t local = number(at + 42, 4);
     if ((number(at + 8, 2) & 1) != 0 || std::max(packed, size) == 0xFFFFFFFF) {
@@ -72,14 +134,19 @@ class Archive {
     }
     require(local, kLocalBytes, kLocalMark);
     const std::size_t data = local + kLocalBytes + number(local + 26, 2) + number(local + 28, 2);
-    const std::string text = unpacked(slice(data, packed), size, number(at + 10, 2), shown);
-    const auto sum = ::crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size());
-    if (sum != number(at + 16, 4)) {
+    slice(data, packed);
+    return {std::move(name), local, data, packed, size, number(at + 10, 2), number(at + 16, 4)};
+  }
+
+  Tensor array(const Entry& entry) const {
+    const std::string shown = file_ + ": " + printable(entry.name);
+    std::string text = unpacked(slice(entry.data, entry.packed), entry.size, entry.method, shown);
+    if (::crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size()) != entry.sum) {
       throw base::InputError(shown + ": the checksum is wrong");
     }
-    std::istringstream stream(text);
-    Tensor tensor = TensorFile::read_npy(stream, text.size(), shown).tensors().front();
-    tensor.name = name.substr(0, name.size() - kExtension.size());
+    std::istringstream stream(std::move(text));
+    Tensor tensor = TensorFile::read_npy(stream, entry.size, shown).tensors().front();
+    tensor.name = entry.name.substr(0, entry.name.size() - kExtension.size());
     return tensor;
   }
 
@@ -91,7 +158,6 @@ class Archive {
     // A size that deflation cannot reach is refused before memory is taken.
     constexpr std::uint64_t kMostPerByte = 1032;
     const bool may_be = method == kDeflated && size / kMostPerByte <= bytes.size();
-    require_memory(may_be ? size : 0, shown);
     std::string text(may_be ? size : 0, '\0');
     z_stream stream{};
     bool whole = may_be && ::inflateInit2(&stream, -MAX_WBITS) == Z_OK;

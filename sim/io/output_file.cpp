@@ -14,19 +14,18 @@
 
 namespace sptc::io {
 
-OutputFile::OutputFile(const std::filesystem::path& path)
-    : target_(behind_link(path)), beside_(target_.string() + fmt::format(".{}.tmp", ::getpid())) {
+OutputFile::OutputFile(const std::filesystem::path& path) : target_(behind_link(path)) {
   constexpr mode_t kMode = 0666;
   const std::string folder = target_.has_parent_path() ? target_.parent_path().string() : ".";
 #ifdef O_TMPFILE
   descriptor_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kMode);
 #endif
   if (descriptor_ < 0) {
-    descriptor_ = ::open(beside_.path().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
-    is_named_ = descriptor_ >= 0;
-  }
-  if (descriptor_ < 0) {
-    fail(errno);
+    beside_.emplace(target_, [](const char* name) { return open_new(name, kMode); });
+    descriptor_ = beside_->made();
+    if (descriptor_ < 0) {
+      fail(beside_->error());
+    }
   }
 }
 
@@ -51,11 +50,13 @@ void OutputFile::write(std::span<const std::byte> bytes) {
 }
 
 void OutputFile::commit() {
-  if (!is_named_) {
+  if (!beside_) {
     const std::string self = fmt::format("/proc/self/fd/{}", descriptor_);
-    if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, beside_.path().c_str(), AT_SYMLINK_FOLLOW) !=
-        0) {
-      fail(errno);
+    beside_.emplace(target_, [&](const char* name) {
+      return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+    });
+    if (beside_->made() < 0) {
+      fail(beside_->error());
     }
   }
   const int closed = ::close(descriptor_);
@@ -63,8 +64,8 @@ void OutputFile::commit() {
   if (closed != 0) {
     fail(errno);
   }
-  put_in_place(beside_.path(), target_);
-  beside_.keep();
+  put_in_place(beside_->path(), target_);
+  beside_->keep();
 }
 
 void OutputFile::fail(int error) const {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,10 +37,9 @@ class OutputFile {
  private:
   [[noreturn]] void fail(int error) const;
 
-  std::filesystem::path target_;  ///< behind links
-  ScratchFile beside_;            ///< its name until commit(), or while commit() runs
+  std::filesystem::path target_;       ///< behind links
+  std::optional<ScratchFile> beside_;  ///< its name until commit(), or while commit() runs
   int descriptor_ = -1;
-  bool is_named_ = false;
   std::uint64_t size_ = 0;
 };
 

@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/io/scratch_file.h"
 
+#include "sim/io/text_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <fcntl.h>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -12,30 +20,84 @@ namespace sptc::io {
 /// Names stay in memory: a handler may read them at any moment.
 struct ScratchFile::Name {
   std::string text;
-  pid_t owner = 0;
-  std::atomic<bool> is_scratch{true};
+  pid_t owner = ::getpid();
+  std::string result, shown;  ///< what it becomes, and that name for messages; or ""
+  std::atomic<bool> is_scratch{false}, is_result{false};
   Name* older = nullptr;
 
   static inline std::atomic<Name*> newest{nullptr};
+
+  static void enlist(Name* name) {
+    name->older = newest;
+    while (!newest.compare_exchange_weak(name->older, name)) {
+    }
+  }
 };
 
-ScratchFile::ScratchFile(std::filesystem::path path)
-    : path_(std::move(path)), name_(new Name{path_.string(), ::getpid()}) {
-  name_->older = Name::newest;
-  while (!Name::newest.compare_exchange_weak(name_->older, name_)) {
+ScratchFile::ScratchFile(const std::filesystem::path& target, const Make& make)
+    : made_(-1), name_(new Name) {
+  constexpr int kNames = 10000;
+  name_->result = target.string();
+  name_->shown = printable(name_->result);
+  error_ = EEXIST;
+  for (int i = 0; made_ < 0 && error_ == EEXIST && i < kNames; ++i) {
+    name_->text = fmt::format("{}.{}.{}.tmp", name_->result, name_->owner, i);
+    path_ = name_->text;
+    made_ = make(path_.c_str());  // what is made is known: nothing here throws any more
+    error_ = errno;
   }
+  name_->is_scratch = made_ >= 0;
+  Name::enlist(name_);
+}
+
+ScratchFile::ScratchFile(std::filesystem::path path) : path_(std::move(path)), name_(new Name) {
+  name_->text = path_.string();
+  name_->is_scratch = true;
+  Name::enlist(name_);
 }
 
 ScratchFile::~ScratchFile() {
   if (name_->is_scratch && name_->owner == ::getpid()) {
     std::error_code error;
     std::filesystem::remove_all(path_, error);
-    keep();
+    name_->is_scratch = false;
   }
 }
 
 void ScratchFile::keep() {
   name_->is_scratch = false;
+  name_->is_result = !name_->result.empty();
+}
+
+std::size_t names_of_results(std::span<char> text) noexcept {
+  using Name = ScratchFile::Name;
+  const pid_t self = ::getpid();
+  std::size_t size = 0;
+  const auto add = [&](std::string_view part) {
+    const std::size_t some = std::min(part.size(), text.size() - size);
+    part.copy(text.data() + size, some);
+    size += some;
+  };
+  for (const Name* one = Name::newest; one != nullptr; one = one->older) {
+    bool counts = one->is_result && one->owner == self;
+    for (const Name* other = Name::newest; other != nullptr && counts; other = other->older) {
+      // Files of a directory are no results beside it.
+      counts = !(one->result.size() > other->text.size() && !other->text.empty() &&
+                 one->result.starts_with(other->text) && one->result[other->text.size()] == '/');
+    }
+    for (const Name* newer = Name::newest; newer != one && counts; newer = newer->older) {
+      counts = !newer->is_result || newer->result != one->result;
+    }
+    if (counts) {
+      add(size > 0 ? ", " : "");
+      add(one->shown);
+    }
+  }
+  return size;
+}
+
+int open_new(const char* name, unsigned mode) {
+  return ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 }
 
 void remove_scratch_files() noexcept {

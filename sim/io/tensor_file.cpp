@@ -67,11 +67,15 @@ constexpr std::array<ElementType, 15> kElementTypes = {{
     {"BOOL", "b1", 1, number<std::uint8_t>},
 }};
 
-/// The row of a tensor that a reader or make_tensor made.
 const ElementType& type_of(const Tensor& tensor) {
   const ElementType* const type = find_element_type(tensor.dtype);
   if (type == nullptr) {
-    throw base::InternalError("tensor of an element type without a row");
+    std::vector<std::string_view> names;
+    for (const ElementType& known : kElementTypes) {
+      names.push_back(known.name);
+    }
+    throw base::InputError(fmt::format("tensor '{}': unknown dtype {}", printable(tensor.name),
+                                       base::unknown_name(printable(tensor.dtype), names)));
   }
   return *type;
 }

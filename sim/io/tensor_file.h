@@ -19,7 +19,7 @@ namespace sptc::io {
 struct Tensor {
   std::string name;
   std::string dtype;  ///< F16 BF16 F32 F64 I8 U8 I16 U16 I32 U32 I64 U64 F8_E4M3 F8_E5M2 BOOL, as
-                      ///< safetensors spells them
+                      ///< safetensors spells them; another name where a file has one
   std::vector<std::int64_t> shape;
   std::vector<std::byte> bytes;
 

@@ -2,6 +2,8 @@
 #include "sim/kernels/kernel_choice.h"
 
 #include "models/base/error.h"
+#include "models/base/shape.h"
+#include "models/sparsity/weight_pattern.h"
 #include "sim/kernels/issue_stretch.h"
 #include "sim/kernels/kernel_candidates.h"
 #include "sim/kernels/kernel_estimate.h"
@@ -302,14 +304,64 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
   return *best;
 }
 
-std::vector<GemmKernel> candidate_kernels(const GemmProblem& problem,
-                                          const KernelOverrides& overrides,
-                                          const KernelTarget& target, bool values, int most) {
+std::optional<GemmProblem> without_wide_selector(const GemmProblem& problem) {
+  const sparsity::Pattern hardware = sparsity::hardware_pattern(problem.dtype);
+  if (!problem.sparse || !problem.pattern || problem.vector_rows > 0 ||
+      problem.pattern->candidates() < hardware.candidates()) {
+    return std::nullopt;
+  }
+  const bool one_hot = problem.pattern->one_hot;
+  sparsity::PatternExecution execution;
+  try {
+    execution = sparsity::pattern_execution({*problem.pattern}, problem.dtype,
+                                            sparsity::SelectorWidth{.one_hot = one_hot});
+  } catch (const base::InputError&) {
+    return std::nullopt;
+  }
+  if (execution.instruction == *problem.pattern) {
+    return std::nullopt;
+  }
+  GemmProblem result = problem;
+  result.shape.k = execution.executed_k(problem.shape.k);
+  result.source_k = base::round_up(problem.shape.k, execution.group);
+  result.pattern.reset();
+  if (execution.instruction != hardware) {
+    result.pattern = execution.instruction;
+  }
+  return result;
+}
+
+namespace {
+
+std::vector<GemmKernel> kernels_of(const GemmProblem& problem, const KernelOverrides& overrides,
+                                   const KernelTarget& target, bool values, int most) {
   if (overrides.search && !overrides.cta_tile) {
     check_cut(overrides, values);
     return search_kernels(problem, overrides, target, values, most);
   }
   return {choose_kernel(problem, overrides, target, values)};
+}
+
+}  // namespace
+
+std::vector<GemmKernel> candidate_kernels(const GemmProblem& problem,
+                                          const KernelOverrides& overrides,
+                                          const KernelTarget& target, bool values, int most) {
+  std::vector<GemmKernel> result = kernels_of(problem, overrides, target, values, most);
+  const auto narrow = values || overrides.cta_tile ? std::nullopt : without_wide_selector(problem);
+  if (!narrow) {
+    return result;
+  }
+  for (const GemmKernel& kernel : kernels_of(*narrow, overrides, target, values, most)) {
+    result.push_back(kernel);
+  }
+  if (most == 1) {
+    std::stable_sort(result.begin(), result.end(), [&](const GemmKernel& a, const GemmKernel& b) {
+      return closed_form_us(a, target) < closed_form_us(b, target);
+    });
+    result.erase(result.begin() + 1, result.end());
+  }
+  return result;
 }
 
 }  // namespace sptc::kernels

@@ -4,6 +4,7 @@
 #include "sim/kernels/gemm_kernel.h"
 #include "sim/kernels/kernel_target.h"
 
+#include <optional>
 #include <vector>
 
 namespace sptc::kernels {
@@ -23,8 +24,13 @@ double closed_form_us(const GemmKernel& kernel, const KernelTarget& target);
 GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
                          const KernelTarget& target, bool values);
 
+/// `problem` where its weights use no more of the selector than 2:4 does. Nothing where it is so
+/// already, and for a pattern that 2:4 hardware does not run.
+std::optional<GemmProblem> without_wide_selector(const GemmProblem& problem);
+
 /// The kernels one of which runs for `problem`: that one, or where `overrides` ask for a search the
-/// fastest ones in closed form, at most `most`.
+/// fastest ones in closed form, at most `most`; likewise those of without_wide_selector(), but with
+/// `values` or a tile that `overrides` name. Where `most` is 1, the fastest of both.
 std::vector<GemmKernel> candidate_kernels(const GemmProblem& problem,
                                           const KernelOverrides& overrides,
                                           const KernelTarget& target, bool values, int most);

@@ -34,9 +34,10 @@ const char* impossible_storage(const OperandStorage& storage, DataType operand) 
     return possible ? "" : "a quantised weight is multiplied as f16 or bf16";
   }
   if (operand == DataType::kE2m1) {
-    return storage.scale_block == kBlockOfFourBits
-               ? ""
-               : "e2m1 needs a scale for each 16 elements (nvfp4)";
+    return storage.scale_block == kBlockOfFourBits ? ""
+                                                   : "e2m1 needs a scale for each 16 elements "
+                                                     "(nvfp4): --scale-block 16, or scale_block 16 "
+                                                     "in a workload";
   }
   if (storage.scale_block == 0) {
     return "";

@@ -16,6 +16,7 @@ struct MemorySpec {
   int l2_near_latency_cycles = 0;  ///< load to use, hit in the SM's own partition
   int l2_far_latency_cycles = 0;   ///< hit in the other one
 
+  base::Bytes dram_capacity;           ///< 0: not known
   double dram_gb_per_s = 0;            ///< 1e9 bytes per second, of the pins
   double dram_efficiency_percent = 0;  ///< what row misses and turnarounds leave of them
   double dram_refresh_ns = 0;          ///< for which a bank is blocked in each interval

@@ -209,13 +209,7 @@ EngineSpec load_engine(const std::string& name_or_path) {
 }
 
 std::vector<std::string> engine_names() {
-  std::set<std::string> names;
-  for (const std::filesystem::path& directory : config::config_directories("engines")) {
-    for (std::string& name : config::names_in(directory)) {
-      names.insert(std::move(name));
-    }
-  }
-  return {names.begin(), names.end()};
+  return config::names_in(config::config_directories("engines"));
 }
 
 }  // namespace sptc::network

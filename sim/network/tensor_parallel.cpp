@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -17,7 +18,11 @@ class Splitter {
  public:
   Splitter(const std::vector<workload::Operation>& gemms,
            const std::vector<workload::VectorOperation>& vectors, int gpus)
-      : gemms_(gemms), vectors_(vectors), gpus_(gpus) {}
+      : gemms_(gemms), vectors_(vectors), gpus_(gpus) {
+    const auto repeats = [](const workload::Operation& op) { return op.count > 1; };
+    first_ = std::find_if(gemms.begin(), gemms.end(), repeats) - gemms.begin();
+    last_ = gemms.rend() - std::find_if(gemms.rbegin(), gemms.rend(), repeats) - 1;
+  }
 
   TensorParallelPart take() && {
     std::size_t next = 0;
@@ -28,6 +33,8 @@ class Splitter {
       if (routes(i)) {
         part_.gemms.push_back(gemms_[i]);
       } else {
+        in_layer_ =
+            first_ <= static_cast<std::ptrdiff_t>(i) && static_cast<std::ptrdiff_t>(i) <= last_;
         add(gemms_[i]);
       }
     }
@@ -64,7 +71,7 @@ class Splitter {
     part_of_ = op.part_of;
     if (!op.weight) {
       divide(op.batch, op.name, "batch");
-    } else if (!in_layer(op)) {
+    } else if (!in_layer_) {
       if (op.shape.m % gpus_ == 0) {
         op.shape.m /= gpus_;
       }
@@ -76,13 +83,10 @@ class Splitter {
       open_ = false;
     }
     part_.gemms.push_back(op);
-    if (op.weight && in_layer(op) && !open_) {
+    if (op.weight && in_layer_ && !open_) {
       add_sum(op);
     }
   }
-
-  /// A layer is there several times.
-  static bool in_layer(const workload::Operation& op) { return op.count > 1; }
 
   void add_sum(const workload::Operation& op) {
     workload::VectorOperation sum;
@@ -102,7 +106,9 @@ class Splitter {
     if (open_) {
       const bool by_row = op.kind == workload::VectorKind::kSoftmax ||
                           op.kind == workload::VectorKind::kScale ||
-                          op.kind == workload::VectorKind::kMask;
+                          op.kind == workload::VectorKind::kMask ||
+                          op.kind == workload::VectorKind::kRmsNorm ||  // of queries and keys
+                          op.kind == workload::VectorKind::kLayerNorm;
       divide(by_row ? op.rows : op.columns, op.name, by_row ? "rows" : "columns");
       op.input_rows = by_row ? op.input_rows / gpus_ : op.input_rows;
     }
@@ -112,6 +118,10 @@ class Splitter {
   const std::vector<workload::Operation>& gemms_;
   const std::vector<workload::VectorOperation>& vectors_;
   std::int64_t gpus_;
+  /// A layer is there several times, and what stands among such layers is of one, too: a dense
+  /// layer of a network of experts.
+  std::ptrdiff_t first_ = 0, last_ = -1;
+  bool in_layer_ = false;
   bool open_ = false;    ///< between the two weights of a pair
   std::string part_of_;  ///< of the last weight, where experts share tokens
   int sums_ = 0;

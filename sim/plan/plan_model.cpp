@@ -124,6 +124,7 @@ class Planning {
     pruning_.dtype = type_of(workload_, options.simulation);
     pruning_.pattern = options.simulation.pattern;
     pruning_.layout = prune::WeightLayout::kDense;
+    pruning_.include = options.simulation.include;
     simulation_ = options.simulation;
     simulation_.sparsity_auto = true;
     simulation_.what_ifs = false;
@@ -284,20 +285,26 @@ class Planning {
     const ParetoPoint* found = nullptr;
     if (options_.max_loss) {
       found = within_loss(front_, added(*options_.max_loss));
-      require_that(found != nullptr, fmt::format("no plan loses at most {}: the least is {:.6g}",
-                                                 *options_.max_loss, result_.front.front().loss));
+      if (found == nullptr) {
+        result_.unreached = fmt::format("no plan loses at most {}: the least is {:.6g}",
+                                        *options_.max_loss, result_.front.front().loss);
+      }
     } else if (options_.max_time_us || options_.min_gain) {
       const double most_us =
           options_.max_time_us.value_or(result_.dense.time_us / options_.min_gain.value_or(1));
       found = with_gain(front_, picoseconds(result_.dense.time_us - most_us));
-      require_that(
-          found != nullptr,
-          fmt::format("no plan takes at most {:.6g} us: the fastest takes {:.6g} us of {:.6g} us, "
-                      "a gain of {:.6g}",
-                      most_us, result_.front.back().pass.time_us, result_.dense.time_us,
-                      result_.gain(result_.front.back())));
+      if (found == nullptr) {
+        result_.unreached = fmt::format(
+            "no plan takes at most {:.6g} us: the fastest takes {:.6g} us of {:.6g} us, a gain of "
+            "{:.6g}",
+            most_us, result_.front.back().pass.time_us, result_.dense.time_us,
+            result_.gain(result_.front.back()));
+      }
     }
     if (found == nullptr) {
+      if (!result_.unreached.empty()) {
+        result_.notes.push_back(result_.unreached);
+      }
       return;
     }
     result_.plan = point_of(*found);
@@ -376,7 +383,9 @@ bool is_lower_better(std::string_view option, std::string_view word) {
 }
 
 std::string plan_list(const PlanResult& result) {
-  base::ensure(result.plan.has_value(), "a list of no plan");
+  if (!result.plan) {
+    throw base::InputError(result.unreached);
+  }
   const std::vector<workload::ListedLayer> listed = listed_layers(result);
   if (listed.empty()) {
     throw base::InputError("the plan takes no layer, so that there is no list of them to write");

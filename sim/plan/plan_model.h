@@ -103,6 +103,7 @@ struct PlanResult {
   std::size_t front_sets = 0;    ///< of which `front` shows some, evenly over the losses
   double resolution = 0;         ///< in losses; 0: the front is exact
   std::optional<PlanPoint> plan;
+  std::string unreached;                 ///< why no set of layers is the plan that was asked for
   std::optional<PassFigures> simulated;  ///< the plan as one network
   std::optional<double> plan_metric;     ///< of the model pruned by the plan
   std::vector<std::string> notes;        ///< one sentence each
@@ -121,7 +122,7 @@ PlanResult plan_model(const std::filesystem::path& model, const config::Architec
 bool is_lower_better(std::string_view option, std::string_view word);
 
 /// The layers of the plan as a list (sim/workload/layer_list.h). Throws InputError where it takes
-/// none.
+/// none, or there is no plan.
 std::string plan_list(const PlanResult& result);
 
 }  // namespace sptc::plan

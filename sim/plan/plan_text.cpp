@@ -51,6 +51,20 @@ std::string point_row(const PlanResult& result, const PlanPoint& point) {
                      energy(point.pass.energy_uj), point.layers.size());
 }
 
+/// What the column of errors has.
+std::string errors_text(const PlanResult& result) {
+  const bool fused =
+      std::any_of(result.layers.begin(), result.layers.end(),
+                  [](const PlannedLayer& layer) { return layer.weights.size() > 1; });
+  return report::wrapped(
+      std::string("error: ||WX - W'X|| / ||WX|| of the outputs WX that pruning changes to W'X") +
+          (fused
+               ? "; of a layer of several weights (\"+ 2\") the root of the sum of their squares, "
+                 "each of which --format json has"
+               : ""),
+      kWidth);
+}
+
 std::string front_text(const PlanResult& result) {
   std::string text = fmt::format("\n{:>10} {:>10} {:>8} {:>10} {:>7}\n", "loss", "time", "gain",
                                  "energy", "layers");
@@ -91,24 +105,36 @@ std::string plan_sentence(const PlanResult& result) {
   return report::wrapped(text, kWidth);
 }
 
+/// "lose 0.72 (relative error of the layers)": `loss`, and of what.
+std::string loss_words(const PlanResult& result, double loss) {
+  return result.measure == LossMeasure::kMetric
+             ? fmt::format("lose {:.4g} of the metric", loss)
+             : fmt::format("lose {:.4g} (relative error of the layers)", loss);
+}
+
 }  // namespace
 
 std::string plan_verdict(const PlanResult& result) {
   const PlanPoint& best = result.plan ? *result.plan : result.front.back();
+  if (!result.unreached.empty()) {
+    return "N" + result.unreached.substr(1) + ".";
+  }
   if (best.layers.empty()) {
     return result.plan ? "The plan takes no layer."
                        : fmt::format("No layer gains from {}.", result.pattern);
   }
   if (!result.plan) {
-    return fmt::format("All layers that gain make it {:.3f}x as fast and should lose {:.4g}.",
-                       result.gain(best), best.loss);
+    return fmt::format("All layers that gain make it {:.3f}x as fast and should {}.",
+                       result.gain(best), loss_words(result, best.loss));
   }
   const double gain =
       result.simulated ? result.dense.time_us / result.simulated->time_us : result.gain(best);
   return result.plan_metric
-             ? fmt::format("The plan is {:.3f}x as fast and loses {:.4g}, as measured.", gain,
-                           measured_loss(result))
-             : fmt::format("The plan is {:.3f}x as fast and should lose {:.4g}.", gain, best.loss);
+             ? fmt::format(
+                   "The plan is {:.3f}x as fast and loses {:.4g} of the metric, as measured.", gain,
+                   measured_loss(result))
+             : fmt::format("The plan is {:.3f}x as fast and should {}.", gain,
+                           loss_words(result, best.loss));
 }
 
 std::string plan_text(const PlanResult& result) {
@@ -128,12 +154,12 @@ std::string plan_text(const PlanResult& result) {
   for (std::size_t i = 0; i < result.layers.size(); ++i) {
     text += layer_row(result.layers[i], taken.contains(i), has_metric, result.pattern);
   }
-  text += front_text(result);
+  text += errors_text(result) + front_text(result);
   text += has_metric ? fmt::format(
                            "loss: by how much the metric, {:.6g} when dense, gets worse; those of "
                            "layers add up\n",
                            *result.dense_metric)
-                     : "loss: root of the sum of the squared errors of the layers\n";
+                     : "loss: root of the sum of the squared errors of the layers taken\n";
   for (const std::string& note : result.notes) {
     text += report::wrapped(note, kWidth);
   }

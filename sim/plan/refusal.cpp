@@ -3,6 +3,8 @@
 
 #include "models/mma/catalogue.h"
 #include "sim/prune/legality.h"
+#include "sim/workload/asp_rule.h"
+#include "sim/workload/dense_role.h"
 
 #include <fmt/format.h>
 
@@ -24,6 +26,10 @@ std::string kernel_refusal(const workload::Operation& op, std::string_view engin
                            const gpu::GpuSpec& gpu) {
   if (gpu.sm.tensor_core.selector_inputs == 1) {
     return gpu.name + " has no sparse instructions";
+  }
+  if (const std::string_view role = workload::dense_role(op);
+      !op.prunable && !role.empty() && workload::asp_eligible(op)) {
+    return fmt::format("{}: stays dense by its name (--include prunes it)", role);
   }
   if (!op.prunable) {
     return fmt::format("rows and k, {} x {}, are no multiples of 8 and 16",

@@ -170,7 +170,7 @@ class PermutationPlan {
         result_.reports_[tensor] = {group.consumers[0], gains, found.kept_before, found.kept_after};
       }
       if (gains) {
-        add(tensor, is_k_first(tensor) ? 0 : 1, true, found.order);
+        add(tensor, axis_of_k(tensor), true, found.order);
       }
     }
     for (const std::string& name : group.producers) {
@@ -198,6 +198,11 @@ class PermutationPlan {
       return found == shape.end() ? 0 : static_cast<std::size_t>(found - shape.begin());
     }
     return is_k_first(tensor) ? shape.size() - 1 : 0;
+  }
+
+  std::size_t axis_of_k(std::size_t tensor) const {
+    const auto layer = layers_.find(tensor);
+    return layer != layers_.end() ? layer->second.layout.k_axis : is_k_first(tensor) ? 0 : 1;
   }
 
   /// Whether a weight is [k, rows]: the graph knows it also of those that are not chosen.

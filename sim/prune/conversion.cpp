@@ -100,7 +100,7 @@ class Conversion {
       throw base::InputError(model_->shown() +
                              ": holds no compressed layer, so it is dense already");
     }
-    for (const ChosenLayer& layer : choose_layers(*model_, options_)) {
+    for (const ChosenLayer& layer : choose_layers(*model_, options_).layers) {
       if (layer.skipped.empty()) {
         const CompressedForm form = form_of_layer(layer, options_);
         layers_.emplace(layer.tensor, ConvertedLayer{model_->tensors()[layer.tensor].entry.name,

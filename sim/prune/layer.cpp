@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -92,7 +93,8 @@ void require_finite(std::span<const float> values, std::string_view name) {
 }
 
 bool is_plain(const LayerLayout& layout) {
-  return layout.taps == 1 && layout.k_stride == 1 && layout.row_stride == layout.k;
+  return layout.k_stride == 1 && layout.row_stride == layout.k * layout.taps &&
+         (layout.taps == 1 || layout.tap_stride == layout.k);
 }
 
 /// Calls visit(index in the matrix, index in the tensor) for every weight.
@@ -131,23 +133,38 @@ void mask_elements(const sparsity::Mask& mask, const LayerLayout& layout, T sign
 
 }  // namespace
 
-std::optional<LayerLayout> layer_layout(std::span<const std::int64_t> shape, bool k_first) {
-  if (shape.size() < 2 || (k_first && shape.size() != 2)) {
+std::optional<LayerLayout> layer_layout(std::span<const std::int64_t> shape,
+                                        const LayerAxes& axes) {
+  const std::optional<std::int64_t> elements = io::packed_bytes(shape, 1);
+  if (shape.size() < 2 || std::max(axes.rows, axes.k) >= shape.size() || !elements) {
     return std::nullopt;
   }
   LayerLayout layout;
-  if (k_first) {
-    layout = {shape[1], 1, shape[0], 1, 0, shape[1], true};
+  layout.k_first = axes.k == 0;
+  layout.stacked = axes.stacked;
+  layout.k_axis = axes.k;
+  if (*elements == 0) {
+    layout.rows = shape[axes.rows];
+    layout.k = shape[axes.k];
+    layout.taps = 0;
     return layout;
   }
-  for (std::size_t axis = 2; axis < shape.size(); ++axis) {
-    layout.taps *= shape[axis];
+  std::int64_t stride = 1;
+  for (std::size_t axis = shape.size(); axis-- > 0; stride *= shape[axis]) {
+    if (axis == axes.rows) {
+      layout.rows = shape[axis];
+      layout.row_stride = stride;
+    } else if (axis == axes.k) {
+      layout.k = shape[axis];
+      layout.k_stride = stride;
+    } else if (shape[axis] != 1) {
+      if (layout.taps != 1 && stride != layout.tap_stride * layout.taps) {
+        return std::nullopt;
+      }
+      layout.tap_stride = layout.taps == 1 ? stride : layout.tap_stride;
+      layout.taps *= shape[axis];
+    }
   }
-  layout.rows = shape[0];
-  layout.k = shape[1];
-  layout.row_stride = layout.taps * layout.k;
-  layout.tap_stride = 1;
-  layout.k_stride = layout.taps;
   return layout;
 }
 
@@ -229,8 +246,13 @@ void store_mask(const sparsity::Mask& mask, const LayerLayout& layout, std::span
 }
 
 void permute_axis(io::Tensor& tensor, std::size_t axis, std::span<const std::size_t> order) {
+  const io::ElementType* const type = io::find_element_type(tensor.dtype);
+  if (type == nullptr) {
+    throw base::InputError(fmt::format("tensor '{}': elements of {} are not permuted here",
+                                       io::printable(tensor.name), io::printable(tensor.dtype)));
+  }
   std::size_t outer = 1;
-  auto inner = static_cast<std::size_t>(io::find_element_type(tensor.dtype)->bytes);
+  auto inner = static_cast<std::size_t>(type->bytes);
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
     (i < axis ? outer : inner) *= i == axis ? 1 : static_cast<std::size_t>(tensor.shape[i]);
   }

@@ -14,18 +14,27 @@
 
 namespace sptc::prune {
 
+/// Which axes of the tensor of a layer are its rows and its k; the rest are taps of filters or, of
+/// `stacked` weights, the rows of matrices whose number is the axis `rows`: those of experts.
+struct LayerAxes {
+  std::size_t rows = 0, k = 1;
+  bool stacked = false;
+};
+
 /// Where the weights [rows, k] of a layer stand in its tensor. Filters [rows, k, r, s..] are a row
 /// for each of their taps, so that a group lies along the channels of one tap.
 struct LayerLayout {
   std::int64_t rows = 0, taps = 1, k = 0;
   std::int64_t row_stride = 0, tap_stride = 0, k_stride = 1;
   bool k_first = false;  ///< the tensor is [k, rows]
+  bool stacked = false;  ///< as LayerAxes has it
+  std::size_t k_axis = 1;
 
   std::int64_t matrix_rows() const { return rows * taps; }
 };
 
-/// Nothing for a tensor of fewer than two axes, or of more than two with k first.
-std::optional<LayerLayout> layer_layout(std::span<const std::int64_t> shape, bool k_first);
+/// Nothing for a tensor that does not have these axes, or whose taps do not follow each other.
+std::optional<LayerLayout> layer_layout(std::span<const std::int64_t> shape, const LayerAxes& axes);
 
 /// The type of the elements of a tensor file called `dtype` as weights; nothing where they are
 /// none.

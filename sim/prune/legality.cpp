@@ -112,9 +112,18 @@ std::vector<Legality> legality_of(const ProductShape& shape, int sm) {
 std::vector<ProductShape> shapes_of_model(const std::filesystem::path& model, DataType type) {
   const auto file = ModelFile::open(model);
   std::vector<ProductShape> shapes;
-  for (const ChosenLayer& layer : choose_layers(*file, {})) {
-    shapes.push_back({file->tensors()[layer.tensor].entry.name, layer.layout.rows, 0,
-                      layer.layout.k * layer.layout.taps, type});
+  for (const ChosenLayer& layer : find_layers(*file, {}).layers) {
+    const LayerLayout& layout = layer.layout;
+    if (layer.packed && layer.sparse && layout.rows > 0 && layout.k > 0) {
+      shapes.push_back({layer.name, layout.rows, 0, layout.k, type, layer.skipped});
+    } else if (!layer.packed && !layer.by_name && layout.matrix_rows() * layout.k > 0) {
+      shapes.push_back({layer.name, layout.stacked ? layout.taps : layout.rows, 0,
+                        layout.stacked ? layout.k : layout.k * layout.taps, type});
+    }
+  }
+  if (shapes.empty()) {
+    choose_layers(*file, {});  // says why
+    throw base::InputError(file->shown() + ": the extents of its weights are not known");
   }
   return shapes;
 }
@@ -125,8 +134,9 @@ std::string legality_text(const std::vector<ProductShape>& shapes, const mma::Ta
   std::set<std::string_view> sources;
   for (const ProductShape& shape : shapes) {
     const std::string name = io::printable(base::shortened(shape.name, kNameBytes));
-    text += fmt::format("{}{}{}, {} on {}\n", name, name.empty() ? "" : ": ", extents(shape),
-                        numerics::name(shape.type), target.name);
+    text += fmt::format("{}{}{}, {} on {}{}{}\n", name, name.empty() ? "" : ": ", extents(shape),
+                        numerics::name(shape.type), target.name, shape.stored.empty() ? "" : "; ",
+                        shape.stored);
     for (const Legality& legality : legality_of(shape, sm_of(target))) {
       const LibraryRule& rule = *legality.rule;
       text += fmt::format("  {:<29} {:<5} {}", rule.library, rule.sparse ? "2:4" : "dense",
@@ -168,6 +178,9 @@ std::string legality_json(const std::vector<ProductShape>& shapes, const mma::Ta
                     {"k", shape.k},
                     {"dtype", numerics::name(shape.type)},
                     {"libraries", libraries}});
+    if (!shape.stored.empty()) {
+      list.back()["stored"] = shape.stored;
+    }
   }
   const Json root{{"schema", "sptcsim-legal/0.1"}, {"target", target.name}, {"shapes", list}};
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

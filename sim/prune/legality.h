@@ -34,6 +34,7 @@ struct ProductShape {
   std::string name;
   std::int64_t m = 0, n = 0, k = 0;
   numerics::DataType type = numerics::DataType::kF16;
+  std::string stored{};  ///< how a file has it, where not as one tensor: "2:4 already, as GPTQ"
 };
 
 /// A rule and a shape.
@@ -47,8 +48,8 @@ struct Legality {
 /// What the rules of the type of `shape` say of it on a GPU of compute capability `sm` / 10.
 std::vector<Legality> legality_of(const ProductShape& shape, int sm);
 
-/// The layers of the model at `model` that prune_model() would take, all of `type`. Throws
-/// InputError.
+/// The layers of the model at `model` that prune_model() would take, and those that are 2:4
+/// already, all of `type`. Throws InputError, also where there is none.
 std::vector<ProductShape> shapes_of_model(const std::filesystem::path& model,
                                           numerics::DataType type);
 

@@ -8,6 +8,7 @@
 #include "sim/io/npz.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/compressed_layer.h"
+#include "sim/prune/onnx_layers.h"
 
 #include <fmt/format.h>
 
@@ -147,7 +148,8 @@ std::string_view dtype_name(workload::onnx::Type type) {
   return found == std::end(kNames) ? std::string_view() : found->second;
 }
 
-/// Those initializers and constants whose values stand in the file, packed.
+/// Those initializers and constants whose values stand in the file, packed, and weights of
+/// layers whose values do not: their extents can be asked for.
 class OnnxModel : public ModelFile {
  public:
   explicit OnnxModel(const std::filesystem::path& path)
@@ -155,6 +157,9 @@ class OnnxModel : public ModelFile {
         bytes_(io::read_text_file(path, kMaxOnnxBytes)),
         graph_(workload::onnx::parse_onnx(bytes_, shown_).graph) {
     files_.push_back(path);
+    for (const OnnxLayer& layer : onnx_layers(graph_)) {
+      layers_.insert(layer.initializer);
+    }
     for (const workload::onnx::Tensor& tensor : graph_.initializers) {
       add(tensor, tensor.name);
     }
@@ -169,26 +174,51 @@ class OnnxModel : public ModelFile {
 
   std::vector<std::byte> read(std::size_t tensor) const override {
     const io::TensorEntry& entry = tensors_[tensor].entry;
+    if (const auto elsewhere = elsewhere_.find(tensor); elsewhere != elsewhere_.end()) {
+      throw base::InputError(fmt::format(
+          "{}: the values of '{}' {}: save the model as one file first, with onnx.save of "
+          "onnx.load",
+          shown_, io::printable(entry.name), elsewhere->second));
+    }
     std::vector<std::byte> bytes(entry.bytes);
     std::memcpy(bytes.data(), bytes_.data() + entry.offset, bytes.size());
     return bytes;
   }
   const std::string* onnx_bytes() const override { return &bytes_; }
   const workload::onnx::Graph* onnx_graph() const override { return &graph_; }
+  std::string why_absent(const std::string& name) const override { return absent_.at(name); }
 
  private:
   void add(const workload::onnx::Tensor& tensor, const std::string& name) {
     const io::ElementType* const type = io::find_element_type(dtype_name(tensor.type));
     const auto bytes = type == nullptr ? std::nullopt : io::packed_bytes(tensor.dims, type->bytes);
-    if (bytes && *bytes > 0 && static_cast<std::size_t>(*bytes) == tensor.raw.size()) {
-      const auto offset = static_cast<std::uint64_t>(tensor.raw.data() - bytes_.data());
-      tensors_.push_back(
-          {{name, std::string(type->name), tensor.dims, offset, tensor.raw.size()}, ""});
+    if (type == nullptr) {
+      absent_[name] = fmt::format("its elements are {}, which are not pruned here",
+                                  workload::onnx::name(tensor.type));
+      return;
     }
+    const bool is_here = bytes && static_cast<std::size_t>(*bytes) == tensor.raw.size();
+    if (!bytes || *bytes <= 0 || (!is_here && !layers_.contains(name))) {
+      absent_[name] = "its elements do not stand packed in the file";
+      return;
+    }
+    if (!is_here) {
+      elsewhere_[tensors_.size()] =
+          tensor.external ? fmt::format("are in the external file '{}', which is not read here",
+                                        io::printable(tensor.external->location))
+                          : "are not in the file as plain bytes";
+    }
+    const auto offset = is_here ? static_cast<std::uint64_t>(tensor.raw.data() - bytes_.data()) : 0;
+    tensors_.push_back(
+        {{name, std::string(type->name), tensor.dims, offset, static_cast<std::uint64_t>(*bytes)},
+         ""});
   }
 
+  std::map<std::string, std::string> absent_;  ///< why, by name
   std::string bytes_;
   workload::onnx::Graph graph_;
+  std::set<std::string> layers_;                  ///< names of their weights
+  std::map<std::size_t, std::string> elsewhere_;  ///< by tensor: where its values are
 };
 
 }  // namespace

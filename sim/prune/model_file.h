@@ -53,6 +53,8 @@ class ModelFile {
   /// Of ONNX: the bytes of the model and its graph.
   virtual const std::string* onnx_bytes() const { return nullptr; }
   virtual const workload::onnx::Graph* onnx_graph() const { return nullptr; }
+  /// Of ONNX: why tensors() lacks the initializer or constant `name`.
+  virtual std::string why_absent(const std::string& /*name*/) const { return {}; }
 
  protected:
   ModelFile(Format format, std::string shown) : format_(format), shown_(std::move(shown)) {}

@@ -15,8 +15,8 @@
 #include <cstring>
 #include <deque>
 #include <optional>
+#include <sys/stat.h>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 
 namespace sptc::prune {
@@ -54,15 +54,14 @@ class ShardWriter : public ModelWriter {
   ShardWriter(std::filesystem::path path, std::string index_name, std::vector<ModelTensor> tensors,
               Metadata metadata)
       : path_(std::move(path)),
-        beside_(path_.string() + fmt::format(".{}.tmp", ::getpid())),
+        beside_(path_, [](const char* name) { return ::mkdir(name, 0777); }),
         index_name_(std::move(index_name)),
         tensors_(std::move(tensors)),
         metadata_(std::move(metadata)) {
-    std::error_code error;
-    std::filesystem::create_directory(beside_.path(), error);
-    if (error) {
+    if (beside_.made() < 0) {
       throw base::InputError(fmt::format("{}: the directory cannot be made: {}",
-                                         io::printable(path_.string()), error.message()));
+                                         io::printable(path_.string()),
+                                         std::strerror(beside_.error())));
     }
   }
   ~ShardWriter() override { shard_.reset(); }
@@ -100,6 +99,7 @@ class ShardWriter : public ModelWriter {
       throw base::InputError(
           fmt::format("{}: cannot be written: {}", io::printable(path_.string()), error.message()));
     }
+    beside_.keep();
   }
 
  private:

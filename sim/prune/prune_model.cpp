@@ -11,11 +11,14 @@
 #include "sim/prune/model_writer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 namespace sptc::prune {
@@ -57,9 +60,11 @@ class Pruning {
         pattern_(pattern_of(options)),
         model_(ModelFile::open(model)),
         calibration_(options.activations) {
-    for (ChosenLayer& layer : choose_layers(*model_, options)) {
+    LayerChoice choice = choose_layers(*model_, options);
+    for (ChosenLayer& layer : choice.layers) {
       layers_.emplace(layer.tensor, std::move(layer));
     }
+    report_.notes = std::move(choice.notes);
     permutation_ = plan_permutation(*model_, layers_, options);
     report_.model = model_->shown();
     report_.pattern = pattern_;
@@ -121,6 +126,7 @@ class Pruning {
     }
     if (!out.empty()) {
       require_model_path(out, *model_);
+      note_files_left(out);
       require_other_file("--out", out, calibration_.files());
       const bool dense = options_.layout == WeightLayout::kDense;
       if (!dense && (out.extension() == ".onnx" || out.extension() == ".npy")) {
@@ -150,6 +156,33 @@ class Pruning {
     }
   }
 
+  /// Of the directory of a model its tensors are written, and nothing else.
+  void note_files_left(const std::filesystem::path& out) {
+    constexpr std::size_t kMostNamed = 8;
+    if (out.has_extension() && model_->format() != ModelFile::Format::kShards) {
+      return;
+    }
+    std::set<std::string> left;
+    std::error_code error;
+    const std::filesystem::path folder = model_->files().front().parent_path();
+    for (const auto& entry :
+         std::filesystem::directory_iterator(folder.empty() ? "." : folder, error)) {
+      const std::string name = entry.path().filename().string();
+      const bool is_read = std::any_of(model_->files().begin(), model_->files().end(),
+                                       [&](const auto& file) { return file.filename() == name; });
+      if (entry.is_regular_file(error) && !is_read) {
+        left.insert(io::printable(name));
+      }
+    }
+    if (!left.empty()) {
+      const auto end =
+          std::next(left.begin(), static_cast<std::ptrdiff_t>(std::min(kMostNamed, left.size())));
+      report_.notes.push_back(fmt::format(
+          "not copied from the directory of the model: {}{}", fmt::join(left.begin(), end, ", "),
+          left.size() > kMostNamed ? fmt::format(" and {} more", left.size() - kMostNamed) : ""));
+    }
+  }
+
   void copy(std::size_t tensor) {
     if (writer_) {
       writer_->add(permutation_.read(*model_, tensor));
@@ -157,12 +190,12 @@ class Pruning {
   }
 
   LayerReport described(const ChosenLayer& layer) const {
-    const io::TensorEntry& entry = model_->tensors()[layer.tensor].entry;
     LayerReport report;
-    report.name = entry.name;
-    report.dtype = numerics::name(layer.type);
-    report.rows = layer.layout.rows;
-    report.taps = layer.layout.taps;
+    report.name = layer.name;
+    report.dtype = layer.packed ? model_->tensors()[layer.tensor].entry.dtype
+                                : std::string(numerics::name(layer.type));
+    report.rows = layer.layout.stacked ? layer.layout.matrix_rows() : layer.layout.rows;
+    report.taps = layer.layout.stacked ? 1 : layer.layout.taps;
     report.k = layer.layout.k;
     return report;
   }
@@ -217,7 +250,7 @@ class Pruning {
     constexpr std::int64_t kWeights = 1 << 15;
     const std::int64_t unit = std::max(1, pattern_.vector_rows);
     const std::int64_t width = layer.layout.k * layer.layout.taps;
-    const std::int64_t step = layer.layout.k_first
+    const std::int64_t step = layer.layout.row_stride != width
                                   ? layer.layout.rows
                                   : std::max<std::int64_t>(1, kWeights / (width * unit)) * unit;
     const std::size_t size = stored_bytes(layer.type);

@@ -34,6 +34,7 @@ struct PruneReport {
   WeightLayout layout = WeightLayout::kDense;
   std::vector<LayerReport> layers;
   std::int64_t other_tensors = 0;  ///< copied as they are
+  std::vector<std::string> notes;  ///< one sentence each
 
   std::int64_t pruned_layers() const;
   std::int64_t pruned_weights() const;

@@ -13,11 +13,6 @@
 
 namespace sptc::prune {
 
-/// Tensors that no rule of the user's decides about are left alone where their name has one of
-/// these: what they are is no weight of a matrix product, or is left dense by custom.
-inline constexpr std::string_view kUsualExclusion =
-    "embed|wte|wpe|lm_head|classifier|norm|position|bias|scale|zero";
-
 struct PruneOptions {
   sparsity::Criterion criterion = sparsity::Criterion::kMagnitude;
   /// Default: what mma.sp of `dtype` executes, 2:4 without a `dtype`.
@@ -26,9 +21,13 @@ struct PruneOptions {
   WeightLayout layout = WeightLayout::kDense;
   /// Regular expressions (ECMAScript) that names of tensors must have, must not have, and have
   /// where they are [k, rows]. No `layers`: the weights of matrix products and convolutions of an
-  /// ONNX graph, else tensors of two or more axes without kUsualExclusion. "@FILE" is a list of
-  /// names (sim/workload/layer_list.h) instead of an expression.
-  std::string layers, exclude, transposed;
+  /// ONNX graph, else tensors of two or more axes, without those that stay dense by their names
+  /// (workload::dense_role()) unless `include` has them. "@FILE" is a list of names
+  /// (sim/workload/layer_list.h) instead of an expression.
+  std::string layers, exclude, include, transposed;
+  /// Which axis of a tensor of three is k: "last", "1", or empty: of experts as expert_axes() has
+  /// it, of filters 1.
+  std::string k_axis;
   std::filesystem::path activations;  ///< calibration inputs, '<layer>' [samples.., k]
   /// Whose channels along k are permuted for 2:4: "report" looks what every layer alone would gain;
   /// "auto" permutes where an ONNX graph shows what else must be; "producer[,..]=consumer[,..]",

@@ -94,6 +94,9 @@ std::string prune_text(const PruneReport& report) {
   text +=
       "energy, magnitude: share of the sum of squares and of magnitudes that stays; error: "
       "||WX - W'X|| / ||WX||\n";
+  for (const std::string& note : report.notes) {
+    text += "note: " + note + "\n";
+  }
   if (!report.out.empty()) {
     text += fmt::format("written: {} ({})\n", report.out, name(report.layout));
   }
@@ -114,6 +117,7 @@ std::string prune_json(const PruneReport& report) {
                   {"pruned_layers", report.pruned_layers()},
                   {"pruned_weights", report.pruned_weights()},
                   {"other_tensors", report.other_tensors},
+                  {"notes", report.notes},
                   {"layers", layers}};
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";  // names may be no UTF-8
 }

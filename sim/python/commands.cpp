@@ -7,7 +7,6 @@
 #include "sim/config/architecture.h"
 #include "sim/config/board_names.h"
 #include "sim/config/energy.h"
-#include "sim/config/stc_design.h"
 #include "sim/io/text_file.h"
 #include "sim/microbench/microbench_rows.h"
 #include "sim/plan/plan_model.h"
@@ -18,7 +17,6 @@
 #include "sim/python/callbacks.h"
 #include "sim/report/area_report.h"
 #include "sim/report/energy_numbers.h"
-#include "sim/report/stc_design_report.h"
 #include "sim/report/version.h"
 #include "sim/run/area_estimate.h"
 #include "sim/run/option_table.h"
@@ -230,14 +228,6 @@ std::string energy_area(const config::Architecture& architecture) {
   return report::area_json(run::estimate_area(architecture));
 }
 
-std::string energy_design(std::int64_t m, std::int64_t n, std::int64_t k, const std::string& design,
-                          const std::string& pattern, std::optional<double> a_density,
-                          std::optional<double> b_density) {
-  return report::stc_design_json(report::run_stc_design(design, config::load_stc_design(design),
-                                                        {m, n, k}, run::parse_pattern(pattern),
-                                                        a_density, b_density));
-}
-
 }  // namespace
 
 void bind_commands(nb::module_& module) {
@@ -258,8 +248,6 @@ void bind_commands(nb::module_& module) {
   module.def("legal", legal);
   module.def("energy", energy);
   module.def("energy_area", energy_area);
-  module.def("energy_design", energy_design, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg().none(), nb::arg().none());
   module.def("energy_names", config::energy_names);
 }
 

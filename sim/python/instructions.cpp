@@ -2,6 +2,7 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/mma/catalogue.h"
+#include "models/numerics/type_name.h"
 #include "sim/compare/vectors/identify.h"
 #include "sim/compare/vectors/instruction_list.h"
 #include "sim/config/board_names.h"
@@ -36,7 +37,7 @@ const ChosenInstruction& chosen_instruction(const InstructionChoice& choice) {
 }
 
 numerics::DataType data_type(const std::string& name) {
-  if (const auto type = numerics::parse_data_type(name)) {
+  if (const auto type = numerics::parse_usual_type(name)) {
     return *type;
   }
   std::vector<std::string_view> allowed = numerics::operand_type_names();

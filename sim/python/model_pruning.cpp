@@ -22,7 +22,7 @@ namespace {
 
 /// Options as their words on the command line; "" is the default.
 struct OptionWords {
-  std::string criterion, pattern, dtype, layout, layers, exclude, transposed;
+  std::string criterion, pattern, dtype, layout, layers, exclude, include, transposed, k_axis;
 };
 
 prune::PruneOptions options_of(const OptionWords& words) {
@@ -37,7 +37,9 @@ prune::PruneOptions options_of(const OptionWords& words) {
   }
   options.layers = words.layers;
   options.exclude = words.exclude;
+  options.include = words.include;
   options.transposed = words.transposed;
+  options.k_axis = words.k_axis;
   return options;
 }
 
@@ -61,24 +63,27 @@ void bind_model_pruning(nb::module_& module) {
       [](const std::string& model, const std::string& out, const std::string& masks,
          const std::string& activations, const std::string& criterion, const std::string& pattern,
          const std::string& dtype, const std::string& layout, const std::string& layers,
-         const std::string& exclude, const std::string& transposed,
-         const std::vector<std::string>& permute, std::uint64_t seed) {
+         const std::string& exclude, const std::string& include, const std::string& transposed,
+         const std::string& k_axis, const std::vector<std::string>& permute, std::uint64_t seed) {
         const nb::gil_scoped_release unlocked;
-        prune::PruneOptions options =
-            options_of({criterion, pattern, dtype, layout, layers, exclude, transposed});
+        prune::PruneOptions options = options_of(
+            {criterion, pattern, dtype, layout, layers, exclude, include, transposed, k_axis});
         options.activations = activations;
         options.permute = permute;
         options.seed = seed;
         return prune::prune_json(prune::prune_model(model, out, masks, options));
       });
-  module.def("convert_model", [](const std::string& model, const std::string& out,
-                                 const std::string& layout, const std::string& dtype,
-                                 const std::string& layers, const std::string& exclude,
-                                 const std::string& transposed) {
-    const nb::gil_scoped_release unlocked;
-    return prune::conversion_json(prune::convert_model(
-        model, out, options_of({"magnitude", "", dtype, layout, layers, exclude, transposed})));
-  });
+  module.def(
+      "convert_model",
+      [](const std::string& model, const std::string& out, const std::string& layout,
+         const std::string& dtype, const std::string& layers, const std::string& exclude,
+         const std::string& include, const std::string& transposed, const std::string& k_axis) {
+        const nb::gil_scoped_release unlocked;
+        return prune::conversion_json(
+            prune::convert_model(model, out,
+                                 options_of({"magnitude", "", dtype, layout, layers, exclude,
+                                             include, transposed, k_axis})));
+      });
   module.def("permutation_search", permutation_search);
 }
 

@@ -2,6 +2,7 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/sparsity/compress.h"
+#include "models/sparsity/layout_word.h"
 #include "models/sparsity/metadata.h"
 #include "models/sparsity/prune.h"
 #include "sim/io/text_file.h"
@@ -30,9 +31,9 @@ using numerics::Word;
 enum class Layout { kNibbles, kCanonical, kReordered, kLanes, kMarlin };
 
 Layout parse_layout(const std::string& name) {
-  constexpr std::array<std::string_view, 5> kNames{"nibbles", "canonical", "reordered", "lanes",
+  constexpr std::array<std::string_view, 5> kNames{"nibbles", "canonical", "cutlass", "ptx",
                                                    "marlin"};
-  const auto found = std::find(kNames.begin(), kNames.end(), name);
+  const auto found = std::find(kNames.begin(), kNames.end(), sparsity::layout_word(name));
   if (found == kNames.end()) {
     throw base::InputError("unknown metadata layout " +
                            base::unknown_name(io::printable(name), kNames));

@@ -64,6 +64,17 @@ std::string clause(std::string_view name, const run::VariantResult& variant) {
   return text;
 }
 
+/// "dense  64 CTAs of 256x128; at most 1 on an SM (registers): 1 wave".
+std::string grid_line(std::string_view name, const kernels::KernelResult& kernel) {
+  return fmt::format(
+      "  {:<12} {} CTAs of {}x{}{}; at most {} on an SM{}: {} wave{}\n", name, kernel.ctas,
+      kernel.cta_tile.m, kernel.cta_tile.n,
+      kernel.persistent ? fmt::format(", which take {} tiles", kernel.output_tiles) : "",
+      kernel.ctas_per_sm,
+      kernel.occupancy_limit.empty() ? "" : fmt::format(" ({})", kernel.occupancy_limit),
+      kernel.waves, kernel.waves == 1 ? "" : "s");
+}
+
 /// In lines of at most 120 columns, two blanks in front of each.
 std::string wrapped(const std::string& text) {
   constexpr std::size_t kWidth = 120;
@@ -115,12 +126,14 @@ std::string explain(const run::OperationResult& operation) {
       fmt::format("{} ({} x {} x {}{})\n", fitted_layer(operation.name, 60), operation.shape.m,
                   operation.shape.n, operation.shape.k,
                   operation.batch > 1 ? fmt::format(", batch {}", operation.batch) : "");
+  std::string grid;
   std::string stalls;
   std::string gains;
   for (const auto& [name, variant] :
        {std::pair<std::string_view, const std::optional<run::VariantResult>&>("dense",
                                                                               operation.dense),
         {operation.pattern, operation.sparse}}) {
+    grid += variant ? grid_line(name, variant->kernel) : "";
     if (variant && variant->explanation.stalls) {
       stalls += row(name, in_thousandths(variant->explanation.stalls->of), 1, 0.1);
     }
@@ -128,6 +141,7 @@ std::string explain(const run::OperationResult& operation) {
       gains += row(name, variant->explanation.what_if->speedup, 2, 1);
     }
   }
+  out += grid;
   out += stalls.empty() ? "" : header("% of cycles", sm::kStallNames) + stalls;
   out += gains.empty() ? "" : header("twice: gain", run::kResourceNames) + gains;
   return out + wrapped(explanation_sentence(operation));

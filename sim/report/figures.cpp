@@ -126,7 +126,9 @@ void append_timing(Figures<VariantResult>& figures) {
       [](const V& v) -> Value { return v.timing.utilization; });
   add("padding", "", "share of the issued multiply-adds that fall outside the GEMM",
       [](const V& v) -> Value { return v.timing.padding; });
-  add("bound_by", "", "the resource that gains most where it is twice as fast",
+  add("bound_by", "",
+      "the resource that gains most where it is twice as fast; grid: CTAs that fill all SMs "
+      "evenly",
       [](const V& v) -> Value {
         const auto& what_if = v.explanation.what_if;
         return what_if ? Value(std::string(run::name_of(what_if->bound_by()).report))
@@ -222,7 +224,8 @@ void append_explanation(Figures<VariantResult>& figures) {
           });
   }
   Adder(figures, "explanation")(
-      "bound_by", "", "the resource that gains most where it is twice as fast",
+      "bound_by", "",
+      "the resource that gains most where it is twice as fast; grid: CTAs that fill all SMs evenly",
       [](const VariantResult& v) -> Value {
         const auto& what_if = v.explanation.what_if;
         return what_if ? Value(std::string(run::name_of(what_if->bound_by()).report))

@@ -13,6 +13,8 @@
 #include <array>
 #include <functional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace sptc::report {
 namespace {
@@ -40,13 +42,65 @@ std::string number(double value) {
                         : fmt::format("{:.4g}", value);
 }
 
-void row(std::string& out, std::string_view label, const Totals3& totals,
-         const std::function<std::string(const run::InferenceTotals&)>& text) {
-  std::string line = fmt::format("  {:<32}", label);
-  for (const run::InferenceTotals* variant : totals) {
-    line += fmt::format(" {:>14}", variant == nullptr ? "-" : text(*variant));
+/// A figure of a pass: with dense weights, all 2:4, and the fastest mix.
+struct Row {
+  std::string label;
+  std::array<std::string, 3> cells;
+};
+
+Row row(std::string label, const Totals3& totals,
+        const std::function<std::string(const run::InferenceTotals&)>& text) {
+  Row result{std::move(label), {}};
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    result.cells[i] = totals[i] == nullptr ? "-" : text(*totals[i]);
   }
-  out += line + "\n";
+  return result;
+}
+
+std::vector<Row> rows_of(const run::RunResult& result) {
+  const Totals3 totals = totals_of(*result.inference);
+  std::vector<Row> rows;
+  const auto add = [&](std::string label, const auto& text) {
+    rows.push_back(row(std::move(label), totals, text));
+  };
+  add("latency ms", [](const auto& t) { return number(t.latency_us * 1e-3); });
+  const std::int64_t inputs = result.inference->batch;
+  const auto batch = static_cast<double>(std::max<std::int64_t>(inputs, 1));
+  add(inputs > 0 ? fmt::format("inputs per second (batch {})", inputs) : "passes per second",
+      [batch](const auto& t) { return number(1e6 * batch / t.latency_us); });
+  if (totals[0] != nullptr && totals[0]->energy_uj) {
+    add("average power W", [](const auto& t) { return number(*t.power_w); });
+    add(inputs > 0 ? "joules per input" : "joules per pass",
+        [batch](const auto& t) { return number(*t.energy_uj * 1e-6 / batch); });
+  }
+  add("clock MHz", [](const auto& t) { return fmt::format("{:.0f}", t.clock_mhz); });
+  const auto add_part = [&](std::string_view part, const auto& us) {
+    add(fmt::format("of it ms: {}", part), [us](const auto& t) {
+      return fmt::format("{} ({:.0f} %)", number(us(t) * 1e-3), 100 * us(t) / t.latency_us);
+    });
+  };
+  for (const workload::WorkGroup group : kGroups) {
+    const auto us = [group](const run::InferenceTotals& t) {
+      return t.group_us[static_cast<std::size_t>(group)];
+    };
+    if (std::any_of(totals.begin(), totals.end(),
+                    [&](const auto* t) { return t != nullptr && us(*t) > 0; })) {
+      add_part(workload::name(group), us);
+    }
+  }
+  if (totals[0] != nullptr && totals[0]->waiting_us > 0) {
+    add_part("waiting for host", [](const run::InferenceTotals& t) { return t.waiting_us; });
+  }
+  const auto ms = [](const std::optional<run::VariantTotals>& variant) {
+    return variant ? number(variant->time_us * 1e-3) : std::string("-");
+  };
+  rows.push_back(
+      {"GEMMs only, each by itself, ms", {ms(result.totals.dense), ms(result.totals.sparse), ""}});
+  return rows;
+}
+
+Row head_of(const run::RunResult& result) {
+  return {"", {"dense", sparse_column(result), "fastest mix"}};
 }
 
 void append_kernels(std::string& out, const run::InferenceResult& inference,
@@ -86,18 +140,23 @@ void append_choices(std::string& out, const run::InferenceResult& inference,
   }
 }
 
-std::string not_modelled_text(const run::InferenceResult& inference) {
-  std::string out;
+std::vector<std::string> not_modelled(const run::InferenceResult& inference) {
+  std::vector<std::string> lines;
   for (const run::NotModelled& part : inference.not_modelled) {
-    out += fmt::format("  not modelled: {}{}\n", part.what,
-                       part.share ? fmt::format(" (about {:.1f} %)", 100 * *part.share) : "");
+    lines.push_back(
+        fmt::format("not modelled: {}{}", part.what,
+                    part.share ? fmt::format(" (about {:.1f} %)", 100 * *part.share) : ""));
   }
-  return out;
+  return lines;
 }
 
 Json totals_json(const run::InferenceTotals& totals, std::int64_t batch) {
-  Json json{{"clock_mhz", totals.clock_mhz},
-            {"inputs_per_second", 1e6 * static_cast<double>(batch) / totals.latency_us}};
+  Json json{{"clock_mhz", totals.clock_mhz}};
+  if (batch > 0) {
+    json["inputs_per_second"] = 1e6 * static_cast<double>(batch) / totals.latency_us;
+  } else {
+    json["passes_per_second"] = 1e6 / totals.latency_us;
+  }
   if (totals.energy_uj) {
     json["energy_uj"] = *totals.energy_uj;
     json["power_w"] = *totals.power_w;
@@ -127,46 +186,34 @@ Json figures_json(const std::optional<run::KernelFigures>& figures) {
 }  // namespace
 
 std::string inference_totals_text(const run::RunResult& result) {
-  std::string out;
-  const Totals3 totals = totals_of(*result.inference);
-  out += fmt::format("\none inference under engine {}\n  {:<32} {:>14} {:>14} {:>14}\n",
-                     fitted_name(result.inference->engine, 40), "", "dense", sparse_column(result),
-                     "fastest mix");
-  row(out, "latency ms", totals, [](const auto& t) { return number(t.latency_us * 1e-3); });
-  const auto batch = static_cast<double>(result.inference->batch);
-  row(out, fmt::format("inputs per second (batch {})", result.inference->batch), totals,
-      [batch](const auto& t) { return number(1e6 * batch / t.latency_us); });
-  if (totals[0] != nullptr ? totals[0]->energy_uj.has_value() : false) {
-    row(out, "average power W", totals, [](const auto& t) { return number(*t.power_w); });
-    row(out, "joules per input", totals,
-        [batch](const auto& t) { return number(*t.energy_uj * 1e-6 / batch); });
-  }
-  row(out, "clock MHz", totals, [](const auto& t) { return fmt::format("{:.0f}", t.clock_mhz); });
-  for (const workload::WorkGroup group : kGroups) {
-    const auto us = [&](const run::InferenceTotals& t) {
-      return t.group_us[static_cast<std::size_t>(group)];
-    };
-    const bool any = std::any_of(totals.begin(), totals.end(),
-                                 [&](const auto* t) { return t != nullptr && us(*t) > 0; });
-    if (any) {
-      row(out, fmt::format("of it ms: {}", workload::name(group)), totals, [&](const auto& t) {
-        return fmt::format("{} ({:.0f} %)", number(us(t) * 1e-3), 100 * us(t) / t.latency_us);
-      });
+  std::string out =
+      fmt::format("\none inference under engine {}\n", fitted_name(result.inference->engine, 40));
+  std::vector<Row> rows = rows_of(result);
+  rows.insert(rows.begin(), head_of(result));
+  for (const Row& row : rows) {
+    std::string line = fmt::format("  {:<32}", row.label);
+    for (const std::string& cell : row.cells) {
+      line += fmt::format(" {:>14}", cell);
     }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
   }
-  if (totals[0] != nullptr && totals[0]->waiting_us > 0) {
-    row(out, "of it ms: waiting for host", totals, [](const auto& t) {
-      return fmt::format("{} ({:.0f} %)", number(t.waiting_us * 1e-3),
-                         100 * t.waiting_us / t.latency_us);
-    });
+  for (const std::string& line : not_modelled(*result.inference)) {
+    out += "  " + line + "\n";
   }
-  const auto ms = [](const std::optional<run::VariantTotals>& variant) {
-    return variant ? number(variant->time_us * 1e-3) : std::string("-");
-  };
-  out += fmt::format("  {:<32} {:>14} {:>14}\n", "GEMMs only, each by itself, ms",
-                     ms(result.totals.dense), ms(result.totals.sparse));
-  out += not_modelled_text(*result.inference);
   return out;
+}
+
+nlohmann::ordered_json inference_table(const run::RunResult& result) {
+  Json json{{"engine", result.inference->engine},
+            {"gemms_only", result.inference->gemms_only},
+            {"head", head_of(result).cells},
+            {"rows", Json::array()},
+            {"not_modelled", not_modelled(*result.inference)}};
+  for (const Row& row : rows_of(result)) {
+    json["rows"].push_back(Json::array({row.label, row.cells[0], row.cells[1], row.cells[2]}));
+  }
+  return json;
 }
 
 std::string inference_short_text(const run::RunResult& result) {

@@ -51,7 +51,7 @@ void set_figures(const Figures<Result>& figures, const Result& result, Json& jso
       return;
     }
     Json element{{std::string(listed->key), figure.key}};
-    if (listed->array == "what_if") {
+    if (listed->array == "what_if" && figure.key != "grid") {
       element["times"] = 2;
     }
     element[std::string(listed->value)] = written;
@@ -176,6 +176,9 @@ std::string json_report(const run::RunResult& result) {
   }
   if (result.assumed_share) {
     json["assumed_share"] = *result.assumed_share;
+  }
+  if (!result.does_not_fit.empty()) {
+    json["does_not_fit"] = result.does_not_fit;
   }
   json["notes"] = result.notes;
   json["assumed"] = result.assumed;

@@ -154,7 +154,8 @@ std::string konata_log(const tensor_core::PassageLog& log) {
     lines.add(begun, false,
               fmt::format("L\t{}\t0\tsub-partition {} warp {} D r{}", id, mma.partition,
                           mma.warp_slot, mma.accumulator));
-    lines.add(begun, false, fmt::format("L\t{}\t1\t{}", id, log.name()));
+    lines.add(begun, false,
+              fmt::format("L\t{}\t1\t{}", id, log.kernels()[mma.kernel].instruction.ptx_name()));
     stalls.add_before(mma, id, lines);
     add_rows(mma, id, lines);
     const std::pair key{std::pair{mma.partition, mma.warp_slot}, mma.accumulator};

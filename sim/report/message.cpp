@@ -12,7 +12,29 @@
 
 namespace sptc::report {
 
+std::string printed(std::string_view text) {
+  const auto stays = [&](std::size_t at) {
+    const char c = text[at];
+    return (c >= ' ' && c <= '~') || c == '\n' || c == '\t' || text.substr(at, 2) == "\r\n";
+  };
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = at;
+    const bool plain = stays(at);
+    while (at < text.size() && stays(at) == plain) {
+      ++at;
+    }
+    const std::string_view part = text.substr(begin, at - begin);
+    result += plain ? std::string(part) : base::escaped(part);
+  }
+  return result;
+}
+
 void write_message(std::string_view text) {
+  write_to_terminal(printed(text));
+}
+
+void write_to_terminal(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace sptc::report {
@@ -10,9 +11,15 @@ constexpr int kBadInput = 2;
 constexpr int kInternalError = 3;
 constexpr int kInterrupted = 130;
 
-/// Writes `text` to stderr. Where that is closed or full the text is lost and nothing else changes:
-/// a message has no say in the exit code.
+/// `text` of several lines as a terminal shows it and obeys none of it: base::escaped() but for
+/// tabs and the ends of lines. What is JSON, CSV or HTML stays that.
+std::string printed(std::string_view text);
+
+/// Writes printed(text) to stderr: it may quote what a file has. Where stderr is closed or full the
+/// text is lost and nothing else changes: a message has no say in the exit code.
 void write_message(std::string_view text);
+/// The same, as it is: with escape sequences that the terminal obeys, and nothing of a file.
+void write_to_terminal(std::string_view text);
 
 /// Says on stderr why the exception that is being handled ends the program, and returns its exit
 /// code.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/progress.h"
 
+#include "models/base/text.h"
 #include "sim/report/message.h"
 #include "sim/report/terminal.h"
 
@@ -57,8 +58,8 @@ void ProgressBar::update(const Progress& now) {
   }
   const double elapsed = elapsed_seconds();
   if (terminal_ && elapsed >= kPatienceSeconds) {
-    write_message(fmt::format("\r\033[K{}{}{}", color_ ? "\033[36m" : "", line(now),
-                              color_ ? "\033[0m" : ""));
+    write_to_terminal(fmt::format("\r\033[K{}{}{}", color_ ? "\033[36m" : "",
+                                  base::escaped(line(now)), color_ ? "\033[0m" : ""));
     drawn_ = true;
   } else if (!terminal_ && elapsed >= next_line_) {
     write_message(line(now) + "\n");
@@ -77,7 +78,7 @@ void ProgressBar::update(std::size_t done, std::size_t total, const std::string&
 
 void ProgressBar::clear() {
   if (drawn_) {
-    write_message("\r\033[K");
+    write_to_terminal("\r\033[K");
     drawn_ = false;
   }
 }

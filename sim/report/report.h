@@ -14,7 +14,7 @@ enum class ReportFormat { kText, kJson, kCsv };
 ReportFormat parse_report_format(std::string_view word);
 
 /// What one wants to know first, in at most 100 columns: whether 2:4 pays, a row per operation,
-/// where the energy goes. `color`: with escape sequences of a terminal.
+/// where the energy goes. `color`: with escape sequences of a terminal, and all the rest printed().
 std::string short_report(const run::RunResult& result, bool color);
 
 /// All there is to say. A table of at most 120 columns: per operation dense above sparse, totals,

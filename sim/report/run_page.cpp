@@ -4,6 +4,7 @@
 #include "sim/report/energy_explanation.h"
 #include "sim/report/figures.h"
 #include "sim/report/html_page.h"
+#include "sim/report/inference_report.h"
 #include "sim/report/power_trace.h"
 #include "sim/report/verdict.h"
 #include "sim/report/version.h"
@@ -233,11 +234,17 @@ std::string run_page(const run::RunResult& result, const gpu::GpuSpec& gpu,
             {"operations", Json::array()},
             {"notes", result.notes},
             {"assumed", result.assumed}};
+  if (result.inference) {
+    json["inference"] = inference_table(result);
+  }
+  if (!result.does_not_fit.empty()) {
+    json["does_not_fit"] = "It " + result.does_not_fit + ".";
+  }
   if (result.assumed_share) {
     json["assumed_share"] = *result.assumed_share;
   }
-  if (result.totals.speedup) {
-    json["speedup"] = *result.totals.speedup;
+  if (const auto gain = headline_gain(result)) {
+    json["sign"] = sign_of_gain(*gain);
   }
   if (result.totals.performance_per_watt_ratio) {
     json["per_watt"] = *result.totals.performance_per_watt_ratio;

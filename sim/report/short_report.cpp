@@ -4,6 +4,7 @@
 #include "sim/report/fitted_name.h"
 #include "sim/report/inference_report.h"
 #include "sim/report/measured.h"
+#include "sim/report/message.h"
 #include "sim/report/report.h"
 #include "sim/report/scaled.h"
 #include "sim/report/text_parts.h"
@@ -27,10 +28,25 @@ constexpr std::size_t kWidth = 100;
 constexpr std::size_t kNameWidth = 24;
 constexpr std::size_t kMostRows = 12;
 
-/// Escape sequences of a terminal, or nothing.
+/// Where colours begin and end, or nothing. The escape sequences of a terminal come once the whole
+/// text is escaped, which the strings of files are in; until then a mark that the text has nowhere
+/// stands on both sides of a code.
 class Paint {
  public:
+  static constexpr char kMark = '\x01';
+
   explicit Paint(bool color) : color_(color) {}
+
+  /// What was painted, with escape sequences, and nothing else that a terminal obeys.
+  static std::string in_colors(std::string_view painted) {
+    std::string text;
+    for (bool is_code = false; !painted.empty(); is_code = !is_code) {
+      const std::string_view part = painted.substr(0, painted.find(kMark));
+      text += is_code ? fmt::format("\033[{}m", part) : printed(part);
+      painted.remove_prefix(std::min(painted.size(), part.size() + 1));
+    }
+    return text;
+  }
 
   std::string bold(const std::string& text) const { return painted("1", text); }
   std::string dim(const std::string& text) const { return painted("2", text); }
@@ -42,7 +58,7 @@ class Paint {
 
  private:
   std::string painted(std::string_view code, const std::string& text) const {
-    return color_ ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
+    return color_ ? fmt::format("{0}{1}{0}{2}{0}0{0}", kMark, code, text) : text;
   }
 
   bool color_;
@@ -201,12 +217,12 @@ std::string assumed_line(const run::RunResult& result) {
                          : "");
 }
 
-}  // namespace
-
-std::string short_report(const run::RunResult& result, bool color) {
-  const Paint paint(color);
+std::string painted_report(const run::RunResult& result, const Paint& paint) {
   const Verdict verdict = verdict_of(result);
   std::string out = paint.bold(wrapped(verdict.gain, kWidth));
+  if (!result.does_not_fit.empty()) {
+    out += paint.red(wrapped("It " + result.does_not_fit + ".", kWidth));
+  }
   if (!verdict.extremes.empty()) {
     out += wrapped(verdict.extremes, kWidth);
   }
@@ -224,6 +240,16 @@ std::string short_report(const run::RunResult& result, bool color) {
   }
   out += paint.dim(assumed_line(result)) + "\n";
   return out + explanation_text(result);
+}
+
+}  // namespace
+
+std::string short_report(const run::RunResult& result, bool color) {
+  const std::string plain = painted_report(result, Paint(false));
+  const bool has_mark = plain.find(Paint::kMark) != std::string::npos;
+  return !color     ? plain
+         : has_mark ? printed(plain)
+                    : Paint::in_colors(painted_report(result, Paint(true)));
 }
 
 }  // namespace sptc::report

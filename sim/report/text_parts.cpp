@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 namespace sptc::report {
@@ -18,6 +19,16 @@ void append_chain(std::string& out, const char* name, const std::optional<double
         "  {:<8} simulated {:6.2f} %   float64 {:6.2f} %   classified differently: {}\n", name,
         100 * *simulated, 100 * *float64, disagreements);
   }
+}
+
+/// Whether the cycles of a tensor core were simulated, which says what it waits for.
+bool has_stalls(const run::RunResult& result) {
+  const auto has = [](const std::optional<run::VariantResult>& variant) {
+    return variant && variant->explanation.stalls;
+  };
+  return std::any_of(
+      result.operations.begin(), result.operations.end(),
+      [&](const run::OperationResult& op) { return has(op.dense) || has(op.sparse); });
 }
 
 }  // namespace
@@ -42,10 +53,13 @@ std::string explanation_text(const run::RunResult& result) {
     return "";
   }
   std::string out =
-      "\nwhy: what the tensor cores do or wait for, of the cycles of all of them (simulated; "
-      "lat: "
-      "latency, ends: prologue and\nepilogue); gain: speed-up with twice of a resource, half of "
-      "latency or launch (closed form, same kernel and clock)\n";
+      has_stalls(result)
+          ? "\nwhy: what the tensor cores do or wait for, of the cycles of all of them (simulated; "
+            "lat: latency, ends: prologue and\nepilogue); "
+          : "\nwhy: what the tensor cores wait for is of --fidelity timing alone; ";
+  out +=
+      "gain: speed-up with twice of a resource, half of latency or launch (closed form, same "
+      "kernel and clock)\n";
   for (const run::OperationResult& op : result.operations) {
     out += explain(op);
     out += explain_energy(op);

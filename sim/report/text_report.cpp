@@ -341,6 +341,9 @@ std::string text_report(const run::RunResult& result) {
   }
   options.push_back("seed " + std::to_string(result.seed));
   append_list(out, "options:", options);
+  if (!result.does_not_fit.empty()) {
+    out += "warning: the network " + result.does_not_fit + "\n";
+  }
   out +=
       "TFLOP/s are effective: skipped zeros count. "
       "util = useful executed MACs, of the peak in these cycles.\n\n";

@@ -26,6 +26,7 @@ constexpr int kTracksOfPartition = 100;
 constexpr int kStallOfPartition = 20;  ///< what the tensor core does or waits for
 constexpr int kWarpsOfPartition = 50;  ///< first one of the warps
 constexpr int kCopies = 1'000'000;     ///< of the SM
+constexpr int kKernels = 1'000'001;    ///< which one runs
 constexpr int kSm = 0, kMemory = 1;    ///< processes
 /// Of a log with more instructions single ones would make a file that no viewer opens.
 constexpr std::size_t kMostInstructions = 20'000;
@@ -227,6 +228,31 @@ void add_counter(const std::string& name, const std::map<std::int64_t, int>& cha
   }
 }
 
+/// Which kernel runs: a dense and a sparse one follow each other.
+void add_kernels(const tensor_core::PassageLog& log, Events& events) {
+  const std::vector<tensor_core::LoggedKernel>& kernels = log.kernels();
+  std::int64_t end = 0;
+  for (const tensor_core::LoggedMma& mma : log.instructions()) {
+    end = std::max({end, mma.issued, mma.done});
+  }
+  events.name("thread_name", kKernels, "kernel");
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const mma::MmaInstruction& instruction = kernels[i].instruction;
+    events.slice(
+        kKernels,
+        fmt::format("{}: {}", instruction.sparse ? "sparse" : "dense", instruction.ptx_name()),
+        kernels[i].begin, i + 1 < kernels.size() ? kernels[i + 1].begin : end);
+  }
+}
+
+std::string names_of(const std::vector<tensor_core::LoggedKernel>& kernels) {
+  std::string names;
+  for (const tensor_core::LoggedKernel& kernel : kernels) {
+    names += (names.empty() ? "" : ", then ") + kernel.instruction.ptx_name();
+  }
+  return names;
+}
+
 /// Copies overlap: each is an asynchronous slice.
 void add_copies(const tensor_core::PassageLog& log, Events& events) {
   std::map<std::int64_t, int> changes;
@@ -313,6 +339,7 @@ void add_memory(const tensor_core::PassageLog& log, Events& events) {
 std::string timeline_json(const tensor_core::PassageLog& log) {
   Events events;
   events.begin_process(kSm, "SM 0");
+  add_kernels(log, events);
   add_stages(log, events);
   if (!is_long(log)) {
     add_warps(log, events);
@@ -327,7 +354,7 @@ std::string timeline_json(const tensor_core::PassageLog& log) {
       "{}\",\"instruction\":\"{}\","
       "\"unit\":\"a microsecond is a cycle\",\"slices of stages\":\"instruction.step\"}},\n"
       "\"traceEvents\":[\n{}\n]}}\n",
-      program_version(), log.name(), events.text());
+      program_version(), names_of(log.kernels()), events.text());
 }
 
 }  // namespace sptc::report

@@ -38,6 +38,19 @@ sparsity::PatternExecution weights_execution(const std::optional<sparsity::Weigh
   return sparsity::pattern_execution(weight_pattern(pattern, type), type, selector);
 }
 
+sparsity::PatternExecution weights_execution(const std::optional<sparsity::WeightPattern>& pattern,
+                                             const mma::MmaInstruction& instruction,
+                                             const gpu::GpuSpec& gpu) {
+  const numerics::DataType type = instruction.a_type;
+  const sparsity::PatternExecution usual = weights_execution(pattern, type, gpu);
+  if (instruction.sparse_pattern() == usual.instruction) {
+    return usual;
+  }
+  const bool one_hot = gpu.sm.tensor_core.selector().one_hot;
+  return sparsity::pattern_execution(weight_pattern(pattern, type), type,
+                                     sparsity::SelectorWidth{.one_hot = one_hot});
+}
+
 DesignCost design_cost(const gpu::GpuSpec& gpu, numerics::DataType type) {
   DesignCost cost;
   cost.operand_select = gpu.sm.tensor_core.selector_inputs / kTableSelectorInputs;

@@ -21,6 +21,11 @@ sparsity::WeightPattern weight_pattern(const std::optional<sparsity::WeightPatte
 sparsity::PatternExecution weights_execution(const std::optional<sparsity::WeightPattern>& pattern,
                                              numerics::DataType type, const gpu::GpuSpec& gpu);
 
+/// The same in a kernel of `instruction`, which may leave a wider selector unused.
+sparsity::PatternExecution weights_execution(const std::optional<sparsity::WeightPattern>& pattern,
+                                             const mma::MmaInstruction& instruction,
+                                             const gpu::GpuSpec& gpu);
+
 /// What an event of a tensor core costs over that of the GPU which the energy file describes: 1
 /// unless the architecture has a design of its own. Coarse: an adder as its width (F fraction bits,
 /// sign, two integer bits of a product, carries of L + 1 addends), a selector as its inputs.

@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "sim/config/kernel_library.h"
 #include "sim/gpu/analytic_gemm.h"
+#include "sim/run/asked_types.h"
 #include "sim/run/assumed_costs.h"
 #include "sim/run/run.h"
 #include "sim/run/run_options.h"
@@ -68,7 +69,7 @@ sampling::SimulatedSms usual_sms(const workload::Workload& workload, const RunOp
       launches;
   for (const workload::Operation& op : workload.operations) {
     const base::GemmShape& shape = op.shape;
-    launches.emplace(shape.m, shape.n, shape.k, op.batch, options.dtype.value_or(op.dtype));
+    launches.emplace(shape.m, shape.n, shape.k, op.batch, asked_type(options, op));
   }
   if (!options.memory.empty()) {
     return sampling::SimulatedSms::kAll;

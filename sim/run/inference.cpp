@@ -8,6 +8,8 @@
 #include "sim/network/launch_queue.h"
 #include "sim/run/beside_operands.h"
 #include "sim/run/kernel_energy.h"
+#include "sim/workload/asp_rule.h"
+#include "sim/workload/dense_role.h"
 
 #include <fmt/format.h>
 
@@ -62,6 +64,7 @@ class Inference {
   InferenceResult result(const network::EngineSpec& engine) {
     InferenceResult result;
     result.engine = engine.name;
+    result.gemms_only = engine.gemms_only;
     for (const Kernel& kernel : kernels_) {
       result.kernels.push_back(described(kernel));
     }
@@ -295,7 +298,10 @@ class Inference {
       return "not listed by --sparsity";
     }
     if (!op.prunable) {
-      return "no kernel: the extents of the weight do not allow 2:4";
+      const std::string_view role = workload::dense_role(op);
+      return role.empty() || !workload::asp_eligible(op)
+                 ? "no kernel: the extents of the weight do not allow 2:4"
+                 : fmt::format("{}: stays dense by its name", role);
     }
     if (gpu_.sm.tensor_core.selector_inputs == 1) {
       return "no kernel: the GPU has no sparse instructions";

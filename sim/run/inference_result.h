@@ -47,8 +47,9 @@ struct NotModelled {
 
 struct InferenceResult {
   std::string engine;
+  bool gemms_only = false;     ///< EngineSpec::gemms_only: nothing beside the GEMMs is part of it
   bool tells_choices = false;  ///< the short report says which weights take 2:4, and why
-  std::int64_t batch = 1;      ///< inputs of a pass: the dimension "batch" of the workload
+  std::int64_t batch = 0;      ///< inputs of a pass: Workload::inputs
   std::vector<InferenceKernel> kernels;
   std::optional<InferenceTotals> dense, sparse, mix;
   std::vector<NotModelled> not_modelled;

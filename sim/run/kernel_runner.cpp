@@ -6,6 +6,7 @@
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/io/text_file.h"
 #include "sim/kernels/gemm_traffic.h"
+#include "sim/kernels/kernel_choice.h"
 #include "sim/workload/epilogue.h"
 #include "sim/workload/operands.h"
 
@@ -53,6 +54,21 @@ kernels::GemmProblem KernelRunner::problem(const workload::Operation& op, bool s
     result.source_k = base::round_up(op.shape.k, execution.group);
   }
   return result;
+}
+
+kernels::GemmProblem KernelRunner::problem(const workload::Operation& op, bool sparse,
+                                           const mma::MmaInstruction& instruction) const {
+  const kernels::GemmProblem asked = problem(op, sparse);
+  const auto narrow = kernels::without_wide_selector(asked);
+  const bool used = !narrow || instruction.sparse_pattern() == *asked.pattern;
+  return used ? asked : *narrow;
+}
+
+sparsity::PatternExecution KernelRunner::execution(const workload::Operation& op) const {
+  if (!kernels::without_wide_selector(problem(op, true))) {
+    return weights_execution(options_.pattern, op.dtype, gpu_);
+  }
+  return weights_execution(options_.pattern, closed_form(op, true).kernel.instruction, gpu_);
 }
 
 sparsity::Densities KernelRunner::densities(const workload::Operation& op) const {
@@ -224,17 +240,23 @@ VariantResult KernelRunner::closed_form(const workload::Operation& op, bool spar
 
 WhatIf KernelRunner::what_if(const workload::Operation& op, bool sparse,
                              const VariantResult& launch) const {
-  return run::what_if(problem(op, sparse), launch.kernel, launch.timing.clock_mhz, gpu_);
+  return run::what_if(problem(op, sparse, launch.kernel.instruction), launch.kernel,
+                      launch.timing.clock_mhz, gpu_);
 }
 
 double KernelRunner::closed_form_us(const workload::Operation& op, bool sparse,
                                     const VariantResult& launch, const gpu::GpuSpec& gpu) const {
-  return run::closed_form_us(problem(op, sparse), launch.kernel, launch.timing.clock_mhz, gpu);
+  return run::closed_form_us(problem(op, sparse, launch.kernel.instruction), launch.kernel,
+                             launch.timing.clock_mhz, gpu);
 }
 
 KernelRunner::ValueRun KernelRunner::compute(const workload::Operation& op, bool sparse,
                                              const std::vector<kernels::GemmOperands>& operands) {
   kernels::GemmProblem what = problem(op, sparse);
+  if (const auto narrow = kernels::without_wide_selector(what);
+      narrow && execution(op).instruction != *what.pattern) {
+    what = *narrow;
+  }
   what.densities = densities(operands);
   gpu::GemmRun run = launch(op, sparse, what, &operands);
   base::ensure(run.d.size() == operands.size(), "a launch with operands returned no D");

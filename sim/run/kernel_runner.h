@@ -58,7 +58,9 @@ class KernelRunner {
     VariantResult result;
     std::vector<base::Matrix<numerics::Word>> d;  ///< per batch entry [m, n]
   };
-  /// With values: one GemmOperands per batch entry.
+  /// How sparse weights of `op` run where their values travel: in closed form the faster way.
+  sparsity::PatternExecution execution(const workload::Operation& op) const;
+  /// With values: one GemmOperands per batch entry, sparse ones as execution() has them.
   ValueRun compute(const workload::Operation& op, bool sparse,
                    const std::vector<kernels::GemmOperands>& operands);
 
@@ -72,6 +74,9 @@ class KernelRunner {
                  std::int64_t, std::int64_t, int, int, std::string>;
   static OperationId id_of(const workload::Operation& op);
   kernels::GemmProblem problem(const workload::Operation& op, bool sparse) const;
+  /// The same as a kernel of `instruction` ran it.
+  kernels::GemmProblem problem(const workload::Operation& op, bool sparse,
+                               const mma::MmaInstruction& instruction) const;
   /// Of the operands, as far as the tensor core skips zeros: 1 and 1 where it does not. Of values
   /// that are there, theirs.
   sparsity::Densities densities(const workload::Operation& op) const;

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "sim/io/regular_expression.h"
 #include "sim/io/text_file.h"
 #include "sim/run/option_values.h"
 #include "sim/workload/workload_text.h"
@@ -39,10 +40,12 @@ constexpr std::array kTable{
         "values, time, energy", "both",
         [](Options& options, const Text& text) { options.variants = parse_variants(text); }},
     SimulationOption{
-        "dtype", "f16|bf16|tf32|e4m3|e5m2|s8|s4|e2m1",
-        "replaces the operand type of every operation (default: the workload's, or f16)",
+        "dtype", "f16|bf16|tf32|e4m3|e5m2|s8|s4|e2m1|PART=TYPE,..",
+        "replaces the operand type (default: the workload's, or f16). One of 8 bits and less is "
+        "that of weights: attention, routers and the last layer keep theirs, but for all=e4m3, or "
+        "weights=e4m3,attention=bf16,router=bf16,lm_head=bf16",
         "values, time, energy", "",
-        [](Options& options, const Text& text) { options.dtype = parse_dtype(text); }},
+        [](Options& options, const Text& text) { parse_types(text, options); }},
     SimulationOption{
         "weight-dtype", "s8|s4",
         "weights lie in memory as these and are dequantised in registers (default: the "
@@ -169,6 +172,15 @@ constexpr std::array kTable{
           options.sparse_layers = choice ? "" : text;
         },
         true},
+    SimulationOption{
+        "include", "REGEX",
+        "operations to prune, too, whose weights stay dense by name: heads, embeddings, routers, "
+        "state matrices",
+        "time, energy", "",
+        [](Options& options, const Text& text) {
+          io::RegularExpression("--include", text);
+          options.include = text;
+        }},
     SimulationOption{"algorithm", "heuristic|best",
                      "the kernel that the library's heuristic takes, or the fastest that it has",
                      "time, energy", "heuristic",

@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
+#include <set>
 #include <vector>
 
 namespace sptc::run {
@@ -90,20 +92,6 @@ ClockChoice parse_clock(const std::string& text) {
   return {ClockChoice::Kind::kFixed, value};
 }
 
-sparsity::Pattern parse_pattern(const std::string& text) {
-  sparsity::Pattern pattern;
-  const char* const end = text.data() + text.size();
-  const auto kept = std::from_chars(text.data(), end, pattern.kept);
-  if (kept.ec == std::errc() && kept.ptr != end && *kept.ptr == ':') {
-    const auto group = std::from_chars(kept.ptr + 1, end, pattern.group);
-    if (group.ec == std::errc() && group.ptr == end) {
-      return pattern;
-    }
-  }
-  throw base::InputError(
-      fmt::format("--pattern must be N:M, for example 2:4, not '{}'", io::printable(text)));
-}
-
 base::GemmShape parse_tile(const std::string& text) {
   std::vector<std::int64_t> extents;
   std::string_view rest = text;
@@ -129,10 +117,46 @@ base::GemmShape parse_tile(const std::string& text) {
 }
 
 numerics::DataType parse_dtype(const std::string& text) {
-  if (const auto type = workload::parse_operand_type(text)) {
+  if (const auto type = workload::parse_usual_type(text)) {
     return *type;
   }
   throw base::InputError("--dtype: " + workload::unknown_operand_type(text));
+}
+
+void parse_types(const std::string& text, SimulationOptions& options) {
+  static constexpr std::array<std::string_view, 5> kParts{"all", "weights", "attention", "router",
+                                                          "lm_head"};
+  options.dtype.reset();
+  options.parts = {};
+  if (text.find('=') == std::string::npos) {
+    options.dtype = parse_dtype(text);
+    return;
+  }
+  std::set<std::string, std::less<>> given;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string item = text.substr(begin, end - begin);
+    const std::size_t equals = item.find('=');
+    const std::string part = item.substr(0, equals);
+    if (equals == std::string::npos ||
+        std::find(kParts.begin(), kParts.end(), part) == kParts.end()) {
+      throw base::InputError("--dtype: unknown part " +
+                             base::unknown_name(io::printable(part), kParts));
+    }
+    if (!given.insert(part).second || (given.size() > 1 && given.contains("all"))) {
+      throw base::InputError(fmt::format("--dtype: {} is given beside {}", part,
+                                         given.size() > 1 ? "'all' or another part" : "itself"));
+    }
+    const numerics::DataType type = parse_dtype(item.substr(equals + 1));
+    PartTypes& parts = options.parts;
+    if (part == "attention" || part == "router" || part == "lm_head") {
+      (part == "attention" ? parts.attention : part == "router" ? parts.router : parts.head) = type;
+    } else {
+      options.dtype = type;
+      parts.all = part == "all";
+    }
+    begin = end + 1;
+  }
 }
 
 numerics::DataType parse_weight_dtype(const std::string& text) {
@@ -148,15 +172,6 @@ std::string parse_archive(std::string_view what, const std::string& text) {
         fmt::format("{} must be the name of a .npz file, not '{}'", what, io::printable(text)));
   }
   return text;
-}
-
-double parse_density(std::string_view what, const std::string& text) {
-  double density = 0;
-  if (!parse_all(text, density) || !(density > 0) || density > 1) {
-    throw base::InputError(fmt::format("{} must be a number above 0 and at most 1, not '{}'", what,
-                                       io::printable(text)));
-  }
-  return density;
 }
 
 sparsity::Densities parse_densities(std::string_view what, const std::string& text) {

@@ -3,7 +3,6 @@
 
 #include "models/base/shape.h"
 #include "models/numerics/data_type.h"
-#include "models/sparsity/pattern.h"
 #include "models/sparsity/zero_skipping.h"
 #include "sim/run/simulation_options.h"
 
@@ -33,9 +32,6 @@ std::uint64_t parse_seed(const std::string& text);
 /// "limited", "boost", or MHz from 1 to 100000; empty: the default.
 ClockChoice parse_clock(const std::string& text);
 
-/// "N:M".
-sparsity::Pattern parse_pattern(const std::string& text);
-
 /// "MxNxK".
 base::GemmShape parse_tile(const std::string& text);
 
@@ -43,8 +39,9 @@ base::GemmShape parse_tile(const std::string& text);
 numerics::DataType parse_dtype(const std::string& text);
 numerics::DataType parse_weight_dtype(const std::string& text);
 
-/// A share of elements, above 0 and at most 1.
-double parse_density(std::string_view what, const std::string& text);
+/// "e4m3", "all=e4m3" or "weights=e4m3,attention=bf16,router=bf16,lm_head=bf16" as
+/// SimulationOptions::dtype and parts.
+void parse_types(const std::string& text, SimulationOptions& options);
 
 /// "A,B": shares of the elements of each operand, from 0 to 1.
 sparsity::Densities parse_densities(std::string_view what, const std::string& text);

@@ -7,6 +7,8 @@
 #include "sim/network/siblings.h"
 #include "sim/network/tensor_parallel.h"
 #include "sim/network/wide_tensors.h"
+#include "sim/run/asked_types.h"
+#include "sim/run/capacity.h"
 #include "sim/run/energy.h"
 #include "sim/run/energy_totals.h"
 #include "sim/run/inference.h"
@@ -17,6 +19,7 @@
 #include "sim/run/unsupported_launches.h"
 #include "sim/run/value_files.h"
 #include "sim/run/variant_run.h"
+#include "sim/workload/dense_role.h"
 #include "sim/workload/layer_list.h"
 
 #include <fmt/format.h>
@@ -29,22 +32,6 @@
 #include <vector>
 
 namespace sptc::run {
-
-void set_asked_type(const SimulationOptions& options, workload::Operation& op) {
-  if (options.dtype && *options.dtype != op.dtype && op.storage.block_scaled()) {
-    op.storage = {};  // those blocks were of the other type
-  }
-  op.dtype = options.dtype.value_or(op.dtype);
-  op.d_dtype = type_of_d(op, options);
-  const kernels::OperandStorage& asked = options.storage;
-  if (!asked.plain() && (!asked.weight || op.weight)) {
-    op.storage = asked;
-  }
-  if (const std::string why = kernels::impossible_storage(op.storage, op.dtype); !why.empty()) {
-    throw base::InputError("'" + io::printable(op.name) + "' of " +
-                           std::string(numerics::name(op.dtype)) + ": " + why);
-  }
-}
 
 void add_what_ifs(const std::vector<workload::Operation>& operations, const KernelRunner& kernels,
                   std::vector<OperationResult>& results) {
@@ -113,7 +100,7 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
       {"variants", std::string(name(options.variants))},
       {"numerics", options.numerics.empty() ? "as the architecture" : options.numerics},
       {"pattern", options.pattern ? options.pattern->name() : "the hardware's"},
-      {"dtype", options.dtype ? std::string(numerics::name(*options.dtype)) : "as given"},
+      {"dtype", types_text(options)},
       {"data", options.data},
       {"check", std::string(name(options.check_mode()))},
       {"clock", clock_text(options)},
@@ -171,6 +158,8 @@ AskedWork asked_work(const workload::Workload& workload, const RunOptions& optio
     workload::prune_only_listed(workload::read_layer_list(options.sparse_layers),
                                 options.sparse_layers, prepared, between);
   }
+  const std::string kept_dense =
+      options.sparse_layers.empty() ? workload::keep_dense_by_role(options.include, prepared) : "";
   auto [operations, vectors] = network::split_over(prepared, between, options.tensor_parallel);
   if (runs_whole_network(options)) {
     network::merge_siblings(*options.network_engine, operations, vectors);
@@ -178,7 +167,7 @@ AskedWork asked_work(const workload::Workload& workload, const RunOptions& optio
     const network::Network asked{operations, vectors, *options.network_engine};
     operations = network::under_engine(asked, network::plan_kernels(asked));
   }
-  return {std::move(operations), std::move(vectors)};
+  return {std::move(operations), std::move(vectors), kept_dense};
 }
 
 namespace {
@@ -312,6 +301,7 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
   result.fidelity = name(options.fidelity);
   result.options = describe(options);
   result.seed = options.seed;
+  result.does_not_fit = does_not_fit(workload, operations, vectors, options, architecture.gpu);
 
   KernelRunner kernels(architecture.gpu, options, launch);
   const GeneratedData generated(workload::DataKind::kRandom, options.seed);
@@ -344,9 +334,6 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
     result.operations = run_each(operations, architecture.gpu, options, values, toggles,
                                  report_progress, kernels, saved ? &*saved : nullptr);
   }
-  if (saved) {
-    saved->commit();
-  }
   report_progress(operations.size());
   if (options.network_engine) {
     if (!runs_whole_network(options)) {
@@ -358,8 +345,7 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
     }
     result.inference = run_inference(operations, vectors, *options.network_engine, architecture.gpu,
                                      options, kernels, toggles);
-    const auto batch = workload.dims.find("batch");
-    result.inference->batch = batch == workload.dims.end() ? 1 : batch->second;
+    result.inference->batch = workload.inputs;
     add_not_taken(workload, *result.inference);
   }
   add_energy(operations, toggles, options, architecture.gpu, kernels, result);
@@ -377,6 +363,9 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
   add_notes_on_storage(operations, result);
   for (std::string& note : kernels.notes()) {
     result.notes.push_back(std::move(note));
+  }
+  if (!work.kept_dense.empty() && options.variants != Variants::kDense) {
+    result.notes.push_back(work.kept_dense);
   }
   if (!options.sparse_layers.empty()) {
     result.notes.push_back("only the weights that " + io::printable(options.sparse_layers) +
@@ -396,6 +385,9 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
   if (is_dense_only(asked, architecture.gpu)) {
     result.notes.push_back(architecture.gpu.name +
                            " has no sparse matrix instructions: dense only");
+  }
+  if (saved) {  // when nothing can be refused any more
+    saved->commit();
   }
   return result;
 }

@@ -25,14 +25,11 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
                        const RunOptions& asked, const DataSource* data, const Launcher& launch,
                        const ProgressCallback& progress = {}, SwitchingSource* switching = nullptr);
 
-/// Gives `op` the types and the storage that `options` ask for: they go before what the workload
-/// says, but no product of two activations has a quantised weight. Throws InputError.
-void set_asked_type(const SimulationOptions& options, workload::Operation& op);
-
 /// What a run simulates.
 struct AskedWork {
   std::vector<workload::Operation> operations;
   std::vector<workload::VectorOperation> vectors;
+  std::string kept_dense;  ///< the sentence of workload::keep_dense_by_role()
 };
 
 /// The operations of `workload` as `options` ask for them: with their type, as the part of one of

@@ -2,9 +2,10 @@
 #include "sim/run/run_notes.h"
 
 #include "models/mma/instruction.h"
+#include "models/mma/step_rules.h"
 #include "models/numerics/data_type.h"
 #include "sim/io/text_file.h"
-#include "sim/run/check.h"
+#include "sim/run/asked_types.h"
 #include "sim/workload/asp_rule.h"
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ namespace sptc::run {
 namespace {
 
 void add_notes_on_values(const workload::Workload& workload, const RunOptions& options,
-                         std::string_view numerics, bool network_ran, RunResult& result) {
+                         bool network_ran, RunResult& result) {
   if (workload.network && !network_ran) {
     result.notes.push_back(
         options.fidelity != Fidelity::kDatapath
@@ -34,13 +35,29 @@ void add_notes_on_values(const workload::Workload& workload, const RunOptions& o
                     "--fidelity {}",
                     name(options.fidelity)));
   }
-  const auto is_lowered = [&](const OperationResult& op) {
-    return numerics::is_fp8(op.dtype) && Arithmetic(numerics, op.dtype, false).rules.lowered_fp8;
-  };
-  if (std::any_of(result.operations.begin(), result.operations.end(), is_lowered)) {
-    result.notes.push_back(
-        "fp8 runs as f16: the cycles hold its steps, not the conversions and the additions of the "
-        "accumulator, which other units do");
+}
+
+/// Says which kernels of fp8 are of instructions that the GPU does as f16.
+void add_note_on_fp8(std::string_view numerics, RunResult& result) {
+  bool dense = false, sparse = false, native = false;
+  for (const OperationResult& op : result.operations) {
+    for (const auto* variant : {&op.dense, &op.sparse}) {
+      if (numerics::is_fp8(op.dtype) && *variant) {
+        const auto rules = mma::find_step_rules(numerics, (*variant)->kernel.instruction);
+        const bool lowered = rules && rules->lowered_fp8;
+        (variant == &op.dense ? dense : sparse) |= lowered;
+        native |= !lowered;
+      }
+    }
+  }
+  if (dense || sparse) {
+    result.notes.push_back(fmt::format(
+        "fp8 runs as f16{}: the cycles hold its steps, not the conversions and the additions of "
+        "the accumulator, which other units do",
+        native ? fmt::format(" in {} launches of mma.sync", dense && sparse ? "dense and sparse"
+                                                            : dense         ? "dense"
+                                                                            : "sparse")
+               : ""));
   }
 }
 
@@ -206,7 +223,11 @@ void add_notes_on_storage(const std::vector<workload::Operation>& operations, Ru
 
 void add_notes(const workload::Workload& workload, const RunOptions& options,
                const gpu::GpuSpec& gpu, bool network_ran, RunResult& result) {
-  add_notes_on_values(workload, options, gpu.numerics, network_ran, result);
+  add_notes_on_values(workload, options, network_ran, result);
+  add_note_on_fp8(gpu.numerics, result);
+  if (std::string kept = kept_types(options, workload.operations); !kept.empty()) {
+    result.notes.push_back(std::move(kept));
+  }
   add_note_on_tile(options, gpu.sm, result);
   add_note_on_integers(gpu, result);
   add_note_on_clock(options, gpu, result);

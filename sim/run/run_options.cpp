@@ -38,9 +38,16 @@ void set_power(const config::LoadedEnergy& loaded, const config::Architecture& a
       loaded.config.name, assumed, loaded.parameters.size());
   if (source.inherited) {
     options.power_note += fmt::format(
-        "; energies per event and per SM, voltages and power limit are those of that GPU, which {} "
-        "is derived from: --energy names others",
+        "; energies per event and per SM and voltages are those of that GPU, which {} is derived "
+        "from: --energy names others",
         architecture.gpu.name);
+  }
+  const bool of_this = source.inherited || loaded.config.name == architecture.gpu.name;
+  if (of_this && !options.power_limit_w && loaded.limit_of != architecture.gpu.name) {
+    options.power_note += fmt::format(
+        "; the power limit of {} W is that of {}, nobody states one for {}: --power-limit does, or "
+        "'/clock/power_limit_w' in an energy file of its own",
+        options.power->power_limit_w, loaded.limit_of, architecture.gpu.name);
   }
   if (!source.inherited && loaded.config.name != architecture.gpu.name) {
     options.power_note += fmt::format(

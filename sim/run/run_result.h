@@ -180,6 +180,9 @@ struct RunResult {
   /// A sentence on the launches of a recording that the GPU cannot execute, which are no part of
   /// the operations; empty where there are none.
   std::string left_out;
+  /// A sentence on what the memory of the board cannot hold of the network; empty where all fits as
+  /// far as that is known.
+  std::string does_not_fit;
   Totals totals;
   std::optional<InferenceResult> inference;  ///< under an engine that runs more than GEMMs
   /// See assumed_share() (sim/run/simulate.h); absent where nobody asked.
@@ -195,6 +198,9 @@ struct RunResult {
 
   /// Whether every check that ran passed.
   bool passed() const;
+
+  /// Whether an engine ran the network, with what stands between its GEMMs.
+  bool end_to_end() const { return inference && !inference->gemms_only; }
 };
 
 }  // namespace sptc::run

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "models/numerics/type_name.h"
 
 #include <fmt/format.h>
 
@@ -82,11 +83,13 @@ kernels::Decomposition parse_decomposition(std::string_view word) {
 }
 
 numerics::DataType parse_d_dtype(std::string_view what, std::string_view word) {
-  if (std::find(kTypesOfD.begin(), kTypesOfD.end(), word) == kTypesOfD.end()) {
+  const auto type = numerics::parse_usual_type(word);
+  if (!type ||
+      std::find(kTypesOfD.begin(), kTypesOfD.end(), numerics::name(*type)) == kTypesOfD.end()) {
     throw base::InputError("unknown " + std::string(what) + " " +
                            base::unknown_name(word, kTypesOfD));
   }
-  return *numerics::parse_data_type(word);
+  return *type;
 }
 
 void require_nothing_saved(const SimulationOptions& options, std::string_view what) {

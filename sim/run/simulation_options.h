@@ -57,11 +57,19 @@ struct ClockChoice {
   bool limited() const { return kind == Kind::kDefault || kind == Kind::kLimited; }
 };
 
+/// Types of the parts of a network that serving software keeps in 16 bits where its weights have
+/// fewer.
+struct PartTypes {
+  bool all = false;  ///< SimulationOptions::dtype is that of these parts, too
+  std::optional<numerics::DataType> attention, router, head;  ///< else as asked_type() says
+};
+
 /// What a caller may choose about a simulation. The defaults are those of the command line.
 struct SimulationOptions {
   Fidelity fidelity = Fidelity::kTiming;
   Variants variants = Variants::kBoth;
-  std::optional<numerics::DataType> dtype;  ///< replaces the type of every operation
+  std::optional<numerics::DataType> dtype;  ///< replaces the type of operations: see asked_type()
+  PartTypes parts;                          ///< of some of them another one
   kernels::OperandStorage storage;  ///< of weights, or of block-scaled types, where it says any
   std::optional<sparsity::WeightPattern> pattern;  ///< of sparse weights; else the hardware's
   std::string numerics;  ///< arithmetic of another generation; empty: the architecture's own
@@ -99,6 +107,9 @@ struct SimulationOptions {
   bool sparsity_auto = false;  ///< which weights gain from 2:4, also of GEMMs only
   /// A list (sim/workload/layer_list.h) of the only weights that may be 2:4; empty: all may.
   std::string sparse_layers;
+  /// Operations whose weights may be 2:4 though they stay dense by name (workload::dense_role()): a
+  /// regular expression; empty: none. Not looked at with `sparse_layers`.
+  std::string include;
   /// GPUs over which the weights of each layer are split, and what a link between them carries each
   /// way.
   int tensor_parallel = 1;

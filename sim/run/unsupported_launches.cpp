@@ -5,7 +5,8 @@
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/io/text_file.h"
 #include "sim/kernels/gemm_kernel.h"
-#include "sim/run/run.h"
+#include "sim/run/asked_types.h"
+#include "sim/run/run_result.h"
 
 #include <fmt/format.h>
 

@@ -29,10 +29,10 @@ std::string own_name(const RunOptions& options, const gpu::GpuSpec& gpu) {
 }
 
 /// Checks weights at a pattern that mma.sp does not execute as they are; `d` as in check_pattern.
-CheckResult check_own_pattern(const workload::Operation& op, const gpu::GpuSpec& gpu,
+CheckResult check_own_pattern(const workload::Operation& op,
+                              const sparsity::PatternExecution& execution, const gpu::GpuSpec& gpu,
                               const RunOptions& options, const DataSource& data,
                               const std::vector<base::Matrix<numerics::Word>>* d) {
-  const sparsity::PatternExecution execution = weights_execution(options.pattern, op.dtype, gpu);
   Arithmetic arithmetic(gpu, op.dtype, false);
   arithmetic.rules = gpu.step_rules(kernels::kernel_instruction(
       {{}, 1, op.dtype, true, execution.instruction}, gpu.kernel_target()));
@@ -45,16 +45,16 @@ VariantResult run_with_values(const workload::Operation& op, bool sparse, const 
                               const RunOptions& options, const DataSource& data,
                               KernelRunner& kernels, ValueFiles* saved) {
   const bool own = sparse && !is_hardware(options, op.dtype, gpu);
+  const auto execution = own ? kernels.execution(op) : sparsity::PatternExecution{};
   std::vector<kernels::GemmOperands> operands;
   for (std::int64_t entry = 0; entry < op.batch; ++entry) {
     operands.push_back(own ? pattern_operands(op, data, weight_pattern(options.pattern, op.dtype),
-                                              weights_execution(options.pattern, op.dtype, gpu),
-                                              entry)
+                                              execution, entry)
                            : make_operands(op, sparse, data, entry));
   }
   KernelRunner::ValueRun run = kernels.compute(op, sparse, operands);
   if (own && options.check_mode() != CheckMode::kNone) {
-    run.result.check = check_own_pattern(op, gpu, options, data, &run.d);
+    run.result.check = check_own_pattern(op, execution, gpu, options, data, &run.d);
   } else if (options.check_mode() != CheckMode::kNone) {
     const Arithmetic arithmetic(gpu, op.dtype, sparse);
     CheckResult check;
@@ -71,13 +71,15 @@ VariantResult run_with_values(const workload::Operation& op, bool sparse, const 
   return std::move(run.result);
 }
 
-CheckResult check_values(const workload::Operation& op, bool sparse, const gpu::GpuSpec& gpu,
+CheckResult check_values(const workload::Operation& op, bool sparse,
+                         const mma::MmaInstruction& instruction, const gpu::GpuSpec& gpu,
                          const RunOptions& options, const DataSource& data) {
   if (!sparse || is_hardware(options, op.dtype, gpu)) {
     return check_timing(options.check_mode(), op, sparse, data, {gpu, op.dtype, sparse},
                         options.seed);
   }
-  return check_own_pattern(op, gpu, options, data, nullptr);
+  return check_own_pattern(op, weights_execution(options.pattern, instruction, gpu), gpu, options,
+                           data, nullptr);
 }
 
 }  // namespace
@@ -128,7 +130,7 @@ VariantResult run_variant(const workload::Operation& op, bool sparse, const gpu:
   VariantResult result =
       kernels.time(op, sparse, first_clock(op, sparse, switching, options, gpu, kernels));
   if (options.check_mode() != CheckMode::kNone && !op.storage.block_scaled()) {
-    result.check = check_values(op, sparse, gpu, options, data);
+    result.check = check_values(op, sparse, result.kernel.instruction, gpu, options, data);
   }
   if (saved != nullptr) {
     saved->add(op, sparse, result.kernel, data);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/what_if.h"
 
+#include "models/base/shape.h"
 #include "sim/gpu/analytic_gemm.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 
 namespace sptc::run {
@@ -59,8 +61,9 @@ gpu::GpuSpec with_twice(Resource resource, gpu::GpuSpec gpu) {
     case Resource::kSms:
       gpu.sms *= 2;
       break;
-    case Resource::kClock:
-      break;  // what is asked for
+    case Resource::kGrid:   // of the problem
+    case Resource::kClock:  // what is asked for
+      break;
   }
   return gpu;
 }
@@ -81,6 +84,47 @@ kernels::KernelOverrides named(const kernels::KernelResult& kernel) {
       static_cast<int>(kernel.ctas_per_sm)};
 }
 
+gpu::GemmRun closed_form(const kernels::GemmProblem& problem, const kernels::KernelResult& kernel,
+                         double clock_mhz, const gpu::GpuSpec& gpu) {
+  return gpu::analytic_gemm(problem, named(kernel), gpu, gpu::ClockPolicy::fixed(clock_mhz));
+}
+
+double in_sms_us(const gpu::GemmRun& run) {
+  return static_cast<double>(run.cycles) / run.clock_mhz;
+}
+
+/// How many launches of `kernel`, as batches of one, leave at most 2 % of the places for CTAs on
+/// the SMs without one in their last round; 1 where a launch does so itself.
+std::int64_t launches_that_fill(const kernels::KernelResult& kernel, const gpu::GpuSpec& gpu) {
+  constexpr double kMostEmpty = 0.02;
+  if (kernel.stream_k && kernel.waves >= 1 && kernel.ctas >= gpu.sms) {
+    return 1;  // each CTA has as many k-tiles
+  }
+  const std::int64_t units = kernel.persistent ? kernel.output_tiles * kernel.split_k : kernel.ctas;
+  const std::int64_t places = gpu.sms * std::max<std::int64_t>(1, kernel.ctas_per_sm);
+  for (std::int64_t launches = 1; launches < places; ++launches) {
+    const std::int64_t all = base::round_up(launches * units, places);
+    if (static_cast<double>(all - launches * units) <= kMostEmpty * static_cast<double>(all)) {
+      return launches;
+    }
+  }
+  return places;
+}
+
+/// Of CTAs that are spread evenly over all SMs, at most 2 as of every other resource.
+double gain_of_full_grid(const kernels::GemmProblem& problem, const kernels::KernelResult& kernel,
+                         const gpu::GemmRun& now, const gpu::GpuSpec& gpu) {
+  const std::int64_t launches = launches_that_fill(kernel, gpu);
+  if (launches == 1) {
+    return 1;
+  }
+  kernels::GemmProblem many = problem;
+  many.batch *= launches;
+  const double filled_us =
+      in_sms_us(closed_form(many, kernel, now.clock_mhz, gpu)) / static_cast<double>(launches);
+  return std::clamp((in_sms_us(now) + now.launch_us) / (filled_us + now.launch_us), 1.0, 2.0);
+}
+
 }  // namespace
 
 Resource WhatIf::bound_by() const {
@@ -90,9 +134,8 @@ Resource WhatIf::bound_by() const {
 
 double closed_form_us(const kernels::GemmProblem& problem, const kernels::KernelResult& kernel,
                       double clock_mhz, const gpu::GpuSpec& gpu) {
-  const gpu::GemmRun run =
-      gpu::analytic_gemm(problem, named(kernel), gpu, gpu::ClockPolicy::fixed(clock_mhz));
-  return static_cast<double>(run.cycles) / run.clock_mhz + run.launch_us;
+  const gpu::GemmRun run = closed_form(problem, kernel, clock_mhz, gpu);
+  return in_sms_us(run) + run.launch_us;
 }
 
 WhatIf what_if(const kernels::GemmProblem& problem, const kernels::KernelResult& kernel,
@@ -100,12 +143,15 @@ WhatIf what_if(const kernels::GemmProblem& problem, const kernels::KernelResult&
   const auto time_us = [&](const gpu::GpuSpec& spec, double mhz) {
     return closed_form_us(problem, kernel, mhz, spec);
   };
-  const double now_us = time_us(gpu, clock_mhz);
+  const gpu::GemmRun now = closed_form(problem, kernel, clock_mhz, gpu);
+  const double now_us = in_sms_us(now) + now.launch_us;
   WhatIf result;
   for (std::size_t i = 0; i < kResources; ++i) {
     const auto resource = static_cast<Resource>(i);
     const double mhz = resource == Resource::kClock ? 2 * clock_mhz : clock_mhz;
-    result.speedup[i] = now_us / time_us(with_twice(resource, gpu), mhz);
+    result.speedup[i] = resource == Resource::kGrid
+                            ? gain_of_full_grid(problem, kernel, now, gpu)
+                            : now_us / time_us(with_twice(resource, gpu), mhz);
   }
   return result;
 }

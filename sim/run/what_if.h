@@ -20,12 +20,13 @@ enum class Resource {
   kDram,          ///< bandwidth
   kLatency,       ///< of the memory, of shared memory and of barriers
   kLaunch,        ///< what it takes beside the SMs
+  kGrid,          ///< CTAs: as many on each SM, at most for twice the speed
   kSms,           ///< their number
   kClock,         ///< of the SMs, the L2 and its ports
 };
-inline constexpr std::size_t kResources = 9;
+inline constexpr std::size_t kResources = 10;
 /// Of those, the first: what `bound_by` may name. SMs and clock are several of them at once.
-inline constexpr std::size_t kSingleResources = 7;
+inline constexpr std::size_t kSingleResources = 8;
 
 /// As reports and a column name it, and what is done to it.
 struct ResourceName {
@@ -39,6 +40,7 @@ inline constexpr std::array<ResourceName, kResources> kResourceNames{
      {"hbm", "DRAM", "twice the DRAM rate"},
      {"latency", "latency", "half the latencies of memory and barriers"},
      {"launch", "launch", "half the time of a launch"},
+     {"grid", "grid", "CTAs that fill all SMs evenly"},
      {"sms", "SMs", "twice the SMs"},
      {"clock", "clock", "twice the clock"}}};
 inline const ResourceName& name_of(Resource resource) {

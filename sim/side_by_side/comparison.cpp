@@ -4,6 +4,8 @@
 #include "models/base/error.h"
 #include "sim/compare/times/measured_neighbours.h"
 #include "sim/report/fitted_name.h"
+#include "sim/run/capacity.h"
+#include "sim/run/run.h"
 #include "sim/run/run_options.h"
 #include "sim/run/simulate.h"
 #include "sim/run/unsupported_launches.h"
@@ -66,6 +68,25 @@ ComparedFigures figures_of(const run::Totals& totals) {
   return figures;
 }
 
+/// Of a whole pass where an engine ran one, else of all GEMMs.
+ComparedFigures totals_of(const run::RunResult& result) {
+  if (!result.end_to_end()) {
+    return figures_of(result.totals);
+  }
+  ComparedFigures figures;
+  const auto add = [](const std::optional<run::InferenceTotals>& pass, double& us, double& uj,
+                      double& watts) {
+    if (pass) {
+      us = pass->latency_us;
+      uj = pass->energy_uj.value_or(0);
+      watts = pass->power_w.value_or(0);
+    }
+  };
+  add(result.inference->dense, figures.dense_us, figures.dense_uj, figures.dense_w);
+  add(result.inference->sparse, figures.sparse_us, figures.sparse_uj, figures.sparse_w);
+  return figures;
+}
+
 /// What was measured on shapes like `op`.
 void add_measured(const run::OperationResult& op, const run::MeasuredGain& gain,
                   ComparedFigures& figures) {
@@ -89,26 +110,40 @@ std::string simulated(const workload::Workload& workload, const config::Architec
   const run::RunResult result = run::simulate(workload, board, options);
   run::require_all_launches(result);
   const run::MeasuredGain measured = compare::times::measured_neighbours(result, board, options);
-  std::vector<ComparedFigures> rows{figures_of(result.totals)};
+  std::vector<ComparedFigures> rows{totals_of(result)};
   for (const run::OperationResult& op : result.operations) {
     add_measured(op, measured, rows.emplace_back(figures_of(op)));
   }
   return run::bytes_of(rows);
 }
 
-void require_same_operations(const std::vector<ComparedWorkload>& workloads) {
-  const auto& first = workloads.front().workload.operations;
-  for (const ComparedWorkload& other : workloads) {
-    const auto& operations = other.workload.operations;
-    const bool same = std::equal(first.begin(), first.end(), operations.begin(), operations.end(),
+/// What runs of each of `workloads`. Throws InputError where they differ in their GEMMs.
+std::vector<run::AskedWork> asked_of(const std::vector<ComparedWorkload>& workloads,
+                                     const run::RunOptions& options) {
+  std::vector<run::AskedWork> all;
+  for (const ComparedWorkload& one : workloads) {
+    const auto& asked = all.emplace_back(run::asked_work(one.workload, options)).operations;
+    const auto& first = all.front().operations;
+    const bool same = std::equal(first.begin(), first.end(), asked.begin(), asked.end(),
                                  [](const workload::Operation& a, const workload::Operation& b) {
                                    return a.name == b.name;
                                  });
     if (!same) {
       throw base::InputError(fmt::format("compare: the operations with {} are not those with {}",
-                                         other.dims, workloads.front().dims));
+                                         one.dims, workloads.front().dims));
     }
   }
+  return all;
+}
+
+std::string scope_of(const run::RunOptions& options) {
+  const auto& engine = options.network_engine;
+  if (!engine || engine->gemms_only) {
+    return BoardComparison().scope;
+  }
+  const int gpus = options.tensor_parallel;
+  return fmt::format("one inference under engine '{}'{}", engine->name,
+                     gpus > 1 ? fmt::format(" over {} GPUs, figures of one of them", gpus) : "");
 }
 
 /// "batch=8, seq=384" of the dimensions that have several values.
@@ -176,19 +211,25 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
   if (std::any_of(boards.begin(), boards.end(), searches)) {
     options.kernels = run::KernelsFrom::kSearch;  // all boards by the same rule
   }
-  require_same_operations(workloads);
+  run::RunOptions under_engine;
+  static_cast<run::SimulationOptions&>(under_engine) = options;
+  under_engine.network_engine = run::asked_engine(options);
   BoardComparison comparison;
   comparison.workload = workloads.front().workload.name;
-  for (const workload::Operation& op : workloads.front().workload.operations) {
-    comparison.operations.push_back(op.name);
+  comparison.scope = scope_of(under_engine);
+  const std::vector<run::AskedWork> asked_works = asked_of(workloads, under_engine);
+  for (const workload::Operation& op : asked_works.front().operations) {
+    comparison.operations.push_back(op.name);  // an engine may merge some
   }
   const std::size_t total = workloads.size() * boards.size();
   comparison.points.reserve(total);
-  for (const ComparedWorkload& one : workloads) {
+  for (std::size_t i = 0; i < workloads.size(); ++i) {
     for (const config::Architecture& board : boards) {
       ComparedPoint& point = comparison.points.emplace_back();
       point.board = board.gpu.name;
-      point.dims = one.dims;
+      point.dims = workloads[i].dims;
+      point.does_not_fit = run::does_not_fit(workloads[i].workload, asked_works[i].operations,
+                                             asked_works[i].vectors, under_engine, board.gpu);
     }
   }
   std::size_t done = 0;
@@ -263,7 +304,8 @@ std::string comparison_verdict(const BoardComparison& comparison) {
     sentence = fmt::format("Sparsity gains most, {}, and {}, {}", words(*most),
                            loses_there ? "loses most" : "least", words(*least));
   }
-  sentence += fmt::format(" ({}).", name);
+  sentence +=
+      fmt::format(" ({}{}).", name, comparison.is_end_to_end() ? "; " + comparison.scope : "");
   const std::string change = change_sentence(comparison);
   return sentence + (change.empty() ? "" : " ") + change;
 }

@@ -34,20 +34,25 @@ struct ComparedFigures {
 /// One workload on one board.
 struct ComparedPoint {
   std::string board;
-  std::string dims;       ///< "batch=8", name of a saved result, or "" where nothing varies
-  std::string file;       ///< of a saved result; else ""
-  std::string failure;    ///< why nothing is known; else ""
-  std::string no_sparse;  ///< why no sparse figures are known; else ""
-  std::string no_energy;  ///< why no energy is known; else ""
-  ComparedFigures total;
+  std::string dims;          ///< "batch=8", name of a saved result, or "" where nothing varies
+  std::string file;          ///< of a saved result; else ""
+  std::string failure;       ///< why nothing is known; else ""
+  std::string no_sparse;     ///< why no sparse figures are known; else ""
+  std::string no_energy;     ///< why no energy is known; else ""
+  std::string does_not_fit;  ///< run::RunResult::does_not_fit
+  ComparedFigures total;     ///< of BoardComparison::scope
   std::vector<ComparedFigures> operations;  ///< as in BoardComparison::operations
 };
 
 /// The same network on several boards and with several extents.
 struct BoardComparison {
   std::string workload;
-  std::vector<std::string> operations;  ///< names, those of the first workload
+  /// Of what ComparedPoint::total is: "GEMMs only", or "one inference under engine 'trt'".
+  std::string scope = "GEMMs only";
+  std::vector<std::string> operations;  ///< GEMMs that run, by the names of the first workload
   std::vector<ComparedPoint> points;    ///< dimensions first, boards fastest
+
+  bool is_end_to_end() const { return !scope.starts_with("GEMMs only"); }
 
   /// Whether it is of two saved results, whose times can be set against each other.
   bool is_of_two_results() const {

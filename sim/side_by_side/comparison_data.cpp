@@ -47,11 +47,9 @@ Json figures_json(const ComparedFigures& figures) {
 }
 
 Json comparison_document(const BoardComparison& comparison) {
-  Json json{{"schema", "sptcsim-comparison/0.1"},
-            {"version", report::program_version()},
-            {"workload", comparison.workload},
-            {"verdict", comparison_verdict(comparison)},
-            {"points", Json::array()}};
+  Json json{{"schema", "sptcsim-comparison/0.1"},        {"version", report::program_version()},
+            {"workload", comparison.workload},           {"scope", comparison.scope},
+            {"verdict", comparison_verdict(comparison)}, {"points", Json::array()}};
   for (const ComparedPoint& point : comparison.points) {
     Json entry{{"board", point.board}, {"dims", point.dims}};
     if (!point.file.empty()) {
@@ -65,6 +63,9 @@ Json comparison_document(const BoardComparison& comparison) {
     }
     if (!point.no_energy.empty()) {
       entry["no_energy"] = point.no_energy;
+    }
+    if (!point.does_not_fit.empty()) {
+      entry["does_not_fit"] = point.does_not_fit;
     }
     entry["total"] = figures_json(point.total);
     entry["operations"] = Json::array();

@@ -125,7 +125,8 @@ std::string changes(const BoardComparison& comparison) {
   for (std::size_t i = 0; i < comparison.operations.size(); ++i) {
     out += row(comparison.operations[i], first.operations[i], second.operations[i]);
   }
-  return out + row("all GEMMs", first.total, second.total);
+  return out +
+         row(comparison.is_end_to_end() ? "one inference" : "all GEMMs", first.total, second.total);
 }
 
 }  // namespace
@@ -142,6 +143,11 @@ std::string comparison_text(const BoardComparison& comparison) {
       if (!reason->empty()) {
         reasons.insert(*reason);
       }
+    }
+  }
+  for (std::size_t i = 0; i < comparison.points.size(); ++i) {
+    if (const std::string& why = comparison.points[i].does_not_fit; !why.empty()) {
+      out += report::wrapped(fmt::format("{} {}", i + 1, why), kWidth);
     }
   }
   if (comparison.is_of_two_results()) {
@@ -161,9 +167,15 @@ std::string comparison_text(const BoardComparison& comparison) {
   for (const std::string& reason : reasons) {
     out += "n/a: " + reason + "\n";
   }
-  return out + (comparison.points.front().file.empty()
-                    ? "GEMMs only; -: stays dense. 'run' says more of each point.\n"
-                    : "GEMMs only; -: stays dense.\n");
+  const std::string scope =
+      comparison.is_end_to_end()
+          ? fmt::format("Figures of points: {}. Layers: GEMMs only", comparison.scope)
+          : comparison.scope;
+  return out +
+         report::wrapped(
+             scope + "; -: stays dense." +
+                 (comparison.points.front().file.empty() ? " 'run' says more of each point." : ""),
+             kWidth);
 }
 
 }  // namespace sptc::side_by_side

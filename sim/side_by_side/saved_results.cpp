@@ -6,11 +6,13 @@
 #include "sim/side_by_side/comparison.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -62,9 +64,28 @@ ComparedFigures figures_of(const nlohmann::json& entry) {
   return figures;
 }
 
+/// Of `totals`, those of a pass under an engine; nothing where none ran.
+std::optional<ComparedFigures> figures_of_pass(const nlohmann::json& totals) {
+  ComparedFigures figures;
+  const auto read = [&](const char* variant, double& us, double& uj, double& watts) {
+    const auto found = totals.find(variant);
+    if (found != totals.end() && found->is_object() && found->contains("latency_us")) {
+      us = number_or_zero(*found, "latency_us");
+      const nlohmann::json pass = found->value("inference", nlohmann::json::object());
+      uj = number_or_zero(pass, "energy_uj");
+      watts = number_or_zero(pass, "power_w");
+    }
+  };
+  read("dense", figures.dense_us, figures.dense_uj, figures.dense_w);
+  read("sparse", figures.sparse_us, figures.sparse_uj, figures.sparse_w);
+  return figures.dense_us > 0 || figures.sparse_us > 0 ? std::optional(figures) : std::nullopt;
+}
+
 /// A result as its file has it.
 struct SavedResult {
   std::string workload;
+  std::string engine;                   ///< that ran more than GEMMs; else ""
+  std::optional<ComparedFigures> pass;  ///< of it
   ComparedPoint point;
   std::vector<std::string> names;  ///< of the operations of `point`
 };
@@ -82,7 +103,13 @@ SavedResult read_result(const std::filesystem::path& file) {
   saved.workload = result.text("workload");
   saved.point.board = result.text("arch");
   saved.point.file = name;
-  saved.point.total = figures_of(result.object("totals").value());
+  const nlohmann::json& totals = result.object("totals").value();
+  saved.point.total = figures_of(totals);
+  saved.engine = result.text_or("engine", "");
+  saved.point.does_not_fit = result.text_or("does_not_fit", "");
+  if (!saved.engine.empty() && saved.engine != "gemms") {
+    saved.pass = figures_of_pass(totals);
+  }
   std::size_t index = 0;
   for (const nlohmann::json& entry : result.array("operations")) {
     const io::JsonObject operation(entry, result.place() / "operations" / index++);
@@ -150,6 +177,17 @@ BoardComparison compare_saved(const std::vector<std::filesystem::path>& files) {
     stems.insert(file.stem().string());
   }
   BoardComparison comparison;
+  const auto has_pass = [](const SavedResult& result) { return result.pass.has_value(); };
+  if (std::all_of(results.begin(), results.end(), has_pass)) {
+    std::set<std::string> engines;
+    for (SavedResult& result : results) {
+      result.point.total = *result.pass;
+      engines.insert(result.engine);
+    }
+    comparison.scope = fmt::format("one inference under engine '{}'", fmt::join(engines, "', '"));
+  } else if (std::any_of(results.begin(), results.end(), has_pass)) {
+    comparison.scope += ": not every result is of an engine";
+  }
   std::set<std::string> workloads;
   comparison.operations = all_operations(results);
   for (SavedResult& result : results) {

@@ -14,10 +14,18 @@ void PassageLog::observe(int partition, const base::Clock& clock, const TensorCo
     if (clock.now() < window_.first || clock.now() >= window_.last) {
       return;
     }
-    name_ = name_.empty() ? token.context->instruction.ptx_name() : name_;
+    const mma::MmaInstruction& instruction = token.context->instruction;
+    if (kernels_.empty() || kernels_.back().instruction != instruction) {
+      kernels_.push_back({instruction, clock.now()});
+    }
     under_way_[{partition, token.id}] = instructions_.size();
-    instructions_.push_back(
-        {partition, token.warp_slot, token.instruction->d.base, clock.now(), -1, {}});
+    instructions_.push_back({partition,
+                             token.warp_slot,
+                             token.instruction->d.base,
+                             kernels_.size() - 1,
+                             clock.now(),
+                             -1,
+                             {}});
   });
   // A stage works in the cycles of the wire behind it.
   core.fetched.add_tap([this, partition, &clock, &spec](FetchedToken& token) {

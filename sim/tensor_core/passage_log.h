@@ -23,10 +23,17 @@ struct LoggedStage {
   std::int64_t begin = 0, end = 0;  ///< cycles
 };
 
+/// The instruction that a kernel executes, from the cycle of its first one on.
+struct LoggedKernel {
+  mma::MmaInstruction instruction;
+  std::int64_t begin = 0;
+};
+
 /// One matrix instruction on its way through a tensor core.
 struct LoggedMma {
   int partition = 0, warp_slot = 0;
   int accumulator = 0;  ///< first register of D
+  std::size_t kernel = 0;
   std::int64_t issued = 0;
   std::int64_t done = -1;  ///< -1: not before the end of the log
   std::vector<LoggedStage> stages;
@@ -87,8 +94,8 @@ class PassageLog {
                base::Wire<MmaIssue>& issue, TensorCore& core, base::Wire<MmaDoneToken>& done);
 
   const std::vector<LoggedMma>& instructions() const { return instructions_; }
-  /// PTX name of the first instruction; empty: none was issued.
-  const std::string& name() const { return name_; }
+  /// In the order in which they ran, such as the dense one and the sparse one of a GEMM.
+  const std::vector<LoggedKernel>& kernels() const { return kernels_; }
   void add_stall(const LoggedStall& stall);
   /// A copy that begins; its place for end_copy(), or nothing outside the window.
   std::optional<std::size_t> begin_copy(const LoggedCopy& copy);
@@ -108,7 +115,7 @@ class PassageLog {
   void add_busy(LoggedBusy::Unit unit, std::int64_t begin, std::int64_t end);
 
   LogWindow window_;
-  std::string name_;
+  std::vector<LoggedKernel> kernels_;
   std::vector<LoggedMma> instructions_;
   std::vector<LoggedStall> stalls_;
   std::vector<LoggedCopy> copies_;

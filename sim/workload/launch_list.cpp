@@ -128,6 +128,7 @@ void LaunchList::add(RecordedLaunch launch, const std::string& place) {
       launch.reason = kNoTensorCoreType;
     } else {
       op.dtype = *type;
+      launch.reason = kernels::impossible_storage(op.storage, *type);
     }
   }
   const Key key(

@@ -23,8 +23,18 @@ std::int64_t OpenDims::value(const std::string& name, std::string_view hint) {
     return *value;
   }
   throw base::InputError(
-      fmt::format("{}: the dimension '{}' is open: give it, for example --dim {}", file_,
-                  io::printable(name), hint));
+      fmt::format("{}: the dimension '{}' is open: give it, for example --dim {}{}", file_,
+                  io::printable(name), hint, others()));
+}
+
+std::string OpenDims::others() const {
+  std::string names;
+  for (const auto& [name, value] : given_) {
+    if (!asked_.contains(name)) {
+      names += fmt::format("{}'{}'", names.empty() ? "" : ", ", io::printable(name));
+    }
+  }
+  return names.empty() ? "" : fmt::format("; --dim gives {}", names);
 }
 
 std::int64_t OpenDims::value_or_missing(const std::string& name) {
@@ -47,11 +57,11 @@ void OpenDims::refuse_missing() const {
   }
   throw base::InputError(missing_.size() == 1
                              ? fmt::format("{}: the dimension {} is open: give it, for example "
-                                           "--dim {}",
-                                           file_, names, example)
+                                           "--dim {}{}",
+                                           file_, names, example, others())
                              : fmt::format("{}: the dimensions {} are open: give them, for example "
-                                           "--dim {}",
-                                           file_, names, example));
+                                           "--dim {}{}",
+                                           file_, names, example, others()));
 }
 
 void OpenDims::refuse_unused() const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sptc::workload {
@@ -18,6 +19,13 @@ struct Account {
   std::string arch;                ///< the board that the name means; empty where it means none
   double kernels_us = 0;           ///< of all kernels that were recorded; 0: no times
   std::vector<std::string> notes;  ///< one sentence each: grounds and choices
+
+  /// Empty ones are none.
+  void add_note(std::string note) {
+    if (!note.empty()) {
+      notes.push_back(std::move(note));
+    }
+  }
 };
 
 struct Recording {

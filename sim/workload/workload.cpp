@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "models/numerics/type_name.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/asp_rule.h"
 #include "sim/workload/open_dims.h"
@@ -72,48 +73,12 @@ constexpr std::array<std::string_view, 8> kKernelTypes{"f16",  "bf16", "tf32", "
 // What a quantised weight may be stored as.
 constexpr std::array<std::string_view, 2> kWeightTypes{"s8", "s4"};
 
-struct OtherName {
-  std::string_view name;
-  std::string_view ours;  ///< empty: several
-  std::string_view meant;
-};
-
-/// Other names of types, in small letters, and ours.
-constexpr std::array<OtherName, 26> kOtherNames{{
-    {"fp8", "e4m3", "'e4m3' or 'e5m2'"},
-    {"f8", "e4m3", "'e4m3' or 'e5m2'"},
-    {"float8", "e4m3", "'e4m3' or 'e5m2'"},
-    {"fp8_e4m3", "e4m3", "'e4m3'"},
-    {"fp8e4m3", "e4m3", "'e4m3'"},
-    {"f8e4m3", "e4m3", "'e4m3'"},
-    {"float8_e4m3", "e4m3", "'e4m3'"},
-    {"float8_e4m3fn", "e4m3", "'e4m3'"},
-    {"fp8_e5m2", "e5m2", "'e5m2'"},
-    {"fp8e5m2", "e5m2", "'e5m2'"},
-    {"f8e5m2", "e5m2", "'e5m2'"},
-    {"float8_e5m2", "e5m2", "'e5m2'"},
-    {"fp16", "f16", "'f16'"},
-    {"half", "f16", "'f16'"},
-    {"float16", "f16", "'f16'"},
-    {"bfloat16", "bf16", "'bf16'"},
-    {"int8", "s8", "'s8'"},
-    {"i8", "s8", "'s8'"},
-    {"nvfp4", "", "'e2m1' with a scale_block of 16"},
-    {"mxfp8", "", "'e4m3' with a scale_block of 32"},
-    {"int4", "s4", "'s4'"},
-    {"i4", "s4", "'s4'"},
-    {"fp32", "", "'tf32'"},
-    {"float32", "", "'tf32'"},
-    {"f32", "", "'tf32'"},
-    {"float", "", "'tf32'"},
+/// What a type that no kernel takes is instead.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kInstead{{
+    {"f32", "'tf32'"},
+    {"nvfp4", "'e2m1' with a scale_block of 16"},
+    {"mxfp8", "'e4m3' with a scale_block of 32"},
 }};
-
-const OtherName* other_name(std::string_view name) {
-  const auto found =
-      std::find_if(kOtherNames.begin(), kOtherNames.end(),
-                   [&](const OtherName& row) { return row.name == base::lower_case(name); });
-  return found == kOtherNames.end() ? nullptr : &*found;
-}
 
 }  // namespace
 
@@ -128,20 +93,25 @@ std::optional<numerics::DataType> parse_operand_type(std::string_view name) {
 }
 
 std::optional<numerics::DataType> parse_usual_type(std::string_view name) {
-  const OtherName* const other = other_name(name);
-  return parse_operand_type(other != nullptr ? other->ours : base::lower_case(name));
+  const auto type = numerics::parse_usual_type(name);
+  return type ? parse_operand_type(numerics::name(*type)) : std::nullopt;
 }
 
 std::string unknown_operand_type(std::string_view name) {
-  const OtherName* const other = other_name(name);
-  return "unknown operand type " + base::unknown_name(io::printable(name), kKernelTypes,
-                                                      other != nullptr ? other->meant : "");
+  const auto type = numerics::parse_usual_type(name);
+  const std::string ours = type ? std::string(numerics::name(*type)) : base::lower_case(name);
+  const auto instead = std::find_if(kInstead.begin(), kInstead.end(),
+                                    [&](const auto& row) { return row.first == ours; });
+  return "unknown operand type " +
+         base::unknown_name(io::printable(name), kKernelTypes,
+                            instead == kInstead.end() ? "" : instead->second);
 }
 
 std::optional<numerics::DataType> parse_weight_type(std::string_view name) {
-  const bool known =
-      std::find(kWeightTypes.begin(), kWeightTypes.end(), name) != kWeightTypes.end();
-  return known ? numerics::parse_data_type(name) : std::nullopt;
+  const auto type = numerics::parse_usual_type(name);
+  const bool known = type && std::find(kWeightTypes.begin(), kWeightTypes.end(),
+                                       numerics::name(*type)) != kWeightTypes.end();
+  return known ? type : std::nullopt;
 }
 
 std::string unknown_weight_type(std::string_view name) {

@@ -144,6 +144,7 @@ struct Workload {
   std::vector<VectorOperation> vectors;  ///< what stands between them, in order
   std::optional<NetworkData> network;
   NamedDims dims;                   ///< on which the extents depend, and their values
+  std::int64_t inputs = 0;          ///< that pass through the network at once; 0: not known
   std::string source;               ///< of a recording: its format and file
   std::vector<NotTaken> not_taken;  ///< of a recording
   std::vector<std::string> notes;   ///< on how the file was read, one sentence each

@@ -47,11 +47,21 @@ constexpr ExtentKey kConvExtents[] = {{"N"},      {"C"},      {"H"},       {"W"}
                                       {"R"},      {"S"},      {"P"},       {"groups"}, {"Q"},
                                       {"stride"}, {"pad", 0}, {"dilation"}};
 
+constexpr const char* kSeq = "seq";
+constexpr const char* kContext = "context";
+
+/// Whether one token of each sequence is meant: the keys that are read are given, and by default
+/// they are those of the tokens, whose number is not.
+bool decodes(const json& declared, const NamedDims& given) {
+  return given.contains(kContext) && !given.contains(kSeq) && declared.contains(kContext) &&
+         declared.contains(kSeq) && declared[kContext] == kSeq;
+}
+
 /// The dimensions that a workload declares, evaluated when they are asked for.
 class DeclaredDims {
  public:
   DeclaredDims(const json& declared, const io::JsonPlace& place, const NamedDims& given)
-      : declared_(declared), place_(place), open_(given, place.file) {
+      : declared_(declared), place_(place), given_(given), open_(given, place.file) {
     if (declared_.size() > kMaxDims) {
       place_.fail(fmt::format("{} dimensions are more than {}", declared_.size(), kMaxDims));
     }
@@ -109,6 +119,9 @@ class DeclaredDims {
     if (const auto given = open_.given(name)) {
       return dim_in_range(name, *given);
     }
+    if (name == kSeq && decodes(declared_, given_)) {
+      return 1;
+    }
     const io::JsonPlace place = place_ / name;
     return absent.is_string() ? extent(absent.get<std::string>(), {name}, place)
                               : io::to_integer(absent, place, 1, kMaxExtent);
@@ -116,6 +129,7 @@ class DeclaredDims {
 
   const json& declared_;
   io::JsonPlace place_;
+  const NamedDims& given_;
   OpenDims open_;
   std::vector<std::string> names_;
   std::set<std::string> pending_;
@@ -145,7 +159,8 @@ void resolve_all(json& object, std::span<const ExtentKey> keys, DeclaredDims& di
 
 }  // namespace
 
-NamedDims resolve_dims(json& document, const NamedDims& given, const std::string& file) {
+NamedDims resolve_dims(json& document, const NamedDims& given, const std::string& file,
+                       std::vector<std::string>& notes) {
   const json declared = document.value("dims", json::object());
   const io::JsonPlace root{file, ""};
   if (!declared.is_object()) {
@@ -154,6 +169,11 @@ NamedDims resolve_dims(json& document, const NamedDims& given, const std::string
   }
   DeclaredDims dims(declared, root / "dims", given);
   NamedDims values = dims.evaluate();
+  if (decodes(declared, given)) {
+    notes.push_back(fmt::format(
+        "decode: one token of each sequence (seq = 1), as context = {} is given without seq",
+        values.at(kContext)));
+  }
   const auto ops = document.find("ops");
   if (ops == document.end() || !ops->is_array()) {
     return values;  // the reader says it

@@ -29,7 +29,8 @@ constexpr std::array<std::string_view, 2> kSchemas{"gemm-workload/0.1", kWorkloa
 constexpr std::string_view kTopKeys[] = {"schema",          "name",      "ops",     "default_dtype",
                                          "network",         "phase",     "notes",   "convention",
                                          "hyperparameters", "sources",   "totals",  "checks",
-                                         "source",          "not_taken", "account", "dims"};
+                                         "source",          "not_taken", "account", "dims",
+                                         "inputs"};
 constexpr std::string_view kOpKeys[] = {"name",
                                         "kind",
                                         "m",
@@ -81,7 +82,7 @@ DataType read_type(const io::JsonObject& object, std::string_view key, DataType 
     return absent;
   }
   const std::string name = object.text(key);
-  const std::optional<DataType> type = parse_operand_type(name);
+  const std::optional<DataType> type = parse_usual_type(name);
   if (!type) {
     (object.place() / key).fail(unknown_operand_type(name));
   }
@@ -412,6 +413,18 @@ bool has_dims(const io::JsonObject& root) {
   return false;
 }
 
+/// What passes through the network at once: the dimension "batch", or what the file states.
+std::int64_t inputs_of(const io::JsonObject& root, const NamedDims& dims) {
+  const auto batch = dims.find("batch");
+  if (batch == dims.end()) {
+    return root.has("inputs") ? root.integer("inputs", 1, kMaxExtent) : 0;
+  }
+  if (root.has("inputs")) {
+    (root.place() / "inputs").fail("is the dimension 'batch', which the file declares");
+  }
+  return batch->second;
+}
+
 }  // namespace
 
 Workload parse_workload_json(std::string_view text, const std::filesystem::path& file,
@@ -422,10 +435,11 @@ Workload parse_workload_json(std::string_view text, const std::filesystem::path&
   root.allow_only(kTopKeys);
   Workload workload;
   if (has_dims(root)) {
-    workload.dims = resolve_dims(document, dims, shown);
+    workload.dims = resolve_dims(document, dims, shown, workload.notes);
   } else {
     OpenDims(dims, shown).refuse_unused();
   }
+  workload.inputs = inputs_of(root, workload.dims);
   workload.file = file;
   workload.name = root.text_or("name", file.stem().string());
   const DataType type = read_type(root, "default_dtype", DataType::kF16);

@@ -188,6 +188,9 @@ std::string workload_json(const Recording& recording) {
     json.erase("ops");
     json["ops"] = std::move(ops);
   } else {
+    if (workload.inputs > 0) {
+      json["inputs"] = workload.inputs;
+    }
     json["ops"] = operations_json(workload);
   }
   for (const NotTaken& launch : workload.not_taken) {

@@ -76,6 +76,7 @@ double simulated_ms(const Row& row, const config::Architecture& gpu) {
   options.what_ifs = false;
   options.engine = "tensorrt";
   options.dtype = row.precision == "int8" ? numerics::DataType::kS8 : numerics::DataType::kF16;
+  options.parts.all = true;  // TensorRT and FasterTransformer have attention in INT8, too
   const run::InferenceResult result = *run::simulate(workload, gpu, options).inference;
   return (row.sparsity == "dense" ? result.dense : result.mix)->latency_us * 1e-3;
 }
@@ -168,6 +169,7 @@ TEST(NetworkLatency, OtherEnginesAreWithinBounds) {
     options.what_ifs = false;
     options.engine = engine;
     options.dtype = row.at(5) == "int8" ? numerics::DataType::kS8 : numerics::DataType::kF16;
+    options.parts.all = true;
     const workload::Workload bert =
         workload::read_workload(kSource + "/traces/bert_base.json",
                                 {{"batch", std::stoll(row.at(4))}, {"seq", std::stoll(row.at(3))}});

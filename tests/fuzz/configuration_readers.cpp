@@ -6,7 +6,6 @@
 #include "sim/config/board_names.h"
 #include "sim/config/energy.h"
 #include "sim/config/kernel_library.h"
-#include "sim/config/stc_design.h"
 #include "sim/microbench/microbench_case.h"
 #include "sim/network/engine.h"
 #include "sim/plan/command.h"
@@ -30,10 +29,6 @@ void read_architecture(const std::string& bytes) {
 void read_energy(const std::string& bytes) {
   const config::LoadedEnergy loaded = config::parse_energy(bytes, "f.json");
   loaded.area_at(&config::EnergyParameter::high);
-}
-
-void read_stc_design(const std::string& bytes) {
-  config::parse_stc_design(bytes, "f.json");
 }
 
 void read_kernel_library(const std::string& bytes) {
@@ -80,7 +75,6 @@ void read_command(const std::string& bytes) {
 constexpr Reader kReaders[] = {
     {"architecture", Content::kJson, read_architecture},
     {"energy", Content::kJson, read_energy},
-    {"stc_design", Content::kJson, read_stc_design},
     {"kernel_library", Content::kJson, read_kernel_library},
     {"engine", Content::kJson, read_engine},
     {"option", Content::kText, read_option},

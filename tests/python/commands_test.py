@@ -174,20 +174,6 @@ class Commands(unittest.TestCase):
         wide = sptcsim.load("A100").with_({"/sms": 216})
         self.assertAlmostEqual(sptcsim.energy_area(wide).gpu_mm2.tensor_cores.value,
                                2 * ours.gpu_mm2.tensor_cores.value)
-        ours = sptcsim.energy_design(512, 1024, 256, pattern="2:8")
-        self.assertEqual(ours.to_dict(), program("energy", "design", 512, 1024, 256, "--pattern", "2:8"))
-        self.assertAlmostEqual(sum(level.energy_pj for level in ours.levels), ours.energy_pj)
-        ours = sptcsim.energy_design(512, 1024, 256, design="sparseloop-dstc", a_density=0.25, b_density=0.5)
-        self.assertEqual(ours.to_dict(), program("energy", "design", 512, 1024, 256, "--design", "sparseloop-dstc",
-                                                 "--a-density", 0.25, "--b-density", 0.5))
-        for arguments, message in (({"b_density": 0}, "b_density must be a number above 0"), ({"b_density": 0.5}, "dual_side"),
-                                   ({"design": "stc"}, "nearest valid: 'sparseloop-tc'"),
-                                   ({"pattern": "2of4"}, "must be N:M, for example 2:4, not '2of4'"),
-                                   ({"pattern": "4:2"}, "not 4:2")):
-            with self.assertRaisesRegex(sptcsim.InputError, message):
-                sptcsim.energy_design(16, 16, 16, **arguments)
-        with self.assertRaisesRegex(sptcsim.InputError, "k must be an integer from 1 to "):
-            sptcsim.energy_design(16, 16, 0)
 
     def test_legal(self):
         ours = sptcsim.legal(4096, 1, 11008, dtype="e4m3", arch="sm_90")

@@ -118,6 +118,15 @@ class Layouts(unittest.TestCase):
         with self.assertRaisesRegex(sptcsim.InputError, "selector must be an integer from 0 to 3, not 4"):
             metadata.convert("ptx", instruction_k=32, selector=4)
 
+    def test_layouts_have_one_word_each_and_aliases(self):
+        metadata = sptcsim.compress(sptcsim.prune(weights(64, 64))).metadata("cutlass")
+        for word in ("cutlass", "pytorch", "reordered"):
+            self.assertEqual(metadata.convert(word).layout, "cutlass")
+        for word in ("ptx", "lanes"):
+            self.assertEqual(metadata.convert(word, instruction_k=32).layout, "ptx")
+        with self.assertRaisesRegex(sptcsim.InputError, "the layout of CUTLASS 3.x.* is not known here"):
+            metadata.convert("cutlass3")
+
     def test_an_unknown_layout_is_refused_with_the_nearest(self):
         with self.assertRaisesRegex(sptcsim.InputError, "unknown metadata layout 'canonicl'.*canonical"):
             sptcsim.compress(sptcsim.prune(weights(16, 32))).metadata("canonicl")

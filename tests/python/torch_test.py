@@ -316,6 +316,15 @@ class Simulated(unittest.TestCase):
         expected = torch.from_numpy(d.copy()) + layer.bias.float()
         self.assertTrue(torch.equal(ours, expected.half()))
 
+    def test_float32_is_rounded_to_tf32_with_ties_away_from_zero(self):
+        layer, x = nn.Linear(8, 8, bias=False), torch.eye(8)
+        layer.weight.data = torch.full((8, 8), 1 + 2 ** -11)
+        layer.weight.data[1] = -1 - 3 * 2 ** -11
+        with torch.no_grad(), sptcsim.torch.simulated():
+            ours = layer(x)
+        self.assertTrue(torch.equal(ours[:, 0], torch.full((8,), 1 + 2 ** -10)))
+        self.assertTrue(torch.equal(ours[:, 1], torch.full((8,), -1 - 2 ** -9)))
+
     def test_a_convolution_is_the_gemm_of_its_patches(self):
         for groups, stride, dilation in ((1, 1, 1), (2, (2, 1), (1, 2))):
             layer = nn.Conv2d(4, 6, (3, 2), stride=stride, padding=(1, 0), dilation=dilation, groups=groups).double()

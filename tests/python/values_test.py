@@ -12,6 +12,7 @@ import unittest
 
 import numpy as np
 import sptcsim
+from sptcsim._arrays import as_tf32
 
 try:
     import ml_dtypes
@@ -75,6 +76,30 @@ class Mma(unittest.TestCase):
         np.testing.assert_array_equal(
             sptcsim.mma(name, compressed.values, b, metadata=lanes.words, layout="lanes", selector=1), expected)
 
+    def test_what_compress_returns_is_a_sparse_a(self):
+        a, b = operands(16, 32, 8)
+        compressed = sptcsim.compress(sptcsim.prune(a))
+        name = "mma.sp.m16n8k32.f32.f16.f16.f32"
+        expected = sptcsim.mma(name, compressed.values, b, metadata=compressed.metadata())
+        np.testing.assert_array_equal(sptcsim.mma(name, compressed, b), expected)
+        np.testing.assert_array_equal(sptcsim.matmul(compressed, b, sparse=True), expected)
+        self.assertTrue(sptcsim.identify(compressed, b, None, expected).matches)
+        self.assertTrue(sptcsim.crosscheck({"architecture": "A100", "a": compressed, "b": b, "d": expected,
+                                            "sparse": True}).bit_exact)
+
+    def test_the_operand_that_is_wrong_is_named(self):
+        a, b = operands(16, 32, 8)
+        name = "mma.sp.m16n8k32.f32.f16.f16.f32"
+        compressed = sptcsim.compress(sptcsim.prune(a))
+        for call, sentence in (
+                (lambda: sptcsim.mma(name, a, b, metadata=compressed.metadata()), r"^A: .* give compress\(A\)"),
+                (lambda: sptcsim.mma(name, a, b), r"^A: .* give compress\(A\)"),
+                (lambda: sptcsim.mma(DENSE, a[:, :8], b[:16]), "^A: .* takes all 16 elements of a row of A, not 8"),
+                (lambda: sptcsim.mma(DENSE, compressed, b), r"^A is Compressed, .* give decompress\(A\)"),
+                (lambda: sptcsim.matmul(compressed, b), "^A is Compressed: sparse=True runs it")):
+            with self.assertRaisesRegex(sptcsim.InputError, sentence):
+                call()
+
     def test_metadata_of_other_programs_is_converted(self):
         a, b = operands(64, 32, 8)
         compressed = sptcsim.compress(sptcsim.prune(a))
@@ -107,6 +132,16 @@ class Identify(unittest.TestCase):
         self.assertEqual(found.elements, 128)
         self.assertIn("hopper", [match.arch for match in found.matches])
         self.assertNotIn("volta", [match.arch for match in found.matches])
+
+
+class Conversion(unittest.TestCase):
+    def test_float32_becomes_tf32_as_cvt_rna_does(self):
+        for word, expected in ((0x3F801000, 0x3F802000), (0xBF801000, 0xBF802000), (0x3F803000, 0x3F804000),
+                               (0x3F800FFF, 0x3F800000), (0x3FFFF000, 0x40000000), (0x00001000, 0x00002000),
+                               (0x7F7FF000, 0x7F800000), (0xFF800000, 0xFF800000), (0x7F800001, 0x7FFFFFFF),
+                               (0xFFFFFFFF, 0x7FFFFFFF), (0x80000000, 0x80000000)):
+            array = np.array([[word]], np.uint32).view(np.float32)
+            self.assertEqual(int(raw(as_tf32(array))[0, 0]), expected, hex(word))
 
 
 class Matmul(unittest.TestCase):

@@ -16,8 +16,8 @@ namespace sptc::support {
 /// `text` as a gzip file.
 inline std::string gzipped(std::string_view text) {
   z_stream state{};
-  if (deflateInit2(&state, Z_BEST_SPEED, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) !=
-      Z_OK) {
+  if (deflateInit2(&state, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 8,
+                   Z_DEFAULT_STRATEGY) != Z_OK) {
     throw std::runtime_error("deflateInit2");
   }
   std::string packed(deflateBound(&state, text.size()), '\0');

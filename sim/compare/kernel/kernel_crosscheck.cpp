@@ -108,6 +108,12 @@ class Diagnosing {
     if (result_.fitting.empty()) {
       try_combinations(std::move(singles));
     }
+    if (result_.fitting.empty()) {
+      explain_rest();
+    }
+    if (result_.fitting.empty() && !local) {
+      part_errors({data_, declared_, operands, computed, result_.wrong, threads_});
+    }
     if (local) {
       result_.fitting.push_back({std::string(local->cause), local->text, 0});
     }
@@ -185,6 +191,7 @@ class Diagnosing {
         result_.nearest ? result_.nearest->mismatches : result_.comparison.mismatches;
     if (mismatches < best) {
       result_.nearest = {alternative.cause, alternative.text, mismatches};
+      nearest_model_ = alternative.model;
     }
   }
 
@@ -206,6 +213,34 @@ class Diagnosing {
       result_.fitting.push_back({location.causes(), text_of(location, data_), 0});
     }
     result_.location = std::move(location);
+  }
+
+  /// Looks for faults of places in what the nearest alternative leaves.
+  void explain_rest() {
+    if (!result_.nearest) {
+      return;
+    }
+    const Explanation& nearest = *result_.nearest;
+    const KernelOperands operands = arrange(data_, nearest_model_, Selection::all(data_));
+    const base::Matrix<Word> computed = execute(data_, nearest_model_, operands, threads_);
+    const WrongElements wrong = wrong_elements(computed, operands.d);
+    if (2 * nearest.mismatches > result_.comparison.mismatches) {
+      result_.rest = find_places(wrong);
+      return;
+    }
+    result_.rest =
+        locate_faults({data_, nearest_model_, operands, computed, wrong, threads_}, target_);
+    if (result_.rest.is_complete()) {
+      result_.fitting.push_back({nearest.cause + "+" + result_.rest.causes(),
+                                 nearest.text + "; " + text_of(result_.rest, data_), 0});
+    }
+  }
+
+  void part_errors(const WrongKernel& kernel) {
+    result_.populations = error_populations(kernel);
+    if (result_.populations.are_two()) {
+      result_.beyond_rounding = find_places(result_.populations.beyond_rounding);
+    }
   }
 
   std::vector<Scored> try_singles() {
@@ -273,6 +308,7 @@ class Diagnosing {
   const mma::Target& target_;
   int threads_;
   Selection sample_, large_sample_;
+  KernelModel nearest_model_{};  ///< of result_.nearest
   KernelDiagnosis result_;
 };
 

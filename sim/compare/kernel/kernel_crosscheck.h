@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/compare/kernel/error_populations.h"
 #include "sim/compare/kernel/fault_location.h"
 #include "sim/compare/kernel/kernel_file.h"
 #include "sim/compare/kernel/kernel_model.h"
@@ -49,6 +50,9 @@ struct KernelDiagnosis {
   FaultLocation location;              ///< where D differs, and what explains single places
   std::vector<Explanation> fitting;    ///< bit for bit, likeliest first; this data tells no more
   std::optional<Explanation> nearest;  ///< where none fits: the one that leaves fewest mismatches
+  FaultLocation rest;                  ///< what the nearest leaves: places, and what explains some
+  ErrorPopulations populations;        ///< where none fits: of the wrong elements
+  FaultLocation beyond_rounding;       ///< where both are there: the places of the larger errors
   std::size_t tried = 0;               ///< alternatives, alone and in pairs
 
   bool bit_exact() const { return comparison.mismatches == 0; }
@@ -57,7 +61,8 @@ struct KernelDiagnosis {
 /// Computes D as `declared` says, compares every word, and where words differ looks for what
 /// explains all of them. Tried are a flipped bit, and changes of the model, alone and in pairs.
 /// Tried are also faults of places of D: parts of K that they lack, rows and tiles that stand
-/// elsewhere, metadata of other rows. `threads` of the host. Throws InputError where the operands
+/// elsewhere, metadata of other rows; and these on top of the change that explains most, where it
+/// explains half. `threads` of the host. Throws InputError where the operands
 /// cannot be read as declared.
 KernelDiagnosis crosscheck_kernel(const KernelData& data, const KernelModel& declared,
                                   const mma::Target& target, int threads);

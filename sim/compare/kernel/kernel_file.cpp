@@ -64,9 +64,9 @@ DataType type_at(const io::JsonObject& object, std::string_view key,
 
 class KernelReader {
  public:
-  /// `own`: tensors that need no file.
-  KernelReader(const io::JsonObject& object, KernelTensors tensors)
-      : object_(object), tensors_(std::move(tensors)) {}
+  /// `arch`: in the place of the one that the file names; empty: that.
+  KernelReader(const io::JsonObject& object, KernelTensors tensors, std::string arch)
+      : object_(object), tensors_(std::move(tensors)), arch_(std::move(arch)) {}
 
   KernelCase read() {
     object_.allow_only(std::array<std::string_view, 14>{
@@ -78,7 +78,8 @@ class KernelReader {
     }
     result_.file = object_.place().file;
     result_.name = object_.text_or("name", "kernel");
-    result_.target = object_.has("architecture")
+    result_.target = !arch_.empty() ? config::target_of(arch_)
+                     : object_.has("architecture")
                          ? at_key(object_, "architecture", config::target_of)
                          : mma::find_target("sm_80");
     tensors_.choose_entry(object_);
@@ -207,9 +208,8 @@ class KernelReader {
     }
     const io::Tensor stored = tensors_.metadata(entry);
     const io::ElementType* const type = io::find_element_type(stored.dtype);
-    base::ensure(type != nullptr, "tensor of an element type without a row");
-    if (stored.dtype.starts_with("F") || stored.dtype.starts_with("BF")) {
-      entry.place().fail("metadata must be integers, not " + stored.dtype);
+    if (type == nullptr || stored.dtype.starts_with("F") || stored.dtype.starts_with("BF")) {
+      entry.place().fail("metadata must be integers, not " + io::printable(stored.dtype));
     }
     vectors::MetadataInput input;
     input.layout =
@@ -371,6 +371,7 @@ class KernelReader {
 
   const io::JsonObject& object_;
   KernelTensors tensors_;
+  std::string arch_;
   KernelCase result_;
 };
 
@@ -380,7 +381,7 @@ KernelCase parse_kernel_file(std::string_view text, const std::string& file,
                              const std::filesystem::path& directory, const KernelChoice& choice) {
   const nlohmann::json json = io::parse_json(text, file);
   const io::JsonObject object(json, {file, ""});
-  return KernelReader(object, KernelTensors(directory, choice)).read();
+  return KernelReader(object, KernelTensors(directory, choice), choice.arch).read();
 }
 
 namespace {
@@ -415,7 +416,7 @@ KernelCase read_saved(const std::filesystem::path& path, const KernelChoice& cho
   const nlohmann::json json = io::parse_json(text, place);
   const io::JsonObject object(json, {place, ""});
   KernelCase result =
-      KernelReader(object, KernelTensors(path.parent_path(), choice, &tensors)).read();
+      KernelReader(object, KernelTensors(path.parent_path(), choice, &tensors), choice.arch).read();
   result.file = shown;
   return result;
 }

@@ -24,6 +24,7 @@ struct KernelChoice {
   std::string launch;             ///< of a .npz file; empty: its only one
   std::filesystem::path d;        ///< file with D, instead of the one that is named
   std::optional<int> entry = {};  ///< of the batch, instead of the one that is named
+  std::string arch = {};          ///< instead of the architecture that is named; empty: that
 };
 
 /// Reads a kernel file (schema "sptcsim-kernel/0.1") and the tensors that it names, relative to it:

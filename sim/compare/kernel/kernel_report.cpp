@@ -48,19 +48,57 @@ std::string histogram_text(const WordComparison& comparison) {
 
 constexpr std::size_t kPlacesInText = 8;
 
-std::string places_text(const KernelData& data, const FaultLocation& location) {
+std::string places_text(const KernelData& data, const FaultLocation& location,
+                        std::string_view heading = "where") {
   std::string text;
   const auto& places = location.places;
   for (std::size_t i = 0; i < std::min(kPlacesInText, places.size()); ++i) {
     const Region& region = places[i].region;
-    text += fmt::format("where: {}: {} of {} elements differ{}\n", place_text(region, data),
+    text += fmt::format("{}: {}: {} of {} elements differ{}\n", heading, place_text(region, data),
                         region.mismatches, region.elements(),
                         places[i].fault ? "; there " + places[i].fault->text : "");
   }
   if (places.size() > kPlacesInText) {
-    text += fmt::format("where: {} other places\n", places.size() - kPlacesInText);
+    text += fmt::format("{}: {} other places\n", heading, places.size() - kPlacesInText);
   }
   return text;
+}
+
+std::string ulps_text(const Population& population) {
+  return population.least_ulps
+             ? fmt::format(" ({} to {} ulps)", *population.least_ulps, *population.most_ulps)
+             : " (NaN or infinity)";
+}
+
+/// What two populations of errors say; empty where all errors are of one kind.
+std::string populations_text(const KernelData& data, const KernelDiagnosis& diagnosis) {
+  const ErrorPopulations& errors = diagnosis.populations;
+  if (!errors.are_two()) {
+    return "";
+  }
+  return fmt::format(
+             "two populations: {} elements are off by no more than another order of the sums can "
+             "be{}, {} by more{}\n",
+             errors.rounding.elements, ulps_text(errors.rounding), errors.beyond.elements,
+             ulps_text(errors.beyond)) +
+         places_text(data, diagnosis.beyond_rounding, "by more");
+}
+
+/// The alternative that explains most, and what it leaves.
+std::string nearest_text(const KernelData& data, const KernelDiagnosis& diagnosis) {
+  if (!diagnosis.nearest) {
+    return "";
+  }
+  const Explanation& nearest = *diagnosis.nearest;
+  const std::size_t all = diagnosis.comparison.mismatches;
+  const bool other_target = nearest.cause.find("architecture") != std::string::npos;
+  return fmt::format("partial: [{}] explains {} of the {} elements that differ: {}; {} remain\n",
+                     nearest.cause, all - std::min(all, nearest.mismatches), all, nearest.text,
+                     nearest.mismatches) +
+         places_text(data, diagnosis.rest, "what remains") +
+         fmt::format("try: {}, which leaves one cause to look for\n",
+                     other_target ? "the same with --arch of that architecture"
+                                  : "the same with a --kernel file that declares it");
 }
 
 Json json_of(const Intervals& intervals) {
@@ -98,10 +136,43 @@ Json json_of(const KernelData& data, const FaultLocation& location) {
   return places;
 }
 
+Json json_of(const Population& population) {
+  const auto ulps = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
+  return {{"elements", population.elements},
+          {"least_ulps", ulps(population.least_ulps)},
+          {"most_ulps", ulps(population.most_ulps)}};
+}
+
+Json json_of(const KernelData& data, const KernelDiagnosis& diagnosis) {
+  if (!diagnosis.populations.are_two()) {
+    return nullptr;
+  }
+  return {{"rounding", json_of(diagnosis.populations.rounding)},
+          {"beyond", json_of(diagnosis.populations.beyond)},
+          {"places", json_of(data, diagnosis.beyond_rounding)}};
+}
+
 Json json_of(const Explanation& explanation) {
   return {{"cause", explanation.cause},
           {"text", explanation.text},
           {"mismatches", explanation.mismatches}};
+}
+
+/// What makes the kernel differ, as far as it is known.
+std::string cause_text(const KernelDiagnosis& diagnosis) {
+  std::string text;
+  for (std::size_t i = 0; i < diagnosis.fitting.size(); ++i) {
+    const Explanation& fitting = diagnosis.fitting[i];
+    text += fmt::format(
+        "{} [{}]: {}\n",
+        i == 0 ? "likeliest cause, explains every element bit for bit" : "this data fits as well",
+        fitting.cause, fitting.text);
+  }
+  if (diagnosis.fitting.empty()) {
+    text += fmt::format("no cause found: none of {} alternatives explains every element\n",
+                        diagnosis.tried);
+  }
+  return text;
 }
 
 }  // namespace
@@ -126,29 +197,13 @@ std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnos
   }
   text += fmt::format("not bit-exact: {} of {} elements differ\n", comparison.mismatches,
                       comparison.elements);
+  text += cause_text(diagnosis) + populations_text(data, diagnosis) + nearest_text(data, diagnosis);
   text += histogram_text(comparison);
   const FirstMismatch& first = *diagnosis.first;
   text += fmt::format("first: D[{}, {}]: kernel {}, computed {}{}\n", first.row, first.column,
                       first.observed, first.computed,
                       first.ulps ? fmt::format(" ({} ulps)", *first.ulps) : "");
-  text += map_text(diagnosis) + places_text(data, diagnosis.location);
-  for (std::size_t i = 0; i < diagnosis.fitting.size(); ++i) {
-    const Explanation& fitting = diagnosis.fitting[i];
-    text += fmt::format(
-        "{} [{}]: {}\n",
-        i == 0 ? "likeliest cause, explains every element bit for bit" : "this data fits as well",
-        fitting.cause, fitting.text);
-  }
-  if (diagnosis.fitting.empty()) {
-    text += fmt::format("no cause found: none of {} alternatives explains every element\n",
-                        diagnosis.tried);
-  }
-  if (diagnosis.nearest) {
-    const Explanation& nearest = *diagnosis.nearest;
-    text += fmt::format("nearest, NOT an explanation [{}]: {}; leaves {} of {} elements wrong\n",
-                        nearest.cause, nearest.text, nearest.mismatches, comparison.elements);
-  }
-  return text;
+  return text + map_text(diagnosis) + places_text(data, diagnosis.location);
 }
 
 std::string kernel_json(const KernelCase& kernel, const KernelDiagnosis& diagnosis) {
@@ -196,9 +251,11 @@ std::string kernel_json(const KernelCase& kernel, const KernelDiagnosis& diagnos
                   {"histogram", histogram},
                   {"first", first},
                   {"places", json_of(data, diagnosis.location)},
+                  {"populations", json_of(data, diagnosis)},
                   {"alternatives_tried", diagnosis.tried},
                   {"fitting", fitting},
-                  {"nearest", diagnosis.nearest ? json_of(*diagnosis.nearest) : Json(nullptr)}};
+                  {"nearest", diagnosis.nearest ? json_of(*diagnosis.nearest) : Json(nullptr)},
+                  {"rest", json_of(data, diagnosis.nearest ? diagnosis.rest : FaultLocation{})}};
   return root.dump(2) + "\n";
 }
 

@@ -52,8 +52,8 @@ WrongElements explained_elements(const KernelDiagnosis& diagnosis) {
   return explained;
 }
 
-Cells cells_of(const KernelDiagnosis& diagnosis, std::size_t most_rows, std::size_t most_columns) {
-  const WrongElements& wrong = diagnosis.wrong;
+Cells cells_of(const KernelDiagnosis& diagnosis, const WrongElements& wrong, std::size_t most_rows,
+               std::size_t most_columns) {
   const WrongElements explained = explained_elements(diagnosis);
   Cells result{{}, cell_extent(wrong.rows(), most_rows), cell_extent(wrong.cols(), most_columns)};
   const std::size_t rows = (wrong.rows() + result.height - 1) / result.height;
@@ -80,9 +80,14 @@ Cells cells_of(const KernelDiagnosis& diagnosis, std::size_t most_rows, std::siz
   return result;
 }
 
-/// Of a kernel that is right there are no wrong elements to map.
+/// What a map shows: of two populations of errors the larger ones. Of a kernel that is right there
+/// are no wrong elements.
 KernelDiagnosis with_elements(const KernelCase& kernel, const KernelDiagnosis& diagnosis) {
   KernelDiagnosis result = diagnosis;
+  if (result.populations.are_two()) {
+    result.wrong = result.populations.beyond_rounding;
+    result.location = result.beyond_rounding;
+  }
   if (result.wrong.empty()) {
     result.wrong = WrongElements(kernel.data.m, kernel.data.n);
   }
@@ -272,14 +277,18 @@ std::string map_text(const KernelDiagnosis& diagnosis) {
   if (diagnosis.wrong.empty()) {
     return "";
   }
-  const Cells map = cells_of(diagnosis, kMostRows, kMostColumns);
+  const bool two = diagnosis.populations.are_two();
+  const Cells map =
+      cells_of(diagnosis, two ? diagnosis.populations.beyond_rounding : diagnosis.wrong, kMostRows,
+               kMostColumns);
   const auto* const end = map.cells.data() + map.cells.size();
   if (std::find(map.cells.data(), end, static_cast<std::uint8_t>(Cell::kEqual)) == end) {
     return "";
   }
-  std::string text = fmt::format(
-      "map of D, a character for {} x {} elements (. equal, + some differ, # all differ):\n",
-      map.height, map.width);
+  std::string text =
+      fmt::format("map of D, a character for {} x {} elements (. {}, + some {}, # all {}):\n",
+                  map.height, map.width, two ? "equal or off by rounding" : "equal",
+                  two ? "off by more" : "differ", two ? "off by more" : "differ");
   for (std::size_t row = 0; row < map.cells.rows(); ++row) {
     text += fmt::format("{:>8}  ", row * map.height);
     for (const std::uint8_t cell : map.cells.row(row)) {
@@ -306,9 +315,9 @@ std::string map_image(const KernelCase& kernel, const KernelDiagnosis& diagnosis
   constexpr std::size_t kMostSvg = 128, kMostPng = 1024;
   const KernelDiagnosis shown = with_elements(kernel, diagnosis);
   if (format == MapFormat::kPng) {
-    return png_of(cells_of(shown, kMostPng, kMostPng));
+    return png_of(cells_of(shown, shown.wrong, kMostPng, kMostPng));
   }
-  const Cells cells = cells_of(shown, kMostSvg, kMostSvg);
+  const Cells cells = cells_of(shown, shown.wrong, kMostSvg, kMostSvg);
   return SvgMap(kernel, shown, cells).text();
 }
 

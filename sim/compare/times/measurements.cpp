@@ -144,7 +144,7 @@ class Row {
 
 void read_types(const Row& row, bool sparse, MeasuredLaunch& launch) {
   if (row.says(kDtype)) {
-    const auto type = workload::parse_operand_type(row.field(kDtype));
+    const auto type = workload::parse_usual_type(row.field(kDtype));
     if (!type) {
       row.fail(workload::unknown_operand_type(row.field(kDtype)));
     }

@@ -60,6 +60,30 @@ std::vector<std::string> notes_on(const std::vector<Measurement>& measured,
   return notes;
 }
 
+/// Of the rows whose simulated power is above their limit; "" where there is none.
+std::string note_above_limit(const std::vector<Comparison>& rows) {
+  constexpr double kRounding = 1.02;
+  std::int64_t count = 0;
+  double most_w = 0, limit_w = 0;
+  for (const Comparison& row : rows) {
+    const std::optional<double>& limit = row.measured.launch.power_limit_w;
+    const std::optional<double>& power = row.simulated.power_w;
+    if (limit && power && *power > kRounding * *limit) {
+      ++count;
+      if (*power > most_w) {
+        most_w = *power;
+        limit_w = *limit;
+      }
+    }
+  }
+  return count == 0 ? ""
+                    : fmt::format(
+                          "the simulated power of {} rows is above their limit, up to {:.0f} W "
+                          "with {:g} W: that of launches which end before the board acts on its "
+                          "power, or run at a held clock",
+                          count, most_w, limit_w);
+}
+
 /// The recording that `file` is; nothing where it is a CSV of measured times.
 std::optional<workload::Recording> recording_of(const std::string& file) {
   workload::input::InputStream input{std::filesystem::path(file)};
@@ -85,7 +109,7 @@ MeasurementDefaults parse_defaults(const std::string& dtype, const std::string& 
     throw base::InputError("--fidelity: measured times are compared with timing or analytic");
   }
   MeasurementDefaults defaults;
-  const auto type = workload::parse_operand_type(dtype);
+  const auto type = workload::parse_usual_type(dtype);
   if (!type) {
     throw base::InputError("--dtype: " + workload::unknown_operand_type(dtype));
   }
@@ -135,6 +159,9 @@ ValidatedFile validate(const ValidationJob& job) {
   }
   std::vector<std::string> notes = notes_on(measured, ignored, architecture, options);
   notes.insert(notes.end(), left_out.begin(), left_out.end());
+  if (std::string above = note_above_limit(result.rows); !above.empty()) {
+    notes.push_back(std::move(above));
+  }
   result.validation = validation_of(
       {architecture.gpu.name, file, std::string(run::name(options.fidelity)),
        events ? std::string(run::name(options.simulated_sms())) : "",

@@ -5,6 +5,7 @@
 #include "models/base/matrix.h"
 #include "models/base/text.h"
 #include "models/sparsity/compress.h"
+#include "models/sparsity/layout_word.h"
 #include "models/sparsity/metadata.h"
 #include "sim/io/text_file.h"
 
@@ -96,9 +97,10 @@ void require_elements(const MetadataInput& input, const Extents& extents,
 }  // namespace
 
 MetadataLayout parse_metadata_layout(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kNames{"canonical", "reordered", "lanes", "indices",
+  constexpr std::array<std::string_view, 5> kNames{"canonical", "cutlass", "ptx", "indices",
                                                    "marlin"};
-  const auto found = std::find(kNames.begin(), kNames.end(), name);
+  const std::string_view word = name == "pytorch" ? "cutlass" : sparsity::layout_word(name);
+  const auto found = std::find(kNames.begin(), kNames.end(), word);
   if (found == kNames.end()) {
     throw base::InputError("unknown metadata layout " +
                            base::unknown_name(io::printable(name), kNames));

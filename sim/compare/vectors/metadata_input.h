@@ -20,7 +20,8 @@ enum class MetadataLayout {
   kIndices,    ///< [case, M, K/2]: the logical k of each stored element
   kMarlin,     ///< [case, M * elements]: the same elements as Sparse-Marlin reorders them
 };
-/// "canonical", "reordered", "lanes", "indices", "marlin". Throws InputError with the nearest of
+/// "canonical", "cutlass" (also "pytorch" and "reordered"), "ptx" ("lanes"), "indices", "marlin".
+/// Throws InputError with the nearest of
 /// them.
 MetadataLayout parse_metadata_layout(std::string_view name);
 

@@ -34,6 +34,7 @@ struct VerifiedSet {
   std::size_t cases = 0;
   std::size_t elements = 0;   ///< words compared
   std::size_t contested = 0;  ///< words left out: the published models disagree on them
+  std::size_t corrected = 0;  ///< words of a model left out: captures of GPUs say what is computed
   std::size_t mismatches = 0;
   std::optional<Mismatch> first;
 };
@@ -53,8 +54,9 @@ enum class UnknownSets { kRefuse, kLeaveOut };
 /// Computes every array set below `directory` and compares all words. Words of real GPUs and exact
 /// results count in both profiles. Words of a model count fully in Profile::kMmaSim; in
 /// Profile::kHardware those that the set marks as contested do not, and where a set carries no
-/// marks those that Profile::kMmaSim reproduces and kHardware does not. Throws InputError for a set
-/// that cannot be read or understood.
+/// marks those that Profile::kMmaSim reproduces and kHardware does not. In neither profile the bits
+/// of a NaN of f64 in a model's words, which captures corrected. Throws InputError for a set that
+/// cannot be read or understood.
 VerifyResult verify(const std::filesystem::path& directory, mma::Profile profile,
                     UnknownSets unknown = UnknownSets::kRefuse);
 

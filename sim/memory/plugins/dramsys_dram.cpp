@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DRAMSys (https://github.com/tukl-msd/DRAMSys, version 5) for --memory, written against its public
-// headers. --memory-config is FILE or FILE,N: a configuration of DRAMSys, such as its
+// DRAMSys (https://github.com/tukl-msd/DRAMSys, version 5.2) for --memory, written against its
+// public headers. --memory-config is FILE or FILE,N: a configuration of DRAMSys, such as its
 // configs/hbm2-example.json, and how many of such memories share the addresses.
 #include <tlm_utils/peq_with_cb_and_phase.h>
 #include <tlm_utils/simple_initiator_socket.h>
@@ -175,4 +175,4 @@ class DramsysDram : public sptcsim::Dram, public tlm::tlm_mm_interface {
 
 }  // namespace
 
-SPTCSIM_MEMORY_PLUGIN(DramsysDram, "DRAMSys 5");
+SPTCSIM_MEMORY_PLUGIN(DramsysDram, "DRAMSys 5.2");

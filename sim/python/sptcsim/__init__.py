@@ -5,7 +5,7 @@ Bits: mma, matmul, identify, step_rules, instructions, crosscheck, crosscheck_ca
 2:4 weights: prune, compress, decompress, permutation_search, Metadata, Compressed, legal; of models in files: prune_model,
 plan_model, convert_model.
 GPUs: load, architectures, Architecture.
-Time and energy: gemm, run, compare, compare_saved, options, figures, energy, energies, energy_area, energy_design.
+Time and energy: gemm, run, compare, compare_saved, options, figures, energy, energies, energy_area.
 Many runs: sweep, sweep_plan, sweep_status, sweep_merge, sweep_report, sweep_emit.
 Workloads and measurements: load_workload, validate.
 One instruction: show, microbench; test vectors: verify.
@@ -21,7 +21,7 @@ if _os.path.isdir(_configs):  # an installed package; a build tree reads those o
     _core.set_shipped_config_directory(_configs)
 
 from ._architecture import Architecture, architectures, load
-from ._commands import (compare, compare_saved, crosscheck_capture, energies, energy, energy_area, energy_design, legal,
+from ._commands import (compare, compare_saved, crosscheck_capture, energies, energy, energy_area, legal,
                         load_workload, microbench, plan_model, show, validate, verify)
 from ._core import InputError, InternalError, __version__
 from ._model_pruning import convert_model, permutation_search, prune_model
@@ -41,7 +41,7 @@ def __getattr__(name):
 
 __all__ = ["Architecture", "Compressed", "GemmResult", "InputError", "InternalError", "Metadata", "Record", "Result",
            "SweepResult", "__version__", "architectures", "compare", "compare_saved", "compress", "convert_model", "crosscheck",
-           "crosscheck_capture", "decompress", "energies", "energy", "energy_area", "energy_design", "figures", "gemm",
+           "crosscheck_capture", "decompress", "energies", "energy", "energy_area", "figures", "gemm",
            "identify", "instructions", "legal", "load", "load_workload", "matmul", "microbench", "mma", "options",
            "permutation_search", "plan_model", "prune", "prune_model", "run", "show", "step_rules", "sweep",
            "sweep_emit", "sweep_merge", "sweep_plan", "sweep_report", "sweep_status", "validate", "verify"]

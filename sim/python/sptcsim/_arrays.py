@@ -104,6 +104,12 @@ def bits(array, what, name, axes=None):
     return view if view.flags.forc else np.ascontiguousarray(view)
 
 
+def as_tf32(array):
+    """float32 as cvt.rna.tf32.f32 rounds it: to 10 bits of mantissa, ties away from zero."""
+    rounded = (array.view(np.uint32) + np.uint32(0x1000)) & np.uint32(0xFFFFE000)
+    return np.where(np.isnan(array), np.uint32(0x7FFFFFFF), rounded).view(np.float32)
+
+
 def packed(array):
     """Row-major."""
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)

@@ -23,13 +23,6 @@ def integer(name, value, least, most):
     raise InputError(f"{name} must be an integer from {least} to {most}, not {_shown(value)}")
 
 
-def share(name, value):
-    """`value` as a float above 0 and at most 1, or None."""
-    if value is None or isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= 1:
-        return value if value is None else float(value)
-    raise InputError(f"{name} must be a number above 0 and at most 1, or None, not {_shown(value)}")
-
-
 def word(name, value):
     """`value`, a str."""
     if not isinstance(value, str):

@@ -235,15 +235,3 @@ def energy_area(arch="A100"):
     numbers of the energy file at that end of their ranges. Raises InputError.
     """
     return _record(_core.energy_area(chosen(arch)._core))
-
-
-def energy_design(m, n, k, *, design="sparseloop-stc", pattern="2:4", a_density=None, b_density=None):
-    """Cycles, accesses and energy of D[m, n] = A[m, k] B[k, n] on a design of Sparseloop's kind.
-
-    design: "sparseloop-stc", "sparseloop-tc", "sparseloop-dstc" or a file. pattern: kept:group of A; "1:1" is
-    dense. a_density, b_density: shares of elements that are not zero, of a design that skips the zeros of both.
-    Returns a Record: cycles, bound_by, utilization, energy_pj, levels, ... Raises InputError.
-    """
-    return _record(_core.energy_design(*(_extent(name, value) for name, value in zip("mnk", (m, n, k))),
-                                       _path("design", design), _checks.word("pattern", pattern),
-                                       _checks.share("a_density", a_density), _checks.share("b_density", b_density)))

@@ -5,11 +5,11 @@ import numpy as np
 from . import _arrays, _checks, _core
 from ._core import InputError
 
-_ALIASES = {"cutlass": "reordered", "pytorch": "reordered", "ptx": "lanes"}
+_ALIASES = {"reordered": "cutlass", "pytorch": "cutlass", "lanes": "ptx"}
 
 
 def layout_name(layout):
-    """The layout that a word means: "cutlass" and "pytorch" are "reordered", "ptx" is "lanes"."""
+    """The layout that a word means: "pytorch" and "reordered" are "cutlass", "lanes" is "ptx"."""
     return _ALIASES.get(_checks.word("a layout", layout), layout)
 
 
@@ -17,7 +17,7 @@ class Metadata:
     """Which elements of a sparse matrix are kept: words [..] in a layout.
 
     words: NumPy array of unsigned integers, of the shape that convert() describes. layout, dtype: names.
-    instruction_k, selector: of the layout "lanes".
+    instruction_k, selector: of the layout "ptx".
     """
 
     def __init__(self, words, layout, dtype, instruction_k=0, selector=0):
@@ -36,28 +36,28 @@ class Metadata:
         """The same metadata in another layout.
 
         layout: "nibbles" [m, groups], four bits of each group in a byte; "canonical" [m, elements], row-major, 4
-            (16- and 32-bit types) or 8 groups in an element of 16 or 32 bits; "reordered" ("cutlass", "pytorch"), the
-            same elements in the order that CUTLASS and PyTorch store, m a multiple of 32 (8-bit types: 16); "marlin",
-            in that of Sparse-Marlin (vLLM, torchao), m a multiple of 64; "lanes" ("ptx") [m/16, k/instruction_k, 32], the
+            (16- and 32-bit types) or 8 groups in an element of 16 or 32 bits; "cutlass" ("pytorch"), the
+            same elements in the order that CUTLASS 2.x and PyTorch store, m a multiple of 32 (8-bit types: 16); "marlin",
+            in that of Sparse-Marlin (vLLM, torchao), m a multiple of 64; "ptx" [m/16, k/instruction_k, 32], the
             registers of mma.sp.m16n8k<instruction_k>, in the lanes that `selector` names.
         Returns Metadata. Raises InputError where extents do not fill the layout.
         """
         layout = layout_name(layout)
-        if layout == "lanes" and instruction_k is None:
-            raise InputError("the layout 'lanes' needs instruction_k, the logical k of mma.sp")
-        if self.layout == "lanes" and layout == "lanes":
-            return self.convert("nibbles").convert("lanes", instruction_k=instruction_k, selector=selector)
+        if layout == "ptx" and instruction_k is None:
+            raise InputError("the layout 'ptx' needs instruction_k, the logical k of mma.sp")
+        if self.layout == "ptx" and layout == "ptx":
+            return self.convert("nibbles").convert("ptx", instruction_k=instruction_k, selector=selector)
         if instruction_k is not None:
             _checks.integer("instruction_k", instruction_k, 1, 1024)
         if selector is not None:
             _checks.integer("selector", selector, 0, 3)
-        k = self.instruction_k if self.layout == "lanes" else instruction_k or 0
-        chosen = self.selector if self.layout == "lanes" else selector or 0
+        k = self.instruction_k if self.layout == "ptx" else instruction_k or 0
+        chosen = self.selector if self.layout == "ptx" else selector or 0
         arguments = (self.words, self.dtype, self.layout, layout, k, chosen)
-        bits = {"nibbles": 8, "lanes": 32}.get(layout) or _core.pattern(self.dtype)["metadata_bits"]
+        bits = {"nibbles": 8, "ptx": 32}.get(layout) or _core.pattern(self.dtype)["metadata_bits"]
         out = np.empty(_core.metadata_shape(*arguments), f"u{bits // 8}")
         _core.convert_metadata(*arguments, out)
-        return Metadata(out, layout, self.dtype, k if layout == "lanes" else 0, chosen if layout == "lanes" else 0)
+        return Metadata(out, layout, self.dtype, k if layout == "ptx" else 0, chosen if layout == "ptx" else 0)
 
     def __repr__(self):
         return f"Metadata({self.layout}, {self.dtype}, {'x'.join(map(str, self.words.shape))} of {self.words.dtype})"

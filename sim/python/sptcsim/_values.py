@@ -11,7 +11,7 @@ from . import _arrays, _checks, _core
 from ._architecture import loaded, target_word
 from ._core import InputError
 from ._record import Record, wrap
-from ._sparsity import Metadata, layout_name
+from ._sparsity import Compressed, Metadata, decompress, layout_name
 
 
 @functools.lru_cache(maxsize=4096)
@@ -42,6 +42,21 @@ def step_rules(instruction, arch="A100", grouping="H1", profile="hardware"):
     """
     return Record(json.loads(_core.step_rules(target_word(arch), _checks.word("an instruction", instruction),
                                               _checks.word("grouping", grouping), _checks.word("profile", profile))))
+
+
+def _kept(a, metadata):
+    """The kept elements of A and their metadata: both of a Compressed."""
+    return (a.values, a.metadata() if metadata is None else metadata) if isinstance(a, Compressed) else (a, metadata)
+
+
+def _require_depths(instruction, kind, a, b):
+    """Refuses operands whose K are not those of one product, and says which of them is wrong."""
+    rows, columns = (np.shape(b)[-2], a.shape[-1]) if np.ndim(b) >= 2 else (0, 0)
+    if kind["sparse"] and rows == columns:
+        raise InputError(f"A: {instruction} is sparse and takes the kept elements of A, [M, K/2], with metadata, not all "
+                         f"{columns} of a row: give compress(A)")
+    if not kind["sparse"] and rows == 2 * columns and kind["a_type"] != "b1":
+        raise InputError(f"A: {instruction} is dense and takes all {rows} elements of a row of A, not {columns}")
 
 
 def _operands(first, named):
@@ -83,16 +98,21 @@ def mma(instruction, a, b, c=None, metadata=None, *, arch="A100", layout="canoni
 
     instruction: a PTX name, as step_rules() takes it.
     a, b, c: [M, K], [K, N], [M, N], or a batch with the case as first axis. Sparse: A holds the kept elements,
-        [M, K/2]. Elements have the type of the instruction (tf32: float32; 4-bit types: one element per byte; b1:
+        [M, K/2], or is what compress() returned. Elements have the type of the instruction (tf32: float32; 4-bit types: one element per byte; b1:
         eight per byte, [M, K/8]) or are its bits as unsigned integers. M may be less than the instruction's; K may be
         any multiple of its depth. c=None: zeros.
-    metadata: places of the elements of a sparse A: Metadata, or integers in `layout` ("canonical", "reordered",
-        "lanes", "indices": the logical k of every element of A). selector: of lanes.
+    metadata: places of the elements of a sparse A: Metadata, or integers in `layout` ("canonical", "cutlass",
+        "ptx", "indices": the logical k of every element of A). selector: of ptx.
     a_scales, b_scales: ue8m0 bytes [M, K/32], [K/32, N] of block-scaled instructions.
     Returns D in the accumulator's type. Raises InputError.
     """
     kind = _instruction(_checks.word("an instruction", instruction))
+    if isinstance(a, Compressed) and not kind["sparse"]:
+        raise InputError(f"A is Compressed, and {instruction} is dense: give decompress(A)")
+    a, metadata = _kept(a, metadata)
     first = _arrays.as_numpy(a, "A")
+    if b is not None:
+        _require_depths(instruction, kind, first, _arrays.as_numpy(b, "B"))
     (a, b, c, a_scales, b_scales), single = _operands(
         first, (("A", first, kind["a_type"]), ("B", b, kind["b_type"]), ("C", c, kind["c_type"]),
                 ("the scales of A", a_scales, "u8"), ("the scales of B", b_scales, "u8")))
@@ -110,6 +130,7 @@ def identify(a, b, c, d, metadata=None, *, layout="canonical", selector=0, profi
     Returns a record: elements, candidates, matches (each with arch, instruction, sass, grouping, evidence, matching),
     nearest (where none matches). Raises InputError where no instruction fits the arrays.
     """
+    a, metadata = _kept(a, metadata)
     named = []
     for what, array in (("A", a), ("B", b), ("C", c), ("D", d)):
         if array is None and what == "C":
@@ -144,12 +165,17 @@ def matmul(a, b, c=None, *, arch="A100", sparse=False, dtype=None, d_dtype=None,
     a, b, c: [m, k], [k, n], [m, n] with extents of at least 1; any strides. c has the accumulator's type; None: zeros.
     arch: a name of architectures(), an alias ("A100"), a file, or an Architecture.
     sparse: True (or "2:4") runs the sparse instructions. A is then a matrix that obeys the pattern, as prune() makes
-        it; one that does not is refused with row and group.
-    dtype: operand type ("f16", "tf32", ...) where the array does not say it: float32 is tf32, whose low bits are cut.
+        it, or what compress() returned; one that does not is refused with row and group.
+    dtype: operand type ("f16", "tf32", ...) where the array does not say it: float32 is tf32, whose low bits
+        the instructions ignore.
     d_dtype: type of D, rounded to nearest even; None: the accumulator's, f32 (integers: s32, f64: f64).
     split_k: slices of K with an accumulator each. threads: of the host; None: all processors.
     Returns D [m, n]. Raises InputError.
     """
+    if isinstance(a, Compressed):
+        if sparse is False or sparse is None:
+            raise InputError("A is Compressed: sparse=True runs it, decompress(A) is the dense matrix")
+        a, dtype = decompress(a), dtype or a.dtype
     a = _arrays.as_numpy(a, "A")
     b = _arrays.as_numpy(b, "B")
     name = dtype or _arrays.operand_type(a, "A")
@@ -179,7 +205,7 @@ def _kernel_entry(key, entry, directory):
     if isinstance(entry, Metadata):
         if entry.layout in ("nibbles", "marlin"):
             entry = entry.convert("canonical")
-        selector = {"selector": entry.selector} if entry.layout == "lanes" else {}
+        selector = {"selector": entry.selector} if entry.layout == "ptx" else {}
         entry = {"array": entry.words, "layout": entry.layout, **selector}
     entry = dict(entry) if isinstance(entry, dict) else {"array": entry}
     if "layout" in entry:
@@ -229,6 +255,8 @@ def crosscheck(kernel, threads=None, *, d=None, launch=None, entry=None, map=Non
         if value is not None:
             raise InputError(f"{name}= is of a kernel file; a dict says it itself")
     document = {"schema": "sptcsim-kernel/0.1", **kernel}
+    if isinstance(document.get("a"), Compressed):
+        document["a"], document["metadata"] = _kept(document["a"], document.get("metadata"))
     types = {}
     with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
         for key in ("a", "b", "c", "d", "metadata"):

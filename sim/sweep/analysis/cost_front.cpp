@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -189,6 +190,29 @@ std::vector<FrontRow> front_within_ranges(const SweepTable& table,
     front.insert(front.end(), of_workload.begin(), of_workload.end());
   }
   return front;
+}
+
+std::vector<FrontGroup> equal_rows(const SweepTable& table,
+                                   const std::vector<const SweepColumn*>& objectives,
+                                   const std::vector<FrontRow>& front) {
+  const SweepColumn* const workload = table.find("workload");
+  std::map<std::vector<double>, std::size_t> places;
+  std::vector<FrontGroup> groups;
+  for (const FrontRow& one : front) {
+    std::vector<double> key{one.stated ? 1.0 : 0.0, one.certain ? 1.0 : 0.0};
+    if (workload != nullptr) {
+      key.push_back(workload->numeric ? workload->numbers[one.row] : workload->codes[one.row]);
+    }
+    for (const SweepColumn* objective : objectives) {
+      key.push_back(objective->numbers[one.row]);
+    }
+    const auto [place, added] = places.try_emplace(std::move(key), groups.size());
+    if (added) {
+      groups.push_back({{}, one.stated, one.certain});
+    }
+    groups[place->second].rows.push_back(one.row);
+  }
+  return groups;
 }
 
 }  // namespace sptc::sweep::analysis

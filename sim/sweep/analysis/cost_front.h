@@ -22,4 +22,16 @@ struct FrontRow {
 std::vector<FrontRow> front_within_ranges(const SweepTable& table,
                                           const std::vector<const SweepColumn*>& objectives);
 
+/// Rows of the front of one workload that are equal in all objectives: what differs between them,
+/// axes above all, changes nothing.
+struct FrontGroup {
+  std::vector<std::size_t> rows;
+  bool stated = false, certain = false;
+};
+
+/// In the order in which the first of each stands in `front`.
+std::vector<FrontGroup> equal_rows(const SweepTable& table,
+                                   const std::vector<const SweepColumn*>& objectives,
+                                   const std::vector<FrontRow>& front);
+
 }  // namespace sptc::sweep::analysis

@@ -129,7 +129,7 @@ SweepProgress simulate_again(const space::SweepPlan& plan, point::PointRunner& r
                              const std::atomic<bool>& stop,
                              const std::function<void(const SweepProgress&)>& report) {
   const space::SweepPlan again(as_timing(plan.spec()), plan.version());
-  const std::filesystem::path beside = results.string() + ".timing";
+  const std::filesystem::path beside = io::behind_link(results).string() + ".timing";
   if (std::filesystem::exists(beside)) {  // of a process that was killed
     take_in(results, std::make_unique<store::SweepStore>(beside, again, options), beside);
   }
@@ -169,6 +169,7 @@ void add_timing(const std::filesystem::path& results, const std::filesystem::pat
     files::Database database(results, files::Database::Mode::kWrite);
     const std::set<std::string> present = store::columns_of(database, "points");
     std::erase_if(names, [&](const std::string& name) { return present.contains(name); });
+    database.begin_log();
     database.execute("BEGIN IMMEDIATE");
     store::ResultTable(database, store::points_layout(table.entries.axes)).add_columns(names);
     files::Statement update = database.prepare(
@@ -188,6 +189,7 @@ void add_timing(const std::filesystem::path& results, const std::filesystem::pat
       update.reset();
     }
     database.execute("COMMIT");
+    database.end_log();
   }
   const std::filesystem::path parts[] = {results};
   store::merge_sweeps(parts, results, true);

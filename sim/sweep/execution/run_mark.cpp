@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
+#include "sim/sweep/files/write_ahead_log.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -24,8 +25,10 @@ using nlohmann::json;
 constexpr std::chrono::seconds kInterval{2};
 constexpr std::uint64_t kMaxBytes = 1 << 12;
 
+constexpr const char* kEnd = ".run";
+
 std::filesystem::path mark_of(const std::filesystem::path& results) {
-  return results.string() + ".run";
+  return io::behind_link(results).string() + kEnd;
 }
 
 std::string host_name() {
@@ -36,7 +39,7 @@ std::string host_name() {
 }  // namespace
 
 RunMarker::RunMarker(const std::filesystem::path& results, const SweepShard& shard)
-    : file_(mark_of(results)) {
+    : results_(io::behind_link(results)), file_(mark_of(results)) {
   mark_.host = host_name();
   mark_.pid = ::getpid();
   mark_.since = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));
@@ -65,17 +68,17 @@ void RunMarker::update(const SweepProgress& progress) {
                   {"done", mark_.done},
                   {"seconds_left", mark_.seconds_left}};
   try {
+    files::size_beside(results_, kEnd);  // no link that would lead elsewhere
     io::write_file(file_, text.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
-  } catch (const base::InputError&) {  // a full disk: the results will say so
+  } catch (const base::InputError&) {  // of a full disk the results will say so
   }
 }
 
 std::optional<RunMark> read_run_mark(const std::filesystem::path& results) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(mark_of(results), error)) {
-    return std::nullopt;
-  }
   try {
+    if (files::size_beside(io::behind_link(results), kEnd) == 0) {
+      return std::nullopt;
+    }
     const json text = json::parse(io::read_text_file(mark_of(results), kMaxBytes));
     RunMark mark;
     mark.host = text.at("host").get<std::string>();
@@ -87,7 +90,7 @@ std::optional<RunMark> read_run_mark(const std::filesystem::path& results) {
     mark.done = text.at("done").get<std::uint64_t>();
     mark.seconds_left = text.at("seconds_left").get<double>();
     return mark;
-  } catch (const base::InputError&) {  // gone since
+  } catch (const base::InputError&) {  // gone since, or no mark of a sweep
     return std::nullopt;
   } catch (const json::exception&) {
     return std::nullopt;
@@ -95,7 +98,7 @@ std::optional<RunMark> read_run_mark(const std::filesystem::path& results) {
 }
 
 bool is_being_written(const std::filesystem::path& results) {
-  const int descriptor = ::open(results.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = ::open(results.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (descriptor < 0) {
     return false;
   }

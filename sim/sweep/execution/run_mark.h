@@ -23,7 +23,7 @@ struct RunMark {
 };
 
 /// Keeps a RunMark in the small file RESULTS.run while a sweep writes RESULTS, for whoever asks how
-/// far it is. A mark that cannot be written is left out.
+/// far it is. A mark that cannot be written is left out; a link of that name is not followed.
 class RunMarker {
  public:
   RunMarker(const std::filesystem::path& results, const SweepShard& shard);
@@ -36,7 +36,7 @@ class RunMarker {
   void update(const SweepProgress& progress);
 
  private:
-  std::filesystem::path file_;
+  std::filesystem::path results_, file_;
   RunMark mark_;
   std::chrono::steady_clock::time_point written_;
 };

@@ -4,10 +4,17 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/io/text_file.h"
+#include "sim/sweep/files/write_ahead_log.h"
 
 #include <fmt/format.h>
 
+#include <cctype>
+#include <fcntl.h>
+#include <optional>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
 
 namespace sptc::sweep::files {
 namespace {
@@ -38,26 +45,92 @@ constexpr int kMaxCellBytes = 64 << 20;
   }
 }
 
-/// A pipe would be waited for: SQLite opens the file and, beside it, what a killed program left.
-void require_regular(const std::filesystem::path& file) {
-  for (const char* const end : {"", "-journal", "-wal"}) {
-    const std::filesystem::path part = file.string() + end;
-    std::error_code error;
-    const auto status = std::filesystem::status(part, error);
-    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-      throw base::InputError(io::printable(part.string()) + ": not a regular file");
-    }
+/// Refuses a `file` that is none, and what lies beside it that SQLite would play back, wait for or
+/// follow: a journal with anything in it, where `written`, or with a page; a link; a pipe.
+void require_nothing_half_done(const std::filesystem::path& file, bool written) {
+  // Head and page are at least so long, and SQLite has four bytes before and after the page.
+  constexpr std::uintmax_t kWithPage = 512 + 512 + 8;
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    throw base::InputError(io::printable(file.string()) + ": not a regular file");
+  }
+  for (const char* const end : {"-wal", "-shm"}) {
+    size_beside(file, end);
+  }
+  if (size_beside(file, "-journal") >= (written ? 1 : kWithPage)) {
+    throw base::InputError(fmt::format(
+        "{}-journal: another program was ended as it wrote to {}, or writes to it now; no sweep "
+        "leaves such a file",
+        io::printable(file.string()), io::printable(file.filename().string())));
   }
 }
 
+/// `file` as a URI by which SQLite opens it as if nobody could write to it: it looks at no other
+/// file, and locks nothing.
+std::string immutable_uri(const std::filesystem::path& file) {
+  std::string uri = "file://";
+  for (const char c : std::filesystem::absolute(file).string()) {
+    const auto byte = static_cast<unsigned char>(c);
+    uri += std::isalnum(byte) != 0 || c == '/' ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return uri + "?immutable=1";
+}
+
 }  // namespace
+
+/// A file that is read.
+class Source {
+ public:
+  explicit Source(const std::filesystem::path& file)
+      : shown_(io::printable(file.string())), file_(file) {
+    if (file_.descriptor < 0) {
+      throw base::InputError(fmt::format("{}: cannot be opened", shown_));
+    }
+    ::fstat(file_.descriptor, &seen_);
+    bytes_ = with_log(file_.descriptor, file);
+  }
+
+  /// The database in memory, where rows are in its log alone; null where the file has all of it.
+  unsigned char* bytes() const {
+    return bytes_ ? reinterpret_cast<unsigned char*>(bytes_->data()) : nullptr;
+  }
+  std::size_t size() const { return bytes_->size(); }
+
+  /// Throws InputError where somebody has written to the file since it was opened.
+  void require_unchanged() const {
+    struct stat now {};
+    if (!bytes_ && ::fstat(file_.descriptor, &now) == 0 &&
+        (now.st_size != seen_.st_size || now.st_mtim.tv_sec != seen_.st_mtim.tv_sec ||
+         now.st_mtim.tv_nsec != seen_.st_mtim.tv_nsec)) {
+      throw base::InputError(
+          fmt::format("{}: was written to while it was read; repeat the command", shown_));
+    }
+  }
+
+ private:
+  struct Open {
+    explicit Open(const std::filesystem::path& file)
+        : descriptor(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {}
+    ~Open() { ::close(descriptor); }
+    Open(const Open&) = delete;
+    Open& operator=(const Open&) = delete;
+    int descriptor;
+  };
+
+  std::string shown_;
+  Open file_;
+  struct stat seen_ {};
+  mutable std::optional<std::string> bytes_;  ///< SQLite does not write to them
+};
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
-Statement::Statement(sqlite3_stmt* statement, std::string file)
-    : statement_(statement), file_(std::move(file)) {}
+Statement::Statement(sqlite3_stmt* statement, std::string file,
+                     std::shared_ptr<const Source> source)
+    : source_(std::move(source)), statement_(statement), file_(std::move(file)) {}
 
 void Statement::bind(int parameter, std::int64_t value) {
   base::ensure(sqlite3_bind_int64(statement_.get(), parameter, value) == SQLITE_OK, "bind failed");
@@ -82,6 +155,9 @@ bool Statement::step() {
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) {
     return true;
+  }
+  if (source_ != nullptr) {
+    source_->require_unchanged();
   }
   if (code != SQLITE_DONE) {
     fail(file_, code, sqlite3_errmsg(sqlite3_db_handle(statement_.get())));
@@ -129,20 +205,39 @@ std::string_view Statement::text(int column) const {
 
 Database::Database(const std::filesystem::path& file, Mode mode)
     : file_(io::printable(file.string())) {
-  const int flags = mode == Mode::kRead    ? SQLITE_OPEN_READONLY
-                    : mode == Mode::kWrite ? SQLITE_OPEN_READWRITE
-                                           : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  require_regular(file);
+  const bool written = mode != Mode::kRead;
+  const std::filesystem::path behind = io::behind_link(file);
+  require_nothing_half_done(behind, written);
+  std::string name = behind.string();
+  int flags = SQLITE_OPEN_READWRITE | (mode == Mode::kCreate ? SQLITE_OPEN_CREATE : 0);
+  unsigned char* bytes = nullptr;
+  if (!written) {
+    source_ = std::make_shared<const Source>(behind);
+    bytes = source_->bytes();
+    name = bytes != nullptr ? ":memory:" : immutable_uri(behind);
+    flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+  }
   sqlite3* opened = nullptr;
   // A connection is used by one thread: no locks for each value.
-  const int code = sqlite3_open_v2(file.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int code = sqlite3_open_v2(name.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   database_.reset(opened);
   if (code != SQLITE_OK) {
     fail(file_, code, opened == nullptr ? "not enough memory" : sqlite3_errmsg(opened));
   }
   sqlite3_busy_timeout(opened, kBusyMilliseconds);
   sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, kMaxCellBytes);
-  sqlite3_db_config(opened, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  for (const int off : {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW,
+                        SQLITE_DBCONFIG_TRUSTED_SCHEMA}) {
+    sqlite3_db_config(opened, off, 0, nullptr);
+  }
+  if (bytes != nullptr) {
+    const auto size = static_cast<sqlite3_int64>(source_->size());
+    if (const int taken =
+            sqlite3_deserialize(opened, "main", bytes, size, size, SQLITE_DESERIALIZE_READONLY);
+        taken != SQLITE_OK) {
+      fail(file_, taken, sqlite3_errmsg(opened));
+    }
+  }
 }
 
 void Database::Close::operator()(sqlite3* database) const {
@@ -155,7 +250,7 @@ Statement Database::prepare(const std::string& sql) {
   if (code != SQLITE_OK) {
     fail(file_, code, sqlite3_errmsg(database_.get()));
   }
-  return Statement(statement, file_);
+  return Statement(statement, file_, source_);
 }
 
 void Database::execute(const std::string& sql) {
@@ -167,6 +262,20 @@ void Database::execute(const std::string& sql) {
 std::string Database::value(const std::string& sql) {
   Statement statement = prepare(sql);
   return statement.step() ? std::string(statement.text(0)) : std::string();
+}
+
+void Database::begin_log() {
+  // One page is written to change over, which needs no journal: none is ever left beside the file.
+  if (value("PRAGMA journal_mode") != "wal") {
+    value("PRAGMA journal_mode = OFF");
+  }
+  if (value("PRAGMA journal_mode = WAL") != "wal") {
+    throw base::InputError(file_ + ": cannot be written: SQLite makes no log beside it");
+  }
+}
+
+bool Database::end_log() {
+  return value("PRAGMA journal_mode = OFF") == "off";
 }
 
 std::string sql_name(std::string_view name) {

@@ -12,6 +12,8 @@ struct sqlite3_stmt;
 
 namespace sptc::sweep::files {
 
+class Source;
+
 /// A prepared SQL statement. Parameters and columns count from 1 and 0, as SQLite has it.
 class Statement {
  public:
@@ -38,17 +40,23 @@ class Statement {
 
  private:
   friend class Database;
-  Statement(sqlite3_stmt* statement, std::string file);
+  Statement(sqlite3_stmt* statement, std::string file, std::shared_ptr<const Source> source);
 
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const;
   };
+  std::shared_ptr<const Source> source_;  ///< outlives the statement
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
   std::string file_;
 };
 
 /// An SQLite file. Whatever SQLite refuses is an InputError that names the file and says why: no
-/// database, a full disk, another program's lock. Triggers in the file do not run.
+/// database, a full disk, another program's lock. Triggers and views in the file do not run.
+///
+/// A file that is read is left alone, and so is what lies beside it: nothing is played back,
+/// written, removed or locked. Rows that are in its log alone (-wal) are read, in memory. A file
+/// with a journal that holds what a program has not undone is refused, in every mode: playing it
+/// back removes whatever file it names.
 class Database {
  public:
   enum class Mode { kRead, kWrite, kCreate };
@@ -62,11 +70,18 @@ class Database {
   /// The first column of the first row as text; empty where there is none.
   std::string value(const std::string& sql);
 
+  /// From here on what is written goes to a log first: a process that is killed leaves the file
+  /// whole.
+  void begin_log();
+  /// What the log holds goes to the file, and the log goes. False where another program reads it.
+  bool end_log();
+
  private:
   struct Close {
     void operator()(sqlite3* database) const;
   };
   std::string file_;
+  std::shared_ptr<const Source> source_;  ///< where it is read
   std::unique_ptr<sqlite3, Close> database_;
 };
 

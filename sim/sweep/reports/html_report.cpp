@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -89,10 +90,33 @@ void add_numbers(const std::vector<double>& numbers, json& result) {
   result["codes"] = codes_json(codes, distinct.size());
 }
 
-json column_json(const analysis::SweepTable& table, const analysis::SweepColumn& column) {
+/// `column` of `rows` alone, with the words that they have.
+analysis::SweepColumn column_of(const analysis::SweepColumn& column,
+                                const std::vector<std::size_t>& rows) {
+  analysis::SweepColumn result{column.name, column.role, column.numeric, {}, {}, {}};
+  std::unordered_map<std::int32_t, std::int32_t> places{{-1, -1}};
+  for (const std::size_t row : rows) {
+    if (column.numeric) {
+      result.numbers.push_back(column.numbers[row]);
+      continue;
+    }
+    const std::int32_t code = column.codes[row];
+    const auto [place, added] =
+        places.try_emplace(code, static_cast<std::int32_t>(result.words.size()));
+    if (added) {
+      result.words.push_back(column.words[static_cast<std::size_t>(code)]);
+    }
+    result.codes.push_back(place->second);
+  }
+  return result;
+}
+
+json column_json(const analysis::SweepTable& table, const analysis::SweepColumn& whole,
+                 const std::vector<std::size_t>& rows) {
+  const analysis::SweepColumn column = column_of(whole, rows);
   json result{
       {"name", column.name}, {"role", role_name(column.role)}, {"more", column.more_is_better()}};
-  if (const auto [low, high] = analysis::range_of(table, column); low != nullptr) {
+  if (const auto [low, high] = analysis::range_of(table, whole); low != nullptr) {
     result["low"] = low->name;
     result["high"] = high->name;
   }
@@ -115,51 +139,146 @@ json share_json(const analysis::VarianceShare& one) {
           {"share", one.share},     {"ratio", one.ratio},         {"best", one.best_value}};
 }
 
-/// Rows on the front of the objectives, for some values of the constants: [row, how surely].
-json front_json(const analysis::SweepTable& table) {
-  json rows = json::array();
-  for (const analysis::FrontRow& one :
-       analysis::front_within_ranges(table, analysis::default_objectives(table))) {
-    rows.push_back({one.row, one.certain ? "certain" : one.stated ? "stated" : "other"});
+/// What of a table a page holds.
+struct PagePart {
+  std::vector<std::size_t> rows;  ///< ascending
+  std::vector<const analysis::SweepColumn*> columns;
+};
+
+/// Positions, axes, what the plot shows first, and the ranges of that.
+std::vector<const analysis::SweepColumn*> main_columns(const analysis::SweepTable& table) {
+  using Role = analysis::SweepColumn::Role;
+  std::set<const analysis::SweepColumn*> totals{table.find_total("speedup")};
+  for (const analysis::SweepColumn* objective : analysis::default_objectives(table)) {
+    const auto [low, high] = analysis::range_of(table, *objective);
+    totals.insert({objective, low, high});
+  }
+  std::vector<const analysis::SweepColumn*> columns;
+  for (const analysis::SweepColumn& column : table.columns) {
+    if (column.role != Role::kTotal || totals.contains(&column)) {
+      columns.push_back(&column);
+    }
+  }
+  return columns;
+}
+
+/// About `most` rows of the table: `needed`, and the others evenly.
+std::vector<std::size_t> some_rows(const analysis::SweepTable& table,
+                                   const std::set<std::size_t>& needed, std::size_t most) {
+  const std::size_t others = table.rows - needed.size();
+  const std::size_t kept = most > needed.size() ? std::min(most - needed.size(), others) : 0;
+  std::vector<std::size_t> rows;
+  std::size_t number = 0;  // of those that are not needed
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    if (needed.contains(row)) {
+      rows.push_back(row);
+    } else {
+      // One where the share of those kept reaches the next whole number.
+      if ((number + 1) * kept / others > number * kept / others) {
+        rows.push_back(row);
+      }
+      ++number;
+    }
   }
   return rows;
 }
 
-/// Rows that SystemC simulated again: [row, whether it differs].
-json again_json(const analysis::SweepTable& table) {
-  json rows = json::array();
-  for (const execution::SimulatedAgain& one : execution::simulated_again(table)) {
-    rows.push_back({one.row, one.differs});
+/// The part of a page as JSON. Rows have other numbers there.
+class PageData {
+ public:
+  explicit PageData(const analysis::SweepTable& table) : table_(table) {
+    const auto objectives = analysis::default_objectives(table);
+    front_ = analysis::front_within_ranges(table, objectives);
+    again_ = execution::simulated_again(table);
+    for (const analysis::FrontRow& one : front_) {
+      needed_.insert(one.row);
+    }
+    for (const execution::SimulatedAgain& one : again_) {
+      needed_.insert(one.row);
+    }
   }
-  return rows;
-}
+
+  /// Of all rows and columns, or of those that make a page of a size that browsers and mail take:
+  /// all rows on the front, some of the others, and the main columns.
+  json fitting() const {
+    constexpr std::size_t kMostBytes = 1'600'000;
+    const auto size = [](const json& data) {
+      return data.dump(-1, ' ', false, json::error_handler_t::replace).size();
+    };
+    PagePart part;
+    for (const analysis::SweepColumn& column : table_.columns) {
+      part.columns.push_back(&column);
+    }
+    part.rows = some_rows(table_, needed_, table_.rows);
+    json data = of(part);
+    std::size_t bytes = size(data);
+    if (bytes > kMostBytes) {
+      part.columns = main_columns(table_);
+      data = of(part);
+      bytes = size(data);
+    }
+    while (bytes > kMostBytes && part.rows.size() > needed_.size()) {
+      const double share = 0.9 * static_cast<double>(kMostBytes) / static_cast<double>(bytes);
+      const auto most = static_cast<std::size_t>(share * static_cast<double>(part.rows.size()));
+      part.rows = some_rows(table_, needed_, most);
+      data = of(part);
+      bytes = size(data);
+    }
+    return data;
+  }
+
+ private:
+  json of(const PagePart& part) const {
+    std::unordered_map<std::size_t, std::size_t> place;
+    for (const std::size_t row : part.rows) {
+      place.emplace(row, place.size());
+    }
+    json data{{"rows", part.rows.size()},
+              {"left", table_.columns.size() - part.columns.size()},
+              {"columns", json::array()},
+              {"front", json::array()},
+              {"again", json::array()}};
+    for (const analysis::SweepColumn* column : part.columns) {
+      data["columns"].push_back(column_json(table_, *column, part.rows));
+    }
+    for (const analysis::FrontRow& one : front_) {
+      data["front"].push_back({place.at(one.row), one.certain  ? "certain"
+                                                  : one.stated ? "stated"
+                                                               : "other"});
+    }
+    for (const execution::SimulatedAgain& one : again_) {
+      data["again"].push_back({place.at(one.row), one.differs});
+    }
+    return data;
+  }
+
+  const analysis::SweepTable& table_;
+  std::vector<analysis::FrontRow> front_;
+  std::vector<execution::SimulatedAgain> again_;
+  std::set<std::size_t> needed_;  ///< rows that every page holds
+};
 
 }  // namespace
 
 std::string html_report(const analysis::SweepTable& table, const std::string& command) {
   const store::SweepEntries& entries = table.entries;
   const auto assumed = entries.texts.find("assumed");
-  json data{{"name", entries.text("name")},
-            {"description", entries.description},
-            {"version", entries.text("version")},
-            {"command", command},
-            {"digest", entries.text("digest").substr(0, 12)},
-            {"rows", table.rows},
-            {"failures", table.failures},
-            {"missing", table.missing},
-            {"assumed", assumed == entries.texts.end() ? "" : assumed->second},
-            {"objectives", json::array()},
-            {"columns", json::array()},
-            {"sample", analysis::is_sample(table)},
-            {"front", front_json(table)},
-            {"again", again_json(table)},
-            {"shares", json::array()},
-            {"sensitivities", json::array()}};
+  json data = PageData(table).fitting();
+  data.update({{"name", entries.text("name")},
+               {"description", entries.description},
+               {"version", entries.text("version")},
+               {"command", command},
+               {"digest", entries.text("digest").substr(0, 12)},
+               {"points", table.rows},
+               {"failures", table.failures},
+               {"missing", table.missing},
+               {"assumed", assumed == entries.texts.end() ? "" : assumed->second},
+               {"objectives", json::array()},
+               {"sample", analysis::is_sample(table)},
+               {"shares", json::array()},
+               {"sensitivities", json::array()}});
   for (const analysis::SweepColumn* objective : analysis::default_objectives(table)) {
     data["objectives"].push_back(objective->name);
-  }
-  for (const analysis::SweepColumn& column : table.columns) {
-    data["columns"].push_back(column_json(table, column));
   }
   for (const analysis::VarianceShare& one : analysis::variance_shares(table)) {
     data["shares"].push_back(share_json(one));

@@ -169,6 +169,41 @@ std::string with_range(const analysis::SweepTable& table, const analysis::SweepC
   return text;
 }
 
+/// What rows that share a place on the front have in `column`: one value, or which. Of their
+/// positions the first.
+std::string cell_of_all(const analysis::SweepTable& table, const analysis::SweepColumn& column,
+                        const std::vector<std::size_t>& rows) {
+  using Role = analysis::SweepColumn::Role;
+  constexpr std::size_t kMostNamed = 3;
+  if (column.role == Role::kPosition) {
+    return table.text(column, rows.front());
+  }
+  if (column.role == Role::kTotal) {
+    const auto [low, high] = std::minmax_element(rows.begin(), rows.end(), [&](auto a, auto b) {
+      return column.numbers[a] < column.numbers[b];
+    });
+    return column.numbers[*low] < column.numbers[*high]
+               ? fmt::format("{:.6g} to {:.6g}", column.numbers[*low], column.numbers[*high])
+               : with_range(table, column, rows.front());
+  }
+  std::map<double, std::string> values;  // of words in the order of their appearance
+  for (const std::size_t row : rows) {
+    values.emplace(column.numeric ? column.numbers[row] : column.codes[row],
+                   table.text(column, row));
+  }
+  if (values.size() > kMostNamed) {
+    const std::string count = fmt::format("{} values", values.size());
+    return column.numeric ? fmt::format("{} to {} ({})", values.begin()->second,
+                                        values.rbegin()->second, count)
+                          : count;
+  }
+  std::string text;
+  for (const auto& [key, value] : values) {
+    text += (text.empty() ? "" : ", ") + value;
+  }
+  return text;
+}
+
 /// How many points are on the front, and how surely.
 std::string count_text(const std::vector<analysis::FrontRow>& front, bool ranges) {
   const auto stated = std::count_if(front.begin(), front.end(),
@@ -210,29 +245,41 @@ std::string front_section(const analysis::SweepTable& table) {
   std::vector<analysis::FrontRow> front = analysis::front_within_ranges(table, objectives);
   std::stable_partition(front.begin(), front.end(),
                         [](const analysis::FrontRow& one) { return one.stated; });
+  const std::vector<analysis::FrontGroup> groups = analysis::equal_rows(table, objectives, front);
   const bool ranges = !table.costs.sets.empty();
+  const bool share = groups.size() < front.size();
+  if (share) {
+    names.insert(names.begin() + 1, "points");
+  }
   if (ranges) {
     names.emplace_back("on the front");
   }
-  std::string text = fmt::format("\n## Pareto front\n\nPer workload: {}. {}\n\n", goals,
-                                 count_text(front, ranges)) +
-                     without_objectives(table, objectives) + markdown_header(names);
-  for (std::size_t i = 0; i < std::min(front.size(), kMaxFrontRows); ++i) {
+  std::string text =
+      fmt::format("\n## Pareto front\n\nPer workload: {}. {}{}\n\n", goals,
+                  count_text(front, ranges),
+                  share ? fmt::format(" Points that are equal in these figures share one of {} "
+                                      "rows, which tells the values that make no difference.",
+                                      groups.size())
+                        : "") +
+      without_objectives(table, objectives) + markdown_header(names);
+  for (std::size_t i = 0; i < std::min(groups.size(), kMaxFrontRows); ++i) {
+    const analysis::FrontGroup& group = groups[i];
     std::vector<std::string> cells;
     for (const analysis::SweepColumn* column : shown) {
-      const bool rounded = column->role == analysis::SweepColumn::Role::kTotal;
-      cells.push_back(rounded ? with_range(table, *column, front[i].row)
-                              : table.text(*column, front[i].row));
+      cells.push_back(cell_of_all(table, *column, group.rows));
+    }
+    if (share) {
+      cells.insert(cells.begin() + 1, std::to_string(group.rows.size()));
     }
     if (ranges) {
-      cells.emplace_back(front[i].certain  ? "for certain"
-                         : front[i].stated ? "at the stated constants"
-                                           : "at other constants");
+      cells.emplace_back(group.certain  ? "for certain"
+                         : group.stated ? "at the stated constants"
+                                        : "at other constants");
     }
     text += markdown_row(cells);
   }
-  if (front.size() > kMaxFrontRows) {
-    text += fmt::format("\n{} more in the CSV.\n", front.size() - kMaxFrontRows);
+  if (groups.size() > kMaxFrontRows) {
+    text += fmt::format("\n{} more in the CSV.\n", groups.size() - kMaxFrontRows);
   }
   return text;
 }
@@ -340,9 +387,8 @@ SweepReportFormat parse_sweep_report_format(std::string_view word) {
   throw base::InputError("unknown --format " + base::unknown_name(word, kNames));
 }
 
-std::string sweep_report(const std::filesystem::path& results, SweepReportFormat format,
+std::string sweep_report(const analysis::SweepTable& table, SweepReportFormat format,
                          const std::string& command) {
-  const analysis::SweepTable table = analysis::read_sweep_table(results);
   switch (format) {
     case SweepReportFormat::kCsv:
       return csv(table);
@@ -352,6 +398,11 @@ std::string sweep_report(const std::filesystem::path& results, SweepReportFormat
       break;
   }
   return markdown(table);
+}
+
+std::string sweep_report(const std::filesystem::path& results, SweepReportFormat format,
+                         const std::string& command) {
+  return sweep_report(analysis::read_sweep_table(results), format, command);
 }
 
 bool is_spec_of(const std::filesystem::path& results, const std::filesystem::path& file) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/sweep/analysis/sweep_table.h"
+
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -14,7 +16,10 @@ SweepReportFormat parse_sweep_report_format(std::string_view word);
 
 /// The results of a sweep for a reader. CSV: every row (RFC 4180). Markdown: what was swept,
 /// sensitivities, Pareto front, failures. HTML: one file without network that shows all of it, with
-/// a table that sorts and filters, and `command`, which writes it again, where one is known.
+/// a table that sorts and filters, and `command`, which writes it again, where one is known; of
+/// many points it holds those on the front and a part of the others, and says how many.
+std::string sweep_report(const analysis::SweepTable& table, SweepReportFormat format,
+                         const std::string& command = "");
 /// Throws InputError where `results` holds no sweep.
 std::string sweep_report(const std::filesystem::path& results, SweepReportFormat format,
                          const std::string& command = "");

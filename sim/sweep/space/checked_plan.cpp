@@ -4,14 +4,21 @@
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
 #include "sim/run/option_table.h"
+#include "sim/run/run_options.h"
 #include "sim/sweep/space/parameter_effect.h"
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 namespace sptc::sweep::space {
 namespace {
+
+bool runs_more_than_gemms(const run::SimulationOptions& options) {
+  const std::optional<network::EngineSpec> engine = run::asked_engine(options);
+  return engine && !engine->gemms_only;
+}
 
 /// Whether options go together is seen at the points that have them.
 void check_option(const io::JsonPlace& place, const std::string& option, const std::string& value) {
@@ -22,6 +29,10 @@ void check_option(const io::JsonPlace& place, const std::string& option, const s
     if (!alone.memory.empty() || !alone.memory_config.empty()) {
       throw base::InputError(fmt::format(
           "--{} loads code, which no specification may name; 'sptcsim run' takes it", option));
+    }
+    if (option == "tp" || option == "link" || runs_more_than_gemms(alone)) {
+      throw base::InputError(fmt::format(
+          "--{}: a sweep compares GEMMs alone; 'run' and 'compare' take an engine", option));
     }
   } catch (const base::InputError& error) {
     place.fail(error.what());

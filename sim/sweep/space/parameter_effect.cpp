@@ -78,6 +78,9 @@ std::optional<std::string> why_ineffective(const SweepSpec& spec, const SweepAxi
   const std::string& target = axis.target;
   const bool events = may_be(spec, "fidelity", "timing", "timing") ||
                       may_be(spec, "fidelity", "datapath", "timing");
+  if (target == "/memory/dram_capacity_bytes") {
+    return "what DRAM holds changes no time and no energy: 'run' says what does not fit";
+  }
   if (contains(kMicrobenchOnly, target)) {
     return "no GEMM kernel is made of instructions for f64 or types below 8 bits; 'sptcsim "
            "microbench' measures them";

@@ -28,7 +28,7 @@ workload::Workload one_gemm(const io::JsonObject& object) {
   op.count = object.integer_or("count", 1, 1, workload::kMaxExtent);
   op.prunable = object.boolean_or("prunable", true);
   const std::string dtype = object.text_or("dtype", "f16");
-  const auto type = workload::parse_operand_type(dtype);
+  const auto type = workload::parse_usual_type(dtype);
   if (!type) {
     (object.place() / "dtype").fail(workload::unknown_operand_type(dtype));
   }

@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "sim/config/architecture.h"
 #include "sim/config/cost_factors.h"
+#include "sim/run/asked_types.h"
 #include "sim/run/energy_files.h"
 #include "sim/run/option_table.h"
 #include "sim/run/run_options.h"
@@ -57,11 +58,17 @@ std::vector<std::string> values_of(const space::SweepSpec& spec, const std::stri
   return {found == spec.options.end() ? "" : found->second};
 }
 
-std::map<std::string, std::set<DataType>> types_of_workloads(const space::SweepSpec& spec) {
+/// Types of operands by workload, with `dtype` as --dtype has it; empty: as given.
+std::map<std::string, std::set<DataType>> types_of_workloads(const space::SweepSpec& spec,
+                                                             const std::string& dtype) {
+  run::SimulationOptions options;
+  if (!dtype.empty()) {
+    run::set_option(options, "dtype", dtype);
+  }
   std::map<std::string, std::set<DataType>> types;
   for (const space::SweepWorkload& workload : spec.workloads) {
     for (const workload::Operation& op : workload.workload.operations) {
-      types[workload.name].insert(op.dtype);
+      types[workload.name].insert(run::asked_type(options, op));
     }
   }
   return types;
@@ -69,8 +76,7 @@ std::map<std::string, std::set<DataType>> types_of_workloads(const space::SweepS
 
 class SetBuilder {
  public:
-  explicit SetBuilder(const space::SweepSpec& spec)
-      : spec_(spec), types_(types_of_workloads(spec)) {
+  explicit SetBuilder(const space::SweepSpec& spec) : spec_(spec) {
     for (const space::SweepAxis& axis : spec.axes) {
       if (const std::string key = key_of(axis); !key.empty()) {
         result_.axes.push_back(axis.name);
@@ -100,12 +106,10 @@ class SetBuilder {
       return;
     }
     for (const std::string& dtype : values_of(spec_, "dtype")) {
-      const auto asked = numerics::parse_data_type(dtype);
-      for (const auto& [workload, of_workload] : types_) {
+      for (const auto& [workload, types] : types_of_workloads(spec_, dtype)) {
         choice["dtype"] = dtype;
         choice["workload"] = workload;
-        add(choice, set_of(choice.at("energy"), architecture, *options,
-                           asked ? std::set<DataType>{*asked} : of_workload));
+        add(choice, set_of(choice.at("energy"), architecture, *options, types));
       }
     }
   }
@@ -170,7 +174,6 @@ class SetBuilder {
   }
 
   const space::SweepSpec& spec_;
-  const std::map<std::string, std::set<DataType>> types_;  ///< of each workload
   std::vector<std::string> keys_;  ///< of a Choice: what each of result_.axes says
   run::EnergyFiles files_;
   config::CostFactorList list_;

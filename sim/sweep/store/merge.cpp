@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <optional>
 #include <set>
 #include <unistd.h>
@@ -191,11 +192,13 @@ std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
   }
   require_same_sweep(parts, mixed_builds);
   const std::filesystem::path target = io::behind_link(out);
-  // Of this process alone: another merge may write the same results.
-  io::ScratchFile beside(fmt::format("{}.{}.merging", target.string(), ::getpid()));
-  const io::ScratchFile journal(beside.path().string() + "-journal");
-  std::error_code error;
-  std::filesystem::remove(beside.path(), error);
+  // A name of its own: another merge may write the same results.
+  io::ScratchFile beside(target, [](const char* name) { return io::open_new(name, 0644); });
+  if (beside.made() < 0) {
+    throw base::InputError(fmt::format("{}: cannot be written: {}", io::printable(target.string()),
+                                       std::strerror(beside.error())));
+  }
+  ::close(beside.made());
   const std::size_t count = write_merged(parts, beside.path());
   parts.clear();
   forget_history(beside.path(), count);

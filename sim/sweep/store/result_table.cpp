@@ -19,15 +19,25 @@ bool TableLayout::is_fixed(std::string_view name) const {
   return has(front) || has(end);
 }
 
-Cell TableLayout::cell(std::string_view name) const {
+const TableLayout::Column* TableLayout::find(std::string_view name) const {
   for (const std::vector<Column>* const columns : {&front, &end}) {
     for (const Column& column : *columns) {
       if (column.name == name) {
-        return column.cell;
+        return &column;
       }
     }
   }
-  return figure;
+  return nullptr;
+}
+
+Cell TableLayout::cell(std::string_view name) const {
+  const Column* const column = find(name);
+  return column == nullptr ? figure : column->cell;
+}
+
+std::string_view TableLayout::declaration(std::string_view name) const {
+  const Column* const column = find(name);
+  return column == nullptr ? "" : column->declaration;
 }
 
 std::vector<std::string> TableLayout::columns(const std::set<std::string>& figures) const {
@@ -46,15 +56,8 @@ std::vector<std::string> TableLayout::columns(const std::set<std::string>& figur
 std::string TableLayout::create(const std::set<std::string>& figures) const {
   std::vector<std::string> parts;
   for (const std::string& name : columns(figures)) {
-    parts.push_back(files::sql_name(name));
+    parts.push_back(files::sql_name(name) + std::string(declaration(name)));
   }
-  const auto declare = [&](std::size_t first, const std::vector<Column>& columns) {
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      parts[first + i] += columns[i].declaration;
-    }
-  };
-  declare(0, front);
-  declare(parts.size() - end.size(), end);
   return fmt::format("CREATE TABLE {}({})", table, fmt::join(parts, ", "));
 }
 

@@ -40,8 +40,12 @@ struct TableLayout {
   Cell figure;  ///< of the other columns
 
   bool is_fixed(std::string_view name) const;
+  /// The column of front or end that has this very name; null for a figure.
+  const Column* find(std::string_view name) const;
   /// What the column `name` holds.
   Cell cell(std::string_view name) const;
+  /// What stands behind the name of a column where it is declared; "" behind that of a figure.
+  std::string_view declaration(std::string_view name) const;
   /// Names of all columns.
   std::vector<std::string> columns(const std::set<std::string>& figures) const;
   std::string create(const std::set<std::string>& figures) const;

@@ -22,16 +22,47 @@ using nlohmann::json;
   throw base::InputError(fmt::format("{}: damaged results of a sweep: {}", file, problem));
 }
 
-/// Whether the file has a table `name`. A view or a virtual table of that name is refused: reading
-/// it would run what somebody wrote into the file.
-bool has_table(files::Database& results, const std::string& name) {
-  const std::string root = results.value(
-      "SELECT rootpage FROM sqlite_master WHERE type IN ('table', 'view') AND lower(name) = '" +
-      name + "'");
-  if (root == "0") {
-    refuse_file(results.file(), "'" + name + "' is no plain table");
+constexpr std::string_view kSweepTable =
+    "CREATE TABLE sweep(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID";
+
+/// The statements that make the tables of a file, by name. A view, a trigger, an index or another
+/// table is refused: using the file would run what somebody wrote into it.
+std::map<std::string, std::string> tables_of(files::Database& results) {
+  std::map<std::string, std::string> tables;
+  std::string other;
+  files::Statement rows = results.prepare("SELECT type, name, tbl_name, sql FROM sqlite_master");
+  while (rows.step()) {
+    const std::string name(rows.text(1));
+    const bool known = name == "sweep" || name == "points" || name == "operations";
+    if (!known || rows.text(0) != "table" || rows.text(2) != name ||
+        !tables.emplace(name, rows.text(3)).second) {
+      other = fmt::format("its {} '{}' is none of the tables of a sweep",
+                          io::printable(rows.text(0)), io::printable(name));
+    }
   }
-  return !root.empty();
+  if (!tables.contains("sweep")) {
+    throw base::InputError(results.file() + ": holds no results of a sweep");
+  }
+  if (!other.empty()) {
+    refuse_file(results.file(), other);
+  }
+  return tables;
+}
+
+/// Refuses a table that anything but TableLayout::create() and columns added later have made.
+void check_declaration(files::Database& results, const TableLayout& layout,
+                       const std::string& statement) {
+  files::Statement columns =
+      results.prepare("SELECT name FROM pragma_table_info('" + layout.table + "') ORDER BY cid");
+  std::vector<std::string> parts;
+  while (columns.step()) {
+    const std::string name(columns.text(0));
+    parts.push_back(files::sql_name(name) + std::string(layout.declaration(name)));
+  }
+  if (statement != fmt::format("CREATE TABLE {}({})", layout.table, fmt::join(parts, ", "))) {
+    refuse_file(results.file(),
+                fmt::format("table '{}' is not declared as a sweep declares it", layout.table));
+  }
 }
 
 void check_columns(files::Database& results, const TableLayout& layout) {
@@ -132,19 +163,10 @@ files::Database open_sweep(const std::filesystem::path& file) {
     throw base::InputError(io::printable(file.string()) + ": no such file");
   }
   io::announce_input(file);
-  // What a sweep that was killed while it changed the head of the file has left half done is undone
-  // first, which is writing.
-  const bool half_done = std::filesystem::exists(file.string() + "-journal", error);
-  files::Database results(file,
-                          half_done ? files::Database::Mode::kWrite : files::Database::Mode::kRead);
-  results.execute("BEGIN");  // never written: it ends with the connection
-  if (!has_table(results, "sweep")) {
-    throw base::InputError(results.file() + ": holds no results of a sweep");
-  }
-  // A generated column is none of those: reading it would compute what somebody wrote there.
-  const std::set<std::string> columns = columns_of(results, "sweep");
-  if (!columns.contains("key") || !columns.contains("value")) {
-    refuse_file(results.file(), "table 'sweep' has no columns 'key' and 'value'");
+  files::Database results(file, files::Database::Mode::kRead);
+  const std::map<std::string, std::string> tables = tables_of(results);
+  if (tables.at("sweep") != kSweepTable) {
+    refuse_file(results.file(), "table 'sweep' is not declared as a sweep declares it");
   }
   const std::string schema = results.value("SELECT value FROM sweep WHERE key = 'schema'");
   if (schema != kResultsSchema) {
@@ -153,17 +175,23 @@ files::Database open_sweep(const std::filesystem::path& file) {
                     results.file(), io::printable(schema), kResultsSchema));
   }
   const SweepEntries entries = read_entries(results);
-  const bool has_points = has_table(results, "points");
-  if (has_points != has_table(results, "operations")) {
+  const bool has_points = tables.contains("points");
+  if (has_points != tables.contains("operations")) {
     refuse_file(results.file(), fmt::format("table '{}' is missing, and there is '{}'",
                                             has_points ? "operations" : "points",
                                             has_points ? "points" : "operations"));
   }
   if (has_points) {
-    check_columns(results, points_layout(entries.axes));
-    check_columns(results, operations_layout());
+    for (const TableLayout& layout : {points_layout(entries.axes), operations_layout()}) {
+      check_columns(results, layout);
+      check_declaration(results, layout, tables.at(layout.table));
+    }
   }
   return results;
+}
+
+bool is_empty(files::Database& results) {
+  return results.value("SELECT count(*) FROM sqlite_master") == "0";
 }
 
 std::size_t SweepEntries::missing(std::size_t rows) const {
@@ -193,7 +221,7 @@ SweepEntries read_entries(files::Database& results) {
 }
 
 void write_entries(files::Database& results, const std::map<std::string, std::string>& texts) {
-  results.execute("CREATE TABLE sweep(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID");
+  results.execute(std::string(kSweepTable));
   files::Statement insert = results.prepare("INSERT INTO sweep VALUES(?, ?)");
   for (const auto& [key, value] : texts) {
     insert.bind(1, std::string_view(key));

@@ -19,9 +19,13 @@ namespace sptc::sweep::store {
 inline constexpr std::string_view kResultsSchema = "sptcsim-sweep-results/0.2";
 
 /// Opens the results of a sweep for reading, rows there or not: one state of them, whoever writes
-/// meanwhile. A file comes from anywhere, so its tables, columns and entries are checked here, and
-/// ResultRows checks its rows. Throws InputError where the file holds none or is damaged.
+/// meanwhile. A file comes from anywhere: here it is refused unless it holds the tables of a sweep,
+/// declared as a sweep declares them, and nothing else. ResultRows checks its rows. Throws
+/// InputError.
 files::Database open_sweep(const std::filesystem::path& file);
+
+/// Whether `results` is a database without anything in it.
+bool is_empty(files::Database& results);
 
 /// What the table `sweep` of a file says.
 struct SweepEntries {

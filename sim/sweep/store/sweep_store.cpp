@@ -7,6 +7,7 @@
 #include "sim/io/text_file.h"
 #include "sim/report/version.h"
 #include "sim/sweep/files/digest.h"
+#include "sim/sweep/files/write_ahead_log.h"
 #include "sim/sweep/store/cost_sets.h"
 #include "sim/sweep/store/results_file.h"
 
@@ -86,10 +87,31 @@ std::uint64_t points_of(const space::SweepPlan& plan) {
   return points;
 }
 
-/// Of a file that is not kept open, so that it can be written to.
-SweepEntries entries_of(const std::filesystem::path& file) {
+/// Of a file that nobody has open for writing; nothing where it is empty. It comes from anywhere:
+/// it is looked at before SQLite may write to it.
+std::optional<SweepEntries> entries_of(const std::filesystem::path& file) {
+  {
+    files::Database results(file, files::Database::Mode::kRead);
+    if (is_empty(results)) {
+      return std::nullopt;
+    }
+  }
   files::Database results = open_sweep(file);
   return read_entries(results);
+}
+
+/// The file that `file` names, behind links that its user made. What a sweep writes beside it has
+/// names that nobody chose: a link there is refused.
+std::filesystem::path without_links_beside(const std::filesystem::path& file) {
+  std::filesystem::path behind = io::behind_link(file);
+  for (const std::string of : {"", ".timing"}) {  // and what SystemC says again, until it is added
+    for (const char* const end : {"", "-journal", "-wal", "-shm", ".run"}) {
+      if (!of.empty() || *end != '\0') {
+        files::size_beside(behind, of + end);
+      }
+    }
+  }
+  return behind;
 }
 
 /// Whether `descriptor` is open on the file that `file` names now.
@@ -181,14 +203,15 @@ FileLock::~FileLock() {
   ::close(descriptor_);
 }
 
-SweepStore::SweepStore(std::filesystem::path file, const space::SweepPlan& plan,
+SweepStore::SweepStore(const std::filesystem::path& file, const space::SweepPlan& plan,
                        const Options& options)
-    : file_(std::move(file)), plan_(plan), lock_(file_) {
+    : file_(without_links_beside(file)), plan_(plan), lock_(file_) {
+  const std::optional<SweepEntries> recorded = entries_of(file_);
   database_ = std::make_unique<files::Database>(file_, files::Database::Mode::kWrite);
-  if (database_->value("SELECT count(*) FROM sqlite_master") == "0") {
-    create();
+  if (recorded) {
+    verify(*recorded, options);
   } else {
-    verify(options);
+    create();
   }
 }
 
@@ -216,16 +239,12 @@ bool SweepStore::has_rows() {
 void SweepStore::create_anew() {
   database_.reset();
   std::error_code ignored;
-  for (const char* const end : {"-wal", "-shm", "-journal"}) {
-    std::filesystem::remove(file_.string() + end, ignored);
-  }
   std::filesystem::resize_file(file_, 0, ignored);  // the lock is on this very file
   database_ = std::make_unique<files::Database>(file_, files::Database::Mode::kWrite);
   create();
 }
 
-void SweepStore::verify(const Options& options) {
-  const SweepEntries recorded = entries_of(file_);
+void SweepStore::verify(const SweepEntries& recorded, const Options& options) {
   const std::string shown = io::printable(file_.string());
   const bool is_this_sweep = recorded.text("version") == report::program_version() &&
                              recorded.text("digest") == plan_.digest() &&
@@ -338,7 +357,7 @@ void SweepStore::begin_writing() {
     return;
   }
   wrote_ = true;
-  database_->execute("PRAGMA journal_mode = WAL");
+  database_->begin_log();
   // A commit survives the end of the process in any case; that of the machine costs the last ones.
   database_->execute("PRAGMA synchronous = NORMAL");
   constexpr int kWalPages = 4096;  // then they go to the file, and the disk is waited for
@@ -449,19 +468,11 @@ void SweepStore::add(std::span<const point::PointOutcome> outcomes) {
   }
 }
 
-bool SweepStore::leave_wal_mode() {
-  // That needs the file for ourselves: a reader would go on with the log of the old file.
-  return database_->value("PRAGMA journal_mode = DELETE") == "delete";
-}
-
 bool SweepStore::settle() {
-  if (!leave_wal_mode()) {
+  if (!database_->end_log()) {
     return false;
   }
   database_.reset();
-  // What it held, if anything, was undone when the file was opened.
-  std::error_code ignored;
-  std::filesystem::remove(file_.string() + "-journal", ignored);
   forget_history(file_, finished_.size());
   return true;
 }
@@ -477,7 +488,7 @@ bool SweepStore::finish() {
   points_.reset();
   operations_.reset();
   database_->execute("PRAGMA wal_checkpoint(TRUNCATE)");
-  if (!leave_wal_mode()) {
+  if (!database_->end_log()) {
     return false;
   }
   if (in_order_) {

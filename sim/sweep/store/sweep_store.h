@@ -56,7 +56,8 @@ class SweepStore {
 
   /// Opens `file`, or creates it. Refuses the results of another sweep; one without any row gives
   /// way.
-  SweepStore(std::filesystem::path file, const space::SweepPlan& plan, const Options& options);
+  SweepStore(const std::filesystem::path& file, const space::SweepPlan& plan,
+             const Options& options);
 
   SweepStore(const SweepStore&) = delete;
   SweepStore& operator=(const SweepStore&) = delete;
@@ -83,7 +84,7 @@ class SweepStore {
   void create();
   void create_anew();
   bool has_rows();
-  void verify(const Options& options);
+  void verify(const SweepEntries& recorded, const Options& options);
   /// A search goes on with a larger budget: the file says so from now on.
   void extend(const SweepEntries& recorded);
   void begin_writing();
@@ -94,8 +95,6 @@ class SweepStore {
   void add_columns(const point::PointOutcome& outcome);
   void insert(const point::PointOutcome& outcome);
   void out_of_order();
-  /// False where another program reads the file.
-  bool leave_wal_mode();
   /// Gives a finished file the bytes that it has however it came about. False as above.
   bool settle();
 

@@ -19,7 +19,7 @@ constexpr const char* kCusparseltMatmul = "cusparseLtMatmul";
 
 /// Our name of a type; as logged where there is none.
 std::string our_type(std::string_view word) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kTypes{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kTypes{
       {{"R_16F", "f16"},
        {"R_16BF", "bf16"},
        {"R_32F", "f32"},
@@ -28,6 +28,12 @@ std::string our_type(std::string_view word) {
        {"R_32I", "s32"},
        {"R_8F_E4M3", "e4m3"},
        {"R_8F_E5M2", "e5m2"},
+       {"R_6F_E2M3", "e2m3"},
+       {"R_6F_E3M2", "e3m2"},
+       {"R_4F_E2M1", "e2m1"},
+       {"R_4I", "s4"},
+       {"R_8U", "u8"},
+       {"f4_r", "e2m1"},
        {"f16_r", "f16"},
        {"bf16_r", "bf16"},
        {"f32_r", "f32"},
@@ -58,8 +64,26 @@ bool is_fp8(std::string_view type) {
   return type == "e4m3" || type == "e5m2";
 }
 
+/// What emulates operands of 32 or 64 bits by several products of a smaller type; empty where
+/// `compute` says none.
+std::string emulation(std::string_view compute) {
+  constexpr std::string_view kMark = "EMULATED_";
+  const std::size_t mark = compute.find(kMark);
+  if (mark == std::string_view::npos) {
+    return {};
+  }
+  const std::string_view how = compute.substr(mark + kMark.size());
+  return how.starts_with("16BFX9")       ? "BF16x9 emulation on tensor cores"
+         : how.starts_with("FIXEDPOINT") ? "fixed-point emulation on integer tensor cores"
+                                         : "the emulation " + io::printable(how);
+}
+
 /// f32 operands run as TF32 or not on tensor cores at all.
 void decide_f32(const BlasCall& call, RecordedLaunch& launch) {
+  if (const std::string how = emulation(call.compute); !how.empty()) {
+    launch.reason = how + " is not modelled";
+    return;
+  }
   if (launch.dtype != "f32") {
     return;
   }
@@ -69,6 +93,49 @@ void decide_f32(const BlasCall& call, RecordedLaunch& launch) {
     launch.reason = "f32 operands that the library converts to 16 bits";
   } else {
     launch.reason = "f32 on SIMT units, not on tensor cores";
+  }
+}
+
+/// What a mode of scales means.
+struct ScaleMode {
+  std::string_view name;
+  int block = 0;               ///< operands of blocks of so many elements of K, a kind of their own
+  std::string_view type{};     ///< of these operands; empty: any of 8 bits
+  bool costs_nothing = false;  ///< one scale for all of the operand
+};
+
+constexpr std::array<ScaleMode, 7> kScaleModes{{{"", 0, {}, true},
+                                                {"SCALAR_32F", 0, {}, true},
+                                                {"VEC16_UE4M3", 16, "e2m1"},
+                                                {"VEC32_UE8M0", 32},
+                                                {"OUTER_VEC_32F"},
+                                                {"VEC128_32F"},
+                                                {"BLK128x128_32F"}}};
+
+const ScaleMode* find_scale_mode(std::string_view name) {
+  const auto found = std::find_if(kScaleModes.begin(), kScaleModes.end(),
+                                  [name](const ScaleMode& mode) { return mode.name == name; });
+  return found == kScaleModes.end() ? nullptr : &*found;
+}
+
+/// Scales of blocks are part of the type, others stand beside it.
+void read_scales(const BlasCall& call, RecordedLaunch& launch) {
+  const ScaleMode* const a = find_scale_mode(call.a_scales);
+  const ScaleMode* const b = find_scale_mode(call.b_scales);
+  if (a == nullptr || b == nullptr) {
+    launch.reason = fmt::format("its scale mode {} is not known",
+                                io::printable(a == nullptr ? call.a_scales : call.b_scales));
+  } else if (a->block != b->block) {
+    launch.reason =
+        fmt::format("scales of A ({}) and B ({}) that differ are not modelled",
+                    a->name.empty() ? "one" : a->name, b->name.empty() ? "one" : b->name);
+  } else if (a->block == 0 && launch.dtype == "e2m1") {
+    launch.reason = "e2m1 without scales of blocks is not modelled";
+  } else if (a->block > 0 && (a->type.empty() ? !is_fp8(launch.dtype) : launch.dtype != a->type)) {
+    launch.reason = fmt::format("{} with scales of {} elements ({}) is not modelled", launch.dtype,
+                                a->block, a->name);
+  } else {
+    launch.op.storage.scale_block = a->block;
   }
 }
 
@@ -290,7 +357,23 @@ RecordedLaunch launch_of(const BlasCall& call) {
     launch.dtype += " x " + other;
   }
   decide_f32(call, launch);
+  if (launch.reason.empty()) {
+    read_scales(call, launch);
+  }
+  if (call.failed) {
+    launch.reason = "the call failed, as the log says behind it";
+  }
   return launch;
+}
+
+bool has_unmodelled_scales(const BlasCall& call) {
+  for (const std::string* const scales : {&call.a_scales, &call.b_scales}) {
+    const ScaleMode* const mode = find_scale_mode(*scales);
+    if (mode != nullptr && mode->block == 0 && !mode->costs_nothing) {
+      return true;
+    }
+  }
+  return false;
 }
 
 std::optional<std::string_view> value_of(std::string_view text, std::string_view key) {
@@ -347,6 +430,8 @@ std::optional<BlasCall> read_lt_line(std::string_view line, const std::string& p
   call.b_type = b.type;
   call.d_type = d->type;
   call.compute = value_of(compute, "computeType").value_or("");
+  call.a_scales = value_of(compute, "aScaleMode").value_or("");
+  call.b_scales = value_of(compute, "bScaleMode").value_or("");
   call.row_major = d->row_major;
   call.kernel = algorithm_text(body);
   call.chosen = logged_choice(body, compute);
@@ -359,6 +444,17 @@ std::optional<BlasCall> read_lt_line(std::string_view line, const std::string& p
         place, m_of_a, call.k, k_of_b, n_of_b, call.m, call.n));
   }
   return call;
+}
+
+std::optional<std::string_view> heuristic_call(std::string_view line) {
+  constexpr std::string_view kBegin = "[Api][";
+  const std::size_t api = line.find(kBegin);
+  const std::string_view rest =
+      api == std::string_view::npos ? "" : line.substr(api + kBegin.size());
+  const std::string_view function = rest.substr(0, rest.find(']'));
+  const bool asks = function.ends_with("MatmulAlgoGetHeuristic") ||
+                    function.ends_with("MatmulAlgoCheck") || function.ends_with("MatmulAlgoGetIds");
+  return asks ? std::optional(function) : std::nullopt;
 }
 
 std::optional<BlasCall> read_cusparselt_line(std::string_view line, const std::string& place) {

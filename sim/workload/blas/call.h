@@ -19,14 +19,20 @@ struct BlasCall {
   std::string compute;                 ///< "COMPUTE_32F_FAST_TF32", "xf32_r", ..
   bool transpose_b = false;
   bool a_sparse = false, b_sparse = false;
-  bool inputs_only = false;  ///< what a descriptor was made from, which may be logged again
-  bool row_major = false;    ///< D: then the library computes the transpose, and B is the weight
+  std::string a_scales, b_scales;  ///< modes: "VEC32_UE8M0"; empty: one scale or none
+  bool failed = false;             ///< the log says so behind it
+  bool inputs_only = false;        ///< what a descriptor was made from, which may be logged again
+  bool row_major = false;  ///< D: then the library computes the transpose, and B is the weight
   std::string kernel;
   Recorded chosen;  ///< tile, stages, slices of K and epilogue, where they are logged
 };
 
 /// What `call` launches. A is taken for the weight where the log does not say more.
 RecordedLaunch launch_of(const BlasCall& call);
+
+/// Whether its operands have scales whose cost is not simulated: per row, or per block without a
+/// type of its own.
+bool has_unmodelled_scales(const BlasCall& call);
 
 inline constexpr std::string_view kBlasWeightGround =
     "the logs do not say which operand is the weight: A is taken for it where the launch has one "
@@ -41,6 +47,9 @@ std::optional<std::string_view> value_of(std::string_view text, std::string_view
 
 /// "[date][cublasLt][pid][Trace][cublasLtMatmul] A=.. Adesc=[..] .." and hipBLASLt's like.
 std::optional<BlasCall> read_lt_line(std::string_view line, const std::string& place);
+/// The function of "[date][cublasLt][pid][Api][cublasLtMatmulAlgoGetHeuristic] ..": a question that
+/// launches nothing. Nothing for other lines.
+std::optional<std::string_view> heuristic_call(std::string_view line);
 /// "[date][CUSPARSELT][pid][Api][..] .. m=, n=, k=, .. is_A_sparse=true ..".
 std::optional<BlasCall> read_cusparselt_line(std::string_view line, const std::string& place);
 /// "hipblaslt-bench -m .. -n ..", "rocblas-bench -f gemm_ex ..".

@@ -89,6 +89,11 @@ RecordedLaunch read_row(const Row& row) {
   launch.op.name = kind;
   launch.weight = true;
   launch.dtype = our_type(row.type(conv ? "Activation" : "A"));
+  const std::string other = our_type(row.type(conv ? "Filter" : "B"));
+  const bool both_fp8 = launch.dtype.starts_with('e') && other.starts_with('e');
+  if (!other.empty() && other != launch.dtype && !both_fp8) {
+    launch.dtype += " x " + other;
+  }
   launch.op.recorded = {row.runtime_us(), row.text("Operation"),
                         our_type(row.type(row.type("D").empty() ? "C" : "D")),
                         kind == "spgemm" || kind == "sparse_gemm"};
@@ -102,15 +107,19 @@ RecordedLaunch read_row(const Row& row) {
     launch.op.shape = {row.integer("m"), row.integer("n"), row.integer("k")};
     launch.op.batch = row.integer_or("batch_count", 1);
   } else {
-    launch.reason = "operation kind '" + io::printable(kind) + "' is no GEMM";
+    launch.reason = "operation kind '" + io::printable(kind) +
+                    "' is not read: only gemm, spgemm and conv2d are";
   }
   if (row.text("op_class") == "simt") {
     launch.reason = launch.dtype + " on SIMT units, not on tensor cores";
   } else if (launch.dtype == "f32") {
     launch.dtype = "tf32";  // tensor cores have no other operands of 32 bits
   }
+  const std::string disposition = row.text("Disposition");
   if (row.text("Status") != "success") {
     launch.reason = "its status is '" + io::printable(row.text("Status")) + "'";
+  } else if (disposition != "passed" && disposition != "not_verified") {
+    launch.reason = "its disposition is '" + io::printable(disposition) + "'";
   }
   return launch;
 }

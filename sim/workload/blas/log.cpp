@@ -90,25 +90,29 @@ class CublasCall {
   std::map<std::string, std::string> values_;
 };
 
-/// "7617" of "[date][cublasLt][7617][Trace]..".
-std::string_view process_of(std::string_view line) {
-  const std::size_t level = line.find("][Trace]");
+/// "7617" of "[date][cublasLt][7617][Trace]..", where the level is "][Trace]".
+std::string_view process_of(std::string_view line, std::string_view of_level) {
+  const std::size_t level = line.find(of_level);
   const std::size_t open = level == std::string_view::npos ? level : line.rfind('[', level);
   return open == std::string_view::npos ? "" : line.substr(open + 1, level - open - 1);
 }
 
+/// "[date][cublasLt][7617][Error][cublasLtMatmul] ..": the launch of that process before it failed.
+bool is_failure(std::string_view line) {
+  constexpr std::string_view kLevel = "][Error][";
+  const std::size_t level = line.find(kLevel);
+  const std::string_view rest =
+      level == std::string_view::npos ? "" : line.substr(level + kLevel.size());
+  const std::string_view function = rest.substr(0, rest.find(']'));
+  return function.starts_with("cublasLt") && function.ends_with("Matmul");
+}
+
 class LogReader {
  public:
-  explicit LogReader(input::InputStream& input) : name_(input.name()) {
+  explicit LogReader(input::InputStream& input) : input_(input) {
     constexpr std::size_t kMaxLine = 1 << 20;
-    std::vector<char> line(kMaxLine);
-    while (input.stream().getline(line.data(), kMaxLine) || input.stream().gcount() > 0) {
-      ++number_;
-      if (input.stream().fail() && !input.stream().eof()) {
-        throw base::InputError(
-            fmt::format("{}: longer than {} bytes, which no line of a log is", place(), kMaxLine));
-      }
-      take(line.data());
+    while (const std::optional<std::string_view> line = input.line(kMaxLine)) {
+      take(*line);
     }
     finish_cublas();
   }
@@ -121,7 +125,13 @@ class LogReader {
       launch.op.name = "cublasLtMatmul";
       launch.op.count = calls_without_trace_;
       launch.reason = "the log has no [Trace] line of the call, which says its shape";
-      list_.add(std::move(launch), name_);
+      list_.add(std::move(launch), input_.name());
+    } else if (lt_.empty() && heuristics_ > 0 && cublas_.empty()) {
+      RecordedLaunch question;
+      question.op.name = heuristic_;
+      question.op.count = heuristics_;
+      question.reason = "heuristic calls only, no launch";
+      list_.add(std::move(question), input_.name());
     }
     if (descriptors_.empty()) {
       descriptors_ = std::move(descriptor_inputs_);
@@ -135,6 +145,14 @@ class LogReader {
       notes.emplace_back(
           "no call of cusparseLtMatmul says its shape: each descriptor counts as one launch");
     }
+    const auto scaled = std::count_if(lt_.begin(), lt_.end(), [](const Placed& placed) {
+      return has_unmodelled_scales(placed.first);
+    });
+    if (scaled > 0) {
+      notes.push_back(fmt::format(
+          "{} of 8 bits with scales of rows or blocks of 128: the cost of scaling is not simulated",
+          scaled == 1 ? "a launch" : std::to_string(scaled) + " launches"));
+    }
     if (processes_.size() > 1) {
       notes.push_back(
           fmt::format("launches of {} processes are counted together", processes_.size()));
@@ -143,50 +161,62 @@ class LogReader {
   }
 
  private:
-  using Placed = std::pair<BlasCall, std::int64_t>;  ///< and its line
+  using Placed = std::pair<BlasCall, std::string>;  ///< and its line
   using Extents = std::array<std::int64_t, 4>;
-
-  std::string place() const { return fmt::format("{}:{}", name_, number_); }
 
   void take(std::string_view line) {
     if (line.starts_with("I! cuBLAS")) {
       finish_cublas();
-      cublas_line_ = number_;
+      cublas_place_ = input_.place();
     }
-    if (cublas_call_.take(line)) {
+    constexpr std::size_t kShortest = 16;  // of what follows
+    if (cublas_call_.take(line) || line.size() < kShortest) {
       return;
     }
+    if (const auto function = heuristic_call(line)) {
+      heuristic_ = io::printable(*function);
+      ++heuristics_;
+      return;
+    }
+    const std::string place = input_.place();
     calls_without_trace_ += line.find("[Api][cublasLtMatmul]") != std::string_view::npos ? 1 : 0;
-    if (auto call = read_lt_line(line, place())) {
-      processes_.insert(std::string(process_of(line)));
-      lt_.emplace_back(std::move(*call), number_);
-    } else if (auto sparse = read_cusparselt_line(line, place())) {
+    if (auto call = read_lt_line(line, place)) {
+      const std::string process(process_of(line, "][Trace]"));
+      processes_.insert(process);
+      last_of_[process] = lt_.size();
+      lt_.emplace_back(std::move(*call), place);
+    } else if (is_failure(line)) {
+      const auto last = last_of_.find(std::string(process_of(line, "][Error]")));
+      if (last != last_of_.end()) {
+        lt_[last->second].first.failed = true;
+      }
+    } else if (auto sparse = read_cusparselt_line(line, place)) {
       const bool launch = line.find("][cusparseLtMatmul]") != std::string_view::npos;
       const bool created = line.find("matmulDescr[out]") != std::string_view::npos;
       if (launch || created) {
         std::vector<Placed>& list = launch                ? cusparselt_calls_
                                     : sparse->inputs_only ? descriptor_inputs_
                                                           : descriptors_;
-        list.emplace_back(std::move(*sparse), number_);
+        list.emplace_back(std::move(*sparse), place);
       }
-    } else if (auto bench = read_bench_line(line, place())) {
-      bench_.emplace_back(std::move(*bench), number_);
-    } else if (auto rocblas = read_rocblas_line(line, place())) {
-      rocblas_.emplace_back(std::move(*rocblas), number_);
+    } else if (auto bench = read_bench_line(line, place)) {
+      bench_.emplace_back(std::move(*bench), place);
+    } else if (auto rocblas = read_rocblas_line(line, place)) {
+      rocblas_.emplace_back(std::move(*rocblas), place);
     }
   }
 
   void finish_cublas() {
-    if (auto call = cublas_call_.finish(fmt::format("{}:{}", name_, cublas_line_))) {
-      cublas_.emplace_back(std::move(*call), cublas_line_);
+    if (auto call = cublas_call_.finish(cublas_place_)) {
+      cublas_.emplace_back(std::move(*call), cublas_place_);
     }
   }
 
   void add(const std::vector<Placed>& calls, const std::string& reason) {
-    for (const auto& [call, line] : calls) {
+    for (const auto& [call, place] : calls) {
       RecordedLaunch launch = launch_of(call);
       launch.reason = reason.empty() ? launch.reason : reason;
-      list_.add(std::move(launch), fmt::format("{}:{}", name_, line));
+      list_.add(std::move(launch), place);
     }
   }
 
@@ -197,7 +227,7 @@ class LogReader {
       std::initializer_list<const std::vector<Placed>*> lists) {
     std::map<Extents, std::int64_t> launches;
     for (const std::vector<Placed>* list : lists) {
-      for (const auto& [call, line] : *list) {
+      for (const auto& [call, place] : *list) {
         launches[extents(call)] += std::max<std::int64_t>(call.count, 0);
       }
     }
@@ -207,27 +237,30 @@ class LogReader {
   /// A launch of the extents of one that is `logged` elsewhere is the same, for `reason` not taken.
   void add_once(const std::vector<Placed>& calls, std::map<Extents, std::int64_t> logged,
                 const std::string& reason) {
-    for (const auto& [call, line] : calls) {
+    for (const auto& [call, place] : calls) {
       std::int64_t& left = logged[extents(call)];
       BlasCall same = call, own = call;
       same.count = std::min(left, std::max<std::int64_t>(call.count, 0));
       own.count -= same.count;
       left -= same.count;
       if (same.count > 0) {
-        add({{same, line}}, reason);
+        add({{same, place}}, reason);
       }
       if (own.count != 0 || same.count == 0) {
-        add({{own, line}}, "");
+        add({{own, place}}, "");
       }
     }
   }
 
-  std::string name_;
-  std::int64_t number_ = 0, cublas_line_ = 0, calls_without_trace_ = 0;
+  input::InputStream& input_;
+  std::string cublas_place_;
+  std::int64_t calls_without_trace_ = 0, heuristics_ = 0;
+  std::string heuristic_;  ///< what asked for them
   CublasCall cublas_call_;
   std::vector<Placed> lt_, cublas_, cusparselt_calls_, descriptors_, descriptor_inputs_, bench_,
       rocblas_;
   std::set<std::string> processes_;
+  std::map<std::string, std::size_t> last_of_;  ///< by process: its last launch in lt_
   LaunchList list_;
 };
 

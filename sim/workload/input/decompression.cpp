@@ -170,6 +170,7 @@ class DecodedSource : public ByteSource {
         const std::size_t got = source_->read(input_.data(), input_.size());
         waiting_ = Bytes{reinterpret_cast<const std::uint8_t*>(input_.data()), got};
         last_ = got == 0;
+        taken_ += got;
       }
       const std::size_t before = waiting_.size();
       decoder_->step(waiting_, room, last_);
@@ -180,16 +181,30 @@ class DecodedSource : public ByteSource {
         break;
       }
     }
+    given_ += size - room.size;
+    require_ratio();
     return size - room.size;
   }
 
  private:
+  /// Refuses a small file that unpacks to so much that nobody recorded it.
+  void require_ratio() const {
+    constexpr std::uint64_t kSmall = 64U << 20, kMostRatio = 500;
+    if (given_ > kSmall && given_ / kMostRatio > taken_) {
+      throw base::InputError(fmt::format(
+          "{}: the compressed data unpack to more than {} times their size, as no recording does; "
+          "unpack the file first where it is one",
+          name_, kMostRatio));
+    }
+  }
+
   std::unique_ptr<ByteSource> source_;
   std::unique_ptr<Decoder> decoder_;
   std::string name_;
   std::array<char, 65536> input_{};
   Bytes waiting_;
   bool last_ = false;
+  std::uint64_t taken_ = 0, given_ = 0;  ///< bytes, compressed and not
 };
 
 }  // namespace

@@ -28,7 +28,14 @@ std::unique_ptr<ByteSource> open_file(const std::filesystem::path& path, const s
   if (!std::filesystem::exists(status)) {
     throw base::InputError(shown + ": no such file");
   }
-  if (std::filesystem::is_directory(status) || std::filesystem::is_block_file(status)) {
+  if (std::filesystem::is_directory(status)) {
+    const bool is_model = std::filesystem::exists(path / "config.json", error);
+    throw base::InputError(
+        fmt::format("{}: is a directory: give the file in it that says the layers{}", shown,
+                    is_model ? ", " + io::printable((path / "config.json").string())
+                             : ": config.json, an ONNX model, a recording or a workload"));
+  }
+  if (std::filesystem::is_block_file(status)) {
     throw base::InputError(shown + ": not a regular file");
   }
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -86,9 +93,43 @@ class InputStream::Buffer : public std::streambuf {
  public:
   explicit Buffer(std::unique_ptr<ByteSource> source)
       : source_(std::move(source)), window_(take(*source_, kHeadBytes)) {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (window_.starts_with(kByteOrderMark)) {
+      window_.erase(0, kByteOrderMark.size());
+      skipped_mark_ = true;
+    }
     setg(window_.data(), window_.data(), window_.data() + window_.size());
   }
   std::string_view window() const { return window_; }
+  bool skipped_mark() const { return skipped_mark_; }
+
+  /// As of InputStream, and counts the lines that end.
+  std::optional<std::string_view> line(std::size_t max_bytes, std::int64_t& number,
+                                       const std::string& name) {
+    carried_.clear();
+    while (underflow() != traits_type::eof()) {
+      if (carried_.empty() && !skip_line_ends(number)) {
+        continue;
+      }
+      const std::string_view left(gptr(), static_cast<std::size_t>(egptr() - gptr()));
+      const std::string_view piece = left.substr(0, left.find('\n'));
+      const bool ends = piece.size() < left.size();
+      gbump(static_cast<int>(piece.size()) + (ends ? 1 : 0));
+      if (carried_.size() + piece.size() > max_bytes) {
+        throw base::InputError(
+            fmt::format("{}:{}: a line of more than {} bytes", name, number + 1, max_bytes));
+      }
+      if (!ends || !carried_.empty()) {
+        carried_ += piece;
+      }
+      if (ends) {
+        ++number;
+        return carried_.empty() ? piece : std::string_view(carried_);
+      }
+    }
+    number += carried_.empty() ? 0 : 1;
+    return carried_.empty() ? std::nullopt : std::optional<std::string_view>(carried_);
+  }
 
  protected:
   int_type underflow() override {
@@ -104,8 +145,20 @@ class InputStream::Buffer : public std::streambuf {
   }
 
  private:
+  /// Whether something follows in the window.
+  bool skip_line_ends(std::int64_t& number) {
+    char* at = gptr();
+    for (; at != egptr() && (*at == '\n' || *at == '\r'); ++at) {
+      number += *at == '\n' ? 1 : 0;
+    }
+    gbump(static_cast<int>(at - gptr()));
+    return at != egptr();
+  }
+
   std::unique_ptr<ByteSource> source_;
   std::string window_;
+  bool skipped_mark_ = false;
+  std::string carried_;  ///< a line that began in a window before
 };
 
 InputStream::InputStream(const std::filesystem::path& path) {
@@ -153,6 +206,9 @@ void InputStream::unwrap(std::unique_ptr<ByteSource> source, const std::filesyst
     source = std::move(reader).member();
   }
   buffer_ = std::make_unique<Buffer>(std::move(source));
+  if (buffer_->skipped_mark()) {
+    choice_ += (choice_.empty() ? "" : "; ") + std::string("a byte order mark is skipped");
+  }
   stream_ = std::make_unique<std::istream>(buffer_.get());
   stream_->exceptions(std::ios::badbit);
 }
@@ -163,6 +219,14 @@ std::istream& InputStream::stream() {
 
 std::string_view InputStream::head() const {
   return buffer_->window();
+}
+
+std::optional<std::string_view> InputStream::line(std::size_t max_bytes) {
+  return buffer_->line(max_bytes, line_number_, name_);
+}
+
+std::string InputStream::place() const {
+  return fmt::format("{}:{}", name_, line_number_);
 }
 
 std::string InputStream::rest(std::size_t max_bytes) {

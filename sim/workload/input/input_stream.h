@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <istream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,7 +21,8 @@ class ByteSource {
 };
 
 /// A file, or standard input, opened for reading. What gzip, xz or zstd compressed and tar packed
-/// is unwrapped by content; of a tar the member is read that the path names
+/// is unwrapped by content, and a byte order mark of UTF-8 is skipped; of a tar the member is read
+/// that the path names
 /// ("x.tar.gz:trace.json"), or the largest.
 class InputStream {
  public:
@@ -33,11 +36,17 @@ class InputStream {
   std::istream& stream();
   /// The first bytes (up to 256 KiB), which stream() reads, too.
   std::string_view head() const;
+  /// The next line that has a character, without its end, until the next call; nothing at the end.
+  /// Throws InputError beyond `max_bytes`.
+  std::optional<std::string_view> line(std::size_t max_bytes);
+  /// Name and number of that line, for messages: "x.log:7".
+  std::string place() const;
   /// All that was not read yet. Throws InputError beyond `max_bytes`.
   std::string rest(std::size_t max_bytes);
   /// What was opened, printable, with the member of a tar.
   const std::string& name() const { return name_; }
-  /// Which of several files of a tar is read and that nobody asked for it; else empty.
+  /// Which of several files of a tar is read and that nobody asked for it, and that a byte order
+  /// mark is skipped; else empty.
   const std::string& choice() const { return choice_; }
   /// The same as a path, for a workload's default name.
   std::filesystem::path path() const { return path_; }
@@ -52,6 +61,7 @@ class InputStream {
   std::string choice_;
   std::unique_ptr<Buffer> buffer_;
   std::unique_ptr<std::istream> stream_;
+  std::int64_t line_number_ = 0;
 };
 
 }  // namespace sptc::workload::input

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
+#include "sim/workload/input/json_repair.h"
 
 #include <array>
 #include <limits>
@@ -11,34 +12,48 @@
 
 namespace sptc::workload::input {
 
-/// Hands the bytes of another over, and refuses what the parser would gather or leave unread.
+/// Hands the bytes of another over, mended, and refuses what the parser would gather or leave
+/// unread.
 class JsonStream::Buffer : public std::streambuf {
  public:
   Buffer(std::streambuf& source, JsonStream& reader) : source_(source), reader_(reader) {}
+  const JsonRepair& repair() const { return repair_; }
 
  protected:
   int_type underflow() override {
     constexpr std::size_t kMaxValue = std::size_t{16} << 20;
-    const std::streamsize bytes =
-        source_.sgetn(block_.data(), static_cast<std::streamsize>(block_.size()));
-    if (bytes <= 0) {
+    mended_.clear();
+    while (mended_.empty() && !ended_) {
+      const std::streamsize bytes =
+          source_.sgetn(block_.data(), static_cast<std::streamsize>(block_.size()));
+      if (bytes <= 0) {
+        ended_ = true;
+        repair_.finish(mended_);
+        break;
+      }
+      const std::string_view read(block_.data(), static_cast<std::size_t>(bytes));
+      if (read.find('\0') != std::string_view::npos) {
+        throw base::InputError(reader_.file_ + ": not valid JSON: it holds a NUL byte");
+      }
+      if (reader_.unparsed_ > kMaxValue) {
+        throw base::InputError(reader_.file_ + ": a value has more than 16 MiB");
+      }
+      reader_.unparsed_ += read.size();
+      repair_.take(read, mended_);
+    }
+    if (mended_.empty()) {
       return traits_type::eof();
     }
-    const std::string_view read(block_.data(), static_cast<std::size_t>(bytes));
-    if (read.find('\0') != std::string_view::npos) {
-      throw base::InputError(reader_.file_ + ": not valid JSON: it holds a NUL byte");
-    }
-    if (reader_.unparsed_ > kMaxValue) {
-      throw base::InputError(reader_.file_ + ": a value has more than 16 MiB");
-    }
-    reader_.unparsed_ += read.size();
-    setg(block_.data(), block_.data(), block_.data() + bytes);
+    setg(mended_.data(), mended_.data(), mended_.data() + mended_.size());
     return traits_type::to_int_type(*gptr());
   }
 
  private:
   std::streambuf& source_;
   JsonStream& reader_;
+  JsonRepair repair_;
+  std::string mended_;
+  bool ended_ = false;
   std::array<char, std::size_t{1} << 16> block_{};
 };
 
@@ -46,6 +61,7 @@ void JsonStream::read(std::istream& stream) {
   Buffer buffer(*stream.rdbuf(), *this);
   std::istream bounded(&buffer);
   nlohmann::json::sax_parse(bounded, static_cast<nlohmann::json_sax<nlohmann::json>*>(this));
+  repairs_ = buffer.repair().text();
 }
 
 bool JsonStream::number_integer(number_integer_t value) {
@@ -131,7 +147,10 @@ bool JsonStream::parse_error(std::size_t /*position*/, const std::string& /*last
   } else if (code_end != std::string_view::npos) {
     what.remove_prefix(code_end + kCodeEnd.size());
   }
-  throw base::InputError(file_ + ": not valid JSON: " + io::printable(what));
+  const bool ends = what.find("unexpected end of input") != std::string_view::npos ||
+                    what.find("missing closing quote") != std::string_view::npos;
+  throw base::InputError(file_ + ": not valid JSON: " + io::printable(what) +
+                         (ends && !arrays_.empty() ? "; the file is cut off" : ""));
 }
 
 }  // namespace sptc::workload::input

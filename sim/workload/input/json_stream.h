@@ -11,15 +11,17 @@
 
 namespace sptc::workload::input {
 
-/// Reads JSON of any size value by value. A value has at most 16 MiB. A reader of a format
-/// overrides what it looks at.
+/// Reads JSON of any size value by value, with the faults that JsonRepair mends. A value has at
+/// most 16 MiB. A reader of a format overrides what it looks at.
 class JsonStream : private nlohmann::json_sax<nlohmann::json> {
  public:
   /// `file` is for messages.
   explicit JsonStream(std::string file) : file_(std::move(file)) {}
 
-  /// Throws InputError with line and column.
+  /// Throws InputError with line and column. What was mended is in repairs() then.
   void read(std::istream& stream);
+  /// One sentence; empty where nothing was mended.
+  const std::string& repairs() const { return repairs_; }
 
  protected:
   const std::string& file() const { return file_; }
@@ -58,7 +60,7 @@ class JsonStream : private nlohmann::json_sax<nlohmann::json> {
 
   class Buffer;
 
-  std::string file_;
+  std::string file_, repairs_;
   std::vector<bool> arrays_;
   std::size_t unparsed_ = 0;  ///< bytes since the last value, but for those of a block
 };

@@ -52,6 +52,33 @@ void transpose_last(Dims& dims, bool transposed) {
   }
 }
 
+/// Weights of few bits that are dequantised to the type of the other operand stay so in memory.
+/// Kernels of them multiply f16 or bf16.
+void keep_weight_bits(std::int64_t bits, std::int64_t block, RecordedLaunch& launch) {
+  constexpr std::int64_t kFour = 4, kEight = 8;
+  if (bits == kFour && launch.dtype == "tf32") {
+    launch.dtype = "f16";
+  }
+  const bool halves = launch.dtype == "f16" || launch.dtype == "bf16";
+  if (!halves || (bits != kFour && bits != kEight)) {
+    return;
+  }
+  launch.op.storage.weight = bits == kFour ? numerics::DataType::kS4 : numerics::DataType::kS8;
+  launch.op.storage.scale_block =
+      block > 0 && block <= kMostInScaleBlock ? static_cast<int>(block) : 0;
+}
+
+bool has_four_bits(Type type) {
+  return type == Type::kInt4 || type == Type::kUint4;
+}
+
+/// Bits of a weight that is dequantised alone; 0 where it is none of integers.
+std::int64_t weight_only_bits(const Value& x, const Value& w) {
+  const bool alone = w.constant && w.quantized && !x.quantized;
+  const bool eight = w.type == Type::kInt8 || w.type == Type::kUint8;
+  return !alone ? 0 : has_four_bits(w.type) ? 4 : eight ? 8 : 0;
+}
+
 Lowered product(const Call& call) {
   const Node& node = call.node;
   const bool transpose_a = node.integer("transA", 0) != 0,
@@ -92,6 +119,12 @@ Lowered product(const Call& call) {
     result.launches.push_back(launch(call, {n, m, k}, batch, b.constant, dtype));
     result.launches[0].op.values = matrix_of(call, b, !transpose_b, {n, m, k}, batch);
   }
+  keep_weight_bits(weight_only_bits(b.constant ? a : b, b.constant ? b : a),
+                   (b.constant ? b : a).scale_block, result.launches[0]);
+  if (dtype == "e2m1") {
+    result.launches[0].op.storage.scale_block =
+        static_cast<int>(std::clamp<std::int64_t>(b.scale_block, 0, kMostInScaleBlock));
+  }
   Dims output = *batches;
   output.push_back(m);
   output.push_back(n);
@@ -118,7 +151,15 @@ Lowered packed_product(const Call& call) {
     tokens = extent_product({tokens, dims[i]});
   }
   const base::GemmShape shape{dims.back(), tokens, call.node.integer("K", 0)};
-  return {{launch(call, shape, 1, true, type_of(call.node, x, x))}, {activation(dims, x.type)}};
+  RecordedLaunch taken = launch(call, shape, 1, true, type_of(call.node, x, x));
+  taken.dtype = taken.dtype == "tf32" ? "f16" : taken.dtype;
+  constexpr std::int64_t kBits = 4;
+  const std::int64_t bits = call.node.integer("bits", kBits);
+  keep_weight_bits(bits, call.node.integer("block_size", 0), taken);
+  if (!taken.op.storage.weight) {
+    taken.reason = fmt::format("weights of {} bits beside {} are not modelled", bits, taken.dtype);
+  }
+  return {{std::move(taken)}, {activation(dims, x.type)}};
 }
 
 /// Of two axes, padded alike on both sides, the operation keeps the geometry.
@@ -289,6 +330,9 @@ std::string lowering::type_of(const Node& node, const Value& x, const Value& w) 
                         node.op == "QGemm" || node.op == "QAttention" ||
                         (x.quantized && w.quantized);
   const Type type = integers || !x.quantized ? x.type : w.quantized ? Type::kFloat : w.type;
+  if (integers && has_four_bits(w.type) && !has_four_bits(x.type)) {
+    return "s8 x s4";
+  }
   switch (type) {
     case Type::kFloat16:
       return "f16";
@@ -298,13 +342,26 @@ std::string lowering::type_of(const Node& node, const Value& x, const Value& w) 
       return "e4m3";
     case Type::kE5m2:
       return "e5m2";
+    case Type::kE2m1:
+      return "e2m1";
+    case Type::kInt4:
+    case Type::kUint4:
+      return "s4";
     case Type::kDouble:
       return "f64";
     case Type::kInt16:
     case Type::kUint16:
       return "s16";
-    default:
+    case Type::kNone:
+    case Type::kFloat:
+    case Type::kInt8:
+    case Type::kUint8:
+    case Type::kInt32:
+    case Type::kInt64:
+    case Type::kBool:
       return integers ? "s8" : "tf32";
+    default:
+      return fmt::format("type {} of ONNX", static_cast<int>(type));
   }
 }
 

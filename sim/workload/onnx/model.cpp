@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -422,6 +424,19 @@ Function read_function(Message message) {
 }
 
 }  // namespace
+
+std::string name(Type type) {
+  constexpr std::pair<Type, std::string_view> kNames[] = {
+      {Type::kFloat, "FLOAT"},     {Type::kUint8, "UINT8"},       {Type::kInt8, "INT8"},
+      {Type::kUint16, "UINT16"},   {Type::kInt16, "INT16"},       {Type::kInt32, "INT32"},
+      {Type::kInt64, "INT64"},     {Type::kBool, "BOOL"},         {Type::kFloat16, "FLOAT16"},
+      {Type::kDouble, "DOUBLE"},   {Type::kBfloat16, "BFLOAT16"}, {Type::kE4m3, "FLOAT8E4M3FN"},
+      {Type::kE5m2, "FLOAT8E5M2"}, {Type::kUint4, "UINT4"},       {Type::kInt4, "INT4"}};
+  const auto* const found = std::find_if(std::begin(kNames), std::end(kNames),
+                                         [&](const auto& row) { return row.first == type; });
+  return found == std::end(kNames) ? fmt::format("type {}", static_cast<int>(type))
+                                   : std::string(found->second);
+}
 
 std::size_t element_bytes(Type type) {
   switch (type) {

@@ -35,8 +35,14 @@ enum class Type : std::int32_t {
   kDouble = 11,
   kBfloat16 = 16,
   kE4m3 = 17,
-  kE5m2 = 19
+  kE5m2 = 19,
+  kUint4 = 21,
+  kInt4 = 22,
+  kE2m1 = 23
 };
+
+/// As ONNX calls it: "INT4"; of those that do not matter here "type 23".
+std::string name(Type type);
 
 /// Where the elements of a tensor are outside of the model.
 struct External {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -34,6 +35,7 @@ void read_onnx(input::InputStream& input, const ImportOptions& options, Recordin
   bytes->open_external(model, input.name());
   Walker walker(model, options, input.name(), bytes);
   recording.workload.vectors = vector_operations(walker.steps());
+  recording.workload.inputs = walker.inputs_at_once();
   std::vector<std::string>& notes = recording.account.notes;
   notes.emplace_back(kTf32Note);
   notes.emplace_back(
@@ -44,6 +46,15 @@ void read_onnx(input::InputStream& input, const ImportOptions& options, Recordin
                                 io::printable(*bytes->absent().begin())));
   }
   std::move(walker).take().move_to(recording, input.name());
+  const auto few_bits =
+      std::count_if(recording.workload.operations.begin(), recording.workload.operations.end(),
+                    [](const Operation& op) { return op.storage.weight.has_value(); });
+  if (few_bits > 0) {
+    notes.push_back(fmt::format(
+        "weights of 4 or 8 bits in {} operations are dequantised in registers to f16 or bf16: "
+        "kernels of such weights have no TF32",
+        few_bits));
+  }
   for (std::string& note : mark_sparse_weights(recording.workload.operations)) {
     notes.push_back(std::move(note));
   }

@@ -437,8 +437,10 @@ std::optional<Origin> quantized_origin(const Node& node, const std::vector<Value
   if (!origin) {
     return std::nullopt;
   }
-  if (zero >= node.inputs.size() || node.inputs[zero].empty()) {
-    origin->zero_points = {0};
+  const bool is_real = origin->type == Type::kFloat || origin->type == Type::kFloat16 ||
+                       origin->type == Type::kBfloat16 || origin->type == Type::kDouble;
+  if (is_real || zero >= node.inputs.size() || node.inputs[zero].empty()) {
+    origin->zero_points = {0};  // QuantizeLinear makes 0 of 0
     return origin;
   }
   const auto numbers = numbers_of(at(inputs, zero));

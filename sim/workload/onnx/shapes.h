@@ -32,6 +32,7 @@ struct Value {
   bool quantized = false;          ///< comes through DequantizeLinear; `type` is that before it
   std::string lost;                ///< where the extents are unknown: why, a clause
   std::optional<Origin> origin{};  ///< of a weight whose elements are known
+  std::int64_t scale_block = 0;    ///< elements of K that share a scale; 0: a row or all
 };
 
 /// Extents along the axes of a window: outputs of convolutions and pools. Nothing where the window

@@ -88,9 +88,10 @@ Value quantize(const Node& /*node*/, const Inputs& in) {
   return value;
 }
 
-Value dequantize(const Node& /*node*/, const Inputs& in) {
+Value dequantize(const Node& node, const Inputs& in) {
   Value value = with_dims(at(in, 0), at(in, 0).dims);
   value.quantized = true;
+  value.scale_block = node.integer("block_size", 0);
   return value;
 }
 

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <utility>
@@ -34,7 +36,7 @@ std::optional<Origin> origin_behind(const Node& node, const std::vector<Value>& 
     return quantized_origin(node, inputs, 0, 2, node.integer("axis", 1));
   }
   std::optional<Origin> origin = inputs.empty() ? std::nullopt : inputs[0].origin;
-  if (!origin || node.op == "Identity" || node.op == "Cast") {
+  if (!origin || node.op == "Identity" || node.op == "Cast" || node.op == "QuantizeLinear") {
     return origin;
   }
   const bool swaps = node.op == "Transpose" && origin->dims.size() == 2 &&
@@ -110,6 +112,33 @@ Dims with(Dims dims, std::size_t axis, std::int64_t extent) {
   return dims;
 }
 
+/// How many inputs a model takes at once: the extent that is called a batch or, where none is, the
+/// first one of its inputs with several dimensions, where they have the same.
+class BatchOfInputs {
+ public:
+  void add(const Input& input, const Dims& dims) {
+    for (std::size_t i = 0; i < std::min(dims.size(), input.dim_names.size()); ++i) {
+      std::string name = input.dim_names[i];
+      std::transform(name.begin(), name.end(), name.begin(),
+                     [](unsigned char c) { return std::tolower(c); });
+      if (name.find("batch") != std::string::npos) {
+        named_.insert(dims[i]);
+      }
+    }
+    if (dims.size() > 1) {
+      first_.insert(dims.front());
+    }
+  }
+  /// 0: not known.
+  std::int64_t value() const {
+    const std::set<std::int64_t>& extents = named_.empty() ? first_ : named_;
+    return extents.size() == 1 ? *extents.begin() : 0;
+  }
+
+ private:
+  std::set<std::int64_t> named_, first_;
+};
+
 }  // namespace
 
 Walker::Walker(const Model& model, const ImportOptions& options, const std::string& file,
@@ -129,13 +158,16 @@ void Walker::bind_inputs(const Graph& graph) {
     weights.insert(tensor.name);
   }
   OpenDims dims(options_.dims, file_);
+  BatchOfInputs batch;
   for (const Input& input : graph.inputs) {
     if (!weights.contains(input.name)) {
       Value& value = values_[input.name];
       value.type = input.type;
       value.dims = bounded(input_dims(input, dims));
+      batch.add(input, *value.dims);
     }
   }
+  inputs_at_once_ = batch.value();
   dims.refuse_missing();
   dims.refuse_unused();
 }

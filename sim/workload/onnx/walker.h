@@ -24,6 +24,8 @@ class Walker {
          std::shared_ptr<const ModelBytes> bytes);
 
   LaunchList take() && { return std::move(list_); }
+  /// That pass through the model at once, by the extents of its inputs; 0: they do not say.
+  std::int64_t inputs_at_once() const { return inputs_at_once_; }
   const std::vector<Step>& steps() const { return steps_; }
   const std::vector<std::string>& notes() const { return notes_; }
 
@@ -55,6 +57,7 @@ class Walker {
   void add(const Values& inputs, RecordedLaunch launch);
   void add_step(const Node& node, const Values& inputs, const Value& output);
 
+  std::int64_t inputs_at_once_ = 0;
   const ImportOptions& options_;
   const std::string& file_;
   Effort effort_{file_};

@@ -5,6 +5,7 @@
 #include "models/base/text.h"
 #include "models/numerics/codec.h"
 #include "sim/io/text_file.h"
+#include "sim/workload/dense_role.h"
 
 #include <fmt/format.h>
 
@@ -144,25 +145,6 @@ WeightLayout filter_layout(const Dims& dims, std::int64_t groups) {
   layout.row_stride = layout.taps * dims[1];
   layout.batch_stride = layout.row_stride * (dims[0] / groups);
   return layout;
-}
-
-bool is_two_of_four(const Operation& op) {
-  constexpr std::size_t kGroup = 4;
-  if (!op.values || op.shape.k % static_cast<std::int64_t>(kGroup) != 0) {
-    return false;
-  }
-  for (std::int64_t batch = 0; batch < op.batch; ++batch) {
-    for (std::int64_t row = 0; row < op.shape.m; ++row) {
-      const std::vector<float> values = op.values->row(batch, row);
-      for (std::size_t at = 0; at < values.size(); at += kGroup) {
-        const auto first = values.begin() + static_cast<std::ptrdiff_t>(at);
-        if (std::count(first, first + kGroup, 0.0F) < 2) {
-          return false;
-        }
-      }
-    }
-  }
-  return true;
 }
 
 std::vector<std::string> mark_sparse_weights(std::vector<Operation>& operations) {

@@ -29,9 +29,6 @@ WeightLayout matrix_layout(const Dims& dims, bool by_columns);
 /// That of filters [k, c, r, s..] in `groups`.
 WeightLayout filter_layout(const Dims& dims, std::int64_t groups);
 
-/// Whether no four neighbours along k, from the first on, have more than two that are not zero.
-bool is_two_of_four(const Operation& op);
-
 /// Marks operations as prunable whose weights are 2:4 already, and says what `operations` have of
 /// the values of a model, one sentence each.
 std::vector<std::string> mark_sparse_weights(std::vector<Operation>& operations);

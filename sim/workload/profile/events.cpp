@@ -2,14 +2,18 @@
 #include "sim/workload/profile/events.h"
 
 #include "models/base/error.h"
+#include "sim/io/text_file.h"
+#include "sim/workload/profile/processes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -31,12 +35,13 @@ class Linker {
     std::sort(events.ops.begin(), events.ops.end(), [](const Op& a, const Op& b) {
       return std::tuple(a.thread, a.begin, -a.end) < std::tuple(b.thread, b.begin, -b.end);
     });
-    std::sort(events.calls.begin(), events.calls.end(),
-              [](const auto& a, const auto& b) { return a.correlation < b.correlation; });
+    std::sort(events.calls.begin(), events.calls.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.process, a.correlation) < std::pair(b.process, b.correlation);
+    });
     by_external_.resize(events.ops.size());
     std::iota(by_external_.begin(), by_external_.end(), 0U);
     std::sort(by_external_.begin(), by_external_.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return events.ops[a].external < events.ops[b].external;
+      return external_key(events.ops[a]) < external_key(events.ops[b]);
     });
     find_parents();
   }
@@ -46,7 +51,7 @@ class Linker {
   std::optional<std::size_t> op_of(const Kernel& kernel) const {
     const ProfileEvents::Call* call = call_of(kernel);
     if (call == nullptr || (kernel.external != 0 && kernel.external != kernel.correlation)) {
-      if (const auto op = with_external(kernel.external)) {
+      if (const auto op = with_external({kernel.process, kernel.external})) {
         return op;
       }
     }
@@ -93,20 +98,27 @@ class Linker {
     }
   }
 
-  std::optional<std::size_t> with_external(std::int64_t external) const {
-    const auto found = std::lower_bound(by_external_.begin(), by_external_.end(), external,
-                                        [&](std::uint32_t index, std::int64_t wanted) {
-                                          return events_.ops[index].external < wanted;
+  /// Ids are those of a process.
+  using Key = std::pair<std::uint32_t, std::int64_t>;
+  static Key external_key(const Op& op) { return {op.process, op.external}; }
+
+  std::optional<std::size_t> with_external(const Key& key) const {
+    const auto found = std::lower_bound(by_external_.begin(), by_external_.end(), key,
+                                        [&](std::uint32_t index, const Key& wanted) {
+                                          return external_key(events_.ops[index]) < wanted;
                                         });
-    const bool is_it = found != by_external_.end() && events_.ops[*found].external == external;
-    return is_it && external != 0 ? std::optional<std::size_t>(*found) : std::nullopt;
+    const bool is_it = found != by_external_.end() && external_key(events_.ops[*found]) == key;
+    return is_it && key.second != 0 ? std::optional<std::size_t>(*found) : std::nullopt;
   }
 
   const ProfileEvents::Call* call_of(const Kernel& kernel) const {
-    const auto found = std::lower_bound(
-        events_.calls.begin(), events_.calls.end(), kernel.correlation,
-        [](const auto& call, std::int64_t correlation) { return call.correlation < correlation; });
-    const bool is_it = found != events_.calls.end() && found->correlation == kernel.correlation;
+    const Key key(kernel.process, kernel.correlation);
+    const auto found = std::lower_bound(events_.calls.begin(), events_.calls.end(), key,
+                                        [](const auto& call, const Key& wanted) {
+                                          return Key(call.process, call.correlation) < wanted;
+                                        });
+    const bool is_it = found != events_.calls.end() && found->process == kernel.process &&
+                       found->correlation == kernel.correlation;
     return is_it && kernel.correlation != 0 ? &*found : nullptr;
   }
 
@@ -130,8 +142,8 @@ class Linker {
   std::vector<std::int64_t> parents_;
 };
 
-/// Of the steps that launch GEMMs the one of median length; nothing where there is one step or
-/// none.
+/// Of the steps that launch GEMMs the one of median length; nothing where each process has one step
+/// or none.
 std::optional<Step> chosen_step(const ProfileEvents& events, std::vector<std::string>& notes) {
   std::vector<double> gemms;  // when they begin
   for (const Op& op : events.ops) {
@@ -147,7 +159,11 @@ std::optional<Step> chosen_step(const ProfileEvents& events, std::vector<std::st
       steps.push_back(step);
     }
   }
-  if (events.steps.size() < 2 || steps.empty()) {
+  std::set<std::string_view> names;
+  for (const Step& step : events.steps) {
+    names.insert(step.name);
+  }
+  if (names.size() < 2 || steps.empty()) {
     return std::nullopt;
   }
   std::sort(steps.begin(), steps.end(),
@@ -155,7 +171,7 @@ std::optional<Step> chosen_step(const ProfileEvents& events, std::vector<std::st
   const Step& chosen = steps[(steps.size() - 1) / 2];
   notes.push_back(
       fmt::format("of {} steps {} is taken, of those with GEMMs the one of median length",
-                  events.steps.size(), chosen.name));
+                  names.size(), chosen.name));
   return chosen;
 }
 
@@ -200,6 +216,11 @@ class Profile {
         linker_(events),
         step_(chosen_step(events, notes)),
         tf32_(tf32 && events.kernels.empty()) {
+    for (const Step& step : events.steps) {  // each process has its own of that name
+      if (step_ && step.name == step_->name) {
+        steps_[step.process] = step;
+      }
+    }
     for (const std::string& name : events.names) {
       decoded_.push_back(decode_kernel_name(name));
     }
@@ -221,7 +242,7 @@ class Profile {
       if (gemm) {
         kernels_of[*gemm].push_back(&kernel);
       }
-      if (!in_step(op ? events_.ops[*op].begin : linker_.launch_time(kernel))) {
+      if (!in_step(kernel.process, op ? events_.ops[*op].begin : linker_.launch_time(kernel))) {
         continue;
       }
       backwards += kernel.duration < 0 ? 1 : 0;
@@ -261,7 +282,11 @@ class Profile {
   std::int64_t backwards = 0;  ///< kernels of it that end before they begin
 
  private:
-  bool in_step(double time) const { return !step_ || (time >= step_->begin && time <= step_->end); }
+  bool in_step(std::uint32_t process, double time) const {
+    const auto own = steps_.find(process);
+    const Step* const step = own != steps_.end() ? &own->second : step_ ? &*step_ : nullptr;
+    return step == nullptr || (time >= step->begin && time <= step->end);
+  }
 
   void add(const Kernel& kernel, Launched& launched) const {
     const bool is_product = multiplies(kernel);
@@ -297,7 +322,7 @@ class Profile {
 
   RecordedLaunch launch(const Op& op, std::size_t part, const Launched& launched) const {
     RecordedLaunch launch = events_.launches[static_cast<std::size_t>(op.launch) + part];
-    if (!in_step(op.begin)) {
+    if (!in_step(op.process, op.begin)) {
       launch.reason = kAnotherStep + (" than " + step_->name);
       return launch;
     }
@@ -317,14 +342,15 @@ class Profile {
   ProfileEvents& events_;
   Linker linker_;
   std::optional<Step> step_;
+  std::map<std::uint32_t, Step> steps_;  ///< the same of each process
   bool tf32_;
   std::vector<std::optional<KernelName>> decoded_;
 };
 
 }  // namespace
 
-void ProfileBuilder::add_op(std::uint64_t thread, double begin, double duration,
-                            std::int64_t external, TorchCall& call,
+void ProfileBuilder::add_op(std::uint64_t process, std::uint64_t thread, double begin,
+                            double duration, std::int64_t external, TorchCall& call,
                             const std::function<std::string()>& place) {
   Parts launched{-1, 1};
   if (is_leaf_gemm(call.name)) {
@@ -338,16 +364,42 @@ void ProfileBuilder::add_op(std::uint64_t thread, double begin, double duration,
     launched = found->second;
   }
   events.ops.push_back({begin, begin + std::max(duration, 0.0), external, thread_index(thread),
-                        name_index(call.name), launched.first, launched.number});
+                        enter_process(process), name_index(call.name), launched.first,
+                        launched.number});
 }
 
 void ProfileBuilder::add_kernel(ProfileEvents::Kernel kernel, std::string& name) {
   kernel.name = name_index(name);
+  kernel.near = process_;
   events.kernels.push_back(kernel);
 }
 
-void ProfileBuilder::add_call(std::uint64_t thread, double begin, std::int64_t correlation) {
-  events.calls.push_back({correlation, begin, thread_index(thread)});
+void ProfileBuilder::add_call(std::uint64_t process, std::uint64_t thread, double begin,
+                              std::int64_t correlation) {
+  events.calls.push_back({correlation, begin, thread_index(thread), enter_process(process)});
+}
+
+void ProfileBuilder::add_step(std::uint64_t process, ProfileEvents::Step step) {
+  step.process = enter_process(process);
+  events.steps.push_back(std::move(step));
+}
+
+void ProfileBuilder::add_gpu(const std::string& name) {
+  if (std::find(events.gpus.begin(), events.gpus.end(), name) == events.gpus.end()) {
+    events.gpus.push_back(name);
+  }
+}
+
+std::uint32_t ProfileBuilder::process_index(std::uint64_t process) const {
+  const auto found = processes_.find(process);
+  return found == processes_.end() ? ProfileEvents::kNoProcess : found->second;
+}
+
+std::uint32_t ProfileBuilder::enter_process(std::uint64_t process) {
+  const auto [found, is_new] = processes_.emplace(process, events.processes);
+  events.processes += is_new ? 1 : 0;
+  events.one_after_other = events.one_after_other && (is_new || found->second == process_);
+  return process_ = found->second;
 }
 
 std::uint32_t ProfileBuilder::thread_index(std::uint64_t thread) {
@@ -366,7 +418,14 @@ std::uint32_t ProfileBuilder::name_index(std::string& name) {
 void take_profile(ProfileEvents& events, const std::string& file, std::string_view no_shapes,
                   bool tf32, Recording& recording) {
   Account& account = recording.account;
-  account.gpu = events.gpu;
+  account.gpu = events.gpus.empty() ? "" : events.gpus.front();
+  if (events.gpus.size() > 1) {
+    account.notes.push_back(
+        fmt::format("recorded on several GPUs, of which the first stands for "
+                    "all: {}",
+                    io::printable(fmt::format("{}", fmt::join(events.gpus, ", ")))));
+  }
+  assign_processes(events, account.notes);
   Profile profile(events, tf32, account.notes);
   LaunchList list = profile.launches(file, std::string(no_shapes));
   account.kernels_us = profile.kernels_us;

@@ -168,8 +168,11 @@ void read_execution_trace(input::InputStream& input, const ImportOptions& option
                           Recording& recording) {
   TraceReader reader(input.name(), options.tf32);
   reader.read(input.stream());
+  recording.account.add_note(reader.repairs());
   std::move(std::move(reader).take()).move_to(recording, input.name());
-  recording.account.notes = grounds_of(recording.workload.operations);
+  for (std::string& ground : grounds_of(recording.workload.operations)) {
+    recording.account.add_note(std::move(ground));
+  }
 }
 
 }  // namespace sptc::workload::profile

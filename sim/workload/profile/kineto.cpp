@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <functional>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace sptc::workload::profile {
@@ -20,6 +21,7 @@ constexpr int kNoEvents = -1;
 struct Event {
   std::string phase, category;
   std::uint64_t process = 0, thread = 0;
+  std::int64_t device = 0;
   double begin = 0, duration = 0;
   std::int64_t external = 0, correlation = 0;
   TorchCall call;
@@ -28,6 +30,7 @@ struct Event {
     phase.clear();
     category.clear();
     process = thread = 0;
+    device = 0;
     begin = duration = 0;
     external = correlation = 0;
     call.clear();
@@ -103,6 +106,8 @@ class KinetoReader : public input::JsonStream {
         event_.external = value;
       } else if (field_ == Field::kCorrelation) {
         event_.correlation = value;
+      } else if (field_ == Field::kDevice) {
+        event_.device = value;
       } else if (field_ == Field::kProcess) {
         event_.process = static_cast<std::uint64_t>(value);
       } else if (field_ == Field::kThread) {
@@ -119,8 +124,8 @@ class KinetoReader : public input::JsonStream {
 
   void on_text(std::string& value) override {
     if (event_depth_ == kNoEvents) {
-      if (device_name_ && builder_.events.gpu.empty()) {
-        builder_.events.gpu = value;
+      if (device_name_) {
+        builder_.add_gpu(value);
       }
       return;
     }
@@ -149,6 +154,7 @@ class KinetoReader : public input::JsonStream {
     kArguments,
     kExternal,
     kCorrelation,
+    kDevice,
     kDims,
     kStrides,
     kTypes,
@@ -169,6 +175,7 @@ class KinetoReader : public input::JsonStream {
   static Field argument_field(std::string_view key) {
     return key == "External id" || key == "external id" ? Field::kExternal
            : key == "correlation"                       ? Field::kCorrelation
+           : key == "device"                            ? Field::kDevice
            : key == "Input Dims" || key == "Input dims" ? Field::kDims
            : key == "Input Strides"                     ? Field::kStrides
            : key == "Input type"                        ? Field::kTypes
@@ -226,10 +233,12 @@ class KinetoReader : public input::JsonStream {
     }
   }
 
-  std::uint64_t thread() const {
+  /// Of a process and its thread, or of a process of a GPU and its device.
+  static std::uint64_t mixed(std::uint64_t first, std::uint64_t second) {
     constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15U;
-    return event_.process * kMix + event_.thread;
+    return first * kMix + second;
   }
+  std::uint64_t thread() const { return mixed(event_.process, event_.thread); }
 
   void finish_event() {
     if (event_.phase != "X") {
@@ -240,20 +249,25 @@ class KinetoReader : public input::JsonStream {
     const bool operation = category == "cpu_op" || category == "Operator" ||
                            (category.empty() && event_.call.name.starts_with("aten::"));
     if (operation) {
-      builder_.add_op(thread(), event_.begin, event_.duration, event_.external, event_.call,
+      builder_.add_op(event_.process, thread(), event_.begin, event_.duration, event_.external,
+                      event_.call,
                       [this] { return fmt::format("{}: /traceEvents/{}", file(), event_number_); });
     } else if (category == "kernel" || category == "Kernel") {
-      builder_.add_kernel({event_.begin, event_.duration, event_.external, event_.correlation},
-                          event_.call.name);
+      const std::uint64_t gpu = mixed(event_.process, static_cast<std::uint64_t>(event_.device));
+      const auto device = devices_.emplace(gpu, static_cast<std::uint32_t>(devices_.size())).first;
+      builder_.add_kernel(
+          {event_.begin, event_.duration, event_.external, event_.correlation, 0, device->second},
+          event_.call.name);
     } else if (category == "cuda_runtime" || category == "cuda_driver" || category == "Runtime") {
-      builder_.add_call(thread(), event_.begin, event_.correlation);
+      builder_.add_call(event_.process, thread(), event_.begin, event_.correlation);
     } else if (category == "user_annotation" && event_.call.name.starts_with("ProfilerStep#")) {
-      builder_.events.steps.push_back(
-          {event_.call.name, event_.begin, event_.begin + std::max(event_.duration, 0.0)});
+      builder_.add_step(event_.process, {event_.call.name, event_.begin,
+                                         event_.begin + std::max(event_.duration, 0.0)});
     }
   }
 
   ProfileBuilder builder_;
+  std::unordered_map<std::uint64_t, std::uint32_t> devices_;
   Event event_;
   std::string top_;
   bool device_name_ = false;
@@ -268,6 +282,7 @@ class KinetoReader : public input::JsonStream {
 void read_kineto(input::InputStream& input, const ImportOptions& options, Recording& recording) {
   KinetoReader reader(input.name());
   reader.read(input.stream());
+  recording.account.add_note(reader.repairs());
   ProfileEvents events = std::move(reader).take();
   take_profile(
       events, input.name(),

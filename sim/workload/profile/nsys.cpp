@@ -128,44 +128,59 @@ std::string name_of(const Names& names, sqlite3_stmt* row, int column) {
   return found == names.end() ? std::string() : found->second;
 }
 
+/// Of a global id of a process or a thread: its low bits count threads.
+std::uint64_t process_of(sqlite3_stmt* row, int column) {
+  constexpr int kThreadBits = 24;
+  return static_cast<std::uint64_t>(sqlite3_column_int64(row, column)) >> kThreadBits;
+}
+
+/// After the calls, whose processes are known then.
 void read_kernels(const Database& database, const Names& names, ProfileBuilder& builder) {
-  database.each(
-      "SELECT start, end, correlationId, demangledName FROM CUPTI_ACTIVITY_KIND_KERNEL "
-      "ORDER BY start",
-      [&](sqlite3_stmt* row) {
-        const double begin = sqlite3_column_double(row, 0) * kUsPerNs;
-        const double duration = sqlite3_column_double(row, 1) * kUsPerNs - begin;
-        std::string name = name_of(names, row, 3);
-        builder.add_kernel({begin, duration, 0, sqlite3_column_int64(row, 2), 0}, name);
-      });
+  const std::string kTable = "CUPTI_ACTIVITY_KIND_KERNEL";
+  const auto column = [&](const char* name) {
+    return database.has(kTable, name) ? std::string(name) : std::string("NULL");
+  };
+  database.each("SELECT start, end, correlationId, demangledName, " + column("globalPid") + ", " +
+                    column("deviceId") + " FROM " + kTable + " ORDER BY start",
+                [&](sqlite3_stmt* row) {
+                  const double begin = sqlite3_column_double(row, 0) * kUsPerNs;
+                  const double duration = sqlite3_column_double(row, 1) * kUsPerNs - begin;
+                  const bool known = sqlite3_column_type(row, 4) != SQLITE_NULL;
+                  std::string name = name_of(names, row, 3);
+                  ProfileEvents::Kernel kernel{begin, duration, 0, sqlite3_column_int64(row, 2)};
+                  kernel.device = static_cast<std::uint32_t>(sqlite3_column_int64(row, 5));
+                  kernel.process = known ? builder.process_index(process_of(row, 4))
+                                         : ProfileEvents::kUnknownProcess;
+                  builder.add_kernel(kernel, name);
+                });
 }
 
 void read_calls(const Database& database, ProfileBuilder& builder) {
   database.each("SELECT start, globalTid, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME",
                 [&](sqlite3_stmt* row) {
-                  builder.add_call(static_cast<std::uint64_t>(sqlite3_column_int64(row, 1)),
-                                   sqlite3_column_double(row, 0) * kUsPerNs,
-                                   sqlite3_column_int64(row, 2));
+                  builder.add_call(
+                      process_of(row, 1), static_cast<std::uint64_t>(sqlite3_column_int64(row, 1)),
+                      sqlite3_column_double(row, 0) * kUsPerNs, sqlite3_column_int64(row, 2));
                 });
 }
 
 void read_ranges(const Database& database, const std::string& file, const Names& names,
                  ProfileBuilder& builder) {
   const std::string id = database.has("NVTX_EVENTS", "textId") ? "textId" : "NULL";
-  database.each("SELECT start, end, globalTid, text, rowid, " + id +
-                    " FROM NVTX_EVENTS WHERE end IS NOT NULL",
-                [&](sqlite3_stmt* row) {
-                  const bool has_text = sqlite3_column_type(row, 3) != SQLITE_NULL;
-                  TorchCall call =
-                      call_of(has_text ? Database::text(row, 3) : name_of(names, row, 5));
-                  const double begin = sqlite3_column_double(row, 0) * kUsPerNs;
-                  const double duration = sqlite3_column_double(row, 1) * kUsPerNs - begin;
-                  builder.add_op(static_cast<std::uint64_t>(sqlite3_column_int64(row, 2)), begin,
-                                 duration, 0, call, [&] {
-                                   return fmt::format("{}: NVTX_EVENTS row {}", file,
-                                                      sqlite3_column_int64(row, 4));
-                                 });
-                });
+  database.each(
+      "SELECT start, end, globalTid, text, rowid, " + id +
+          " FROM NVTX_EVENTS WHERE end IS NOT NULL",
+      [&](sqlite3_stmt* row) {
+        const bool has_text = sqlite3_column_type(row, 3) != SQLITE_NULL;
+        TorchCall call = call_of(has_text ? Database::text(row, 3) : name_of(names, row, 5));
+        const double begin = sqlite3_column_double(row, 0) * kUsPerNs;
+        const double duration = sqlite3_column_double(row, 1) * kUsPerNs - begin;
+        builder.add_op(process_of(row, 2), static_cast<std::uint64_t>(sqlite3_column_int64(row, 2)),
+                       begin, duration, 0, call, [&] {
+                         return fmt::format("{}: NVTX_EVENTS row {}", file,
+                                            sqlite3_column_int64(row, 4));
+                       });
+      });
 }
 
 }  // namespace
@@ -182,17 +197,18 @@ void read_nsys(input::InputStream& input, const ImportOptions& options, Recordin
   }
   ProfileBuilder builder;
   const Names names = names_of(database);
-  read_kernels(database, names, builder);
   if (database.has("CUPTI_ACTIVITY_KIND_RUNTIME", "globalTid")) {
     read_calls(database, builder);
   }
   if (database.has("NVTX_EVENTS", "globalTid")) {
     read_ranges(database, input.name(), names, builder);
   }
+  read_kernels(database, names, builder);
   if (database.has("TARGET_INFO_GPU", "name")) {
-    database.each("SELECT name FROM TARGET_INFO_GPU LIMIT 1",
-                  [&](sqlite3_stmt* row) { builder.events.gpu = Database::text(row, 0); });
+    database.each("SELECT name FROM TARGET_INFO_GPU",
+                  [&](sqlite3_stmt* row) { builder.add_gpu(Database::text(row, 0)); });
   }
+  builder.events.one_after_other = false;  // in tables of their own
   take_profile(builder.events, input.name(), kNoShapes, options.tf32, recording);
 }
 

@@ -123,17 +123,11 @@ bool is_sass_trace(std::string_view head) {
 void read_sass_trace(input::InputStream& input, const ImportOptions& /*options*/,
                      Recording& recording) {
   Mix mix;
-  std::string line;
-  std::int64_t number = 0;
-  while (std::getline(input.stream(), line)) {
-    ++number;
-    if (line.size() > kMaxLineBytes) {
-      throw base::InputError(
-          fmt::format("{}:{}: a line of more than {} bytes", input.name(), number, kMaxLineBytes));
-    }
+  while (const std::optional<std::string_view> next = input.line(kMaxLineBytes)) {
+    const std::string_view line = *next;
     if (line.starts_with(kNameKey)) {
       mix.kernel = io::printable(line.substr(kNameKey.size()));
-    } else if (!line.empty() && line[0] != '-' && line[0] != '#' && !line.starts_with("thread") &&
+    } else if (line[0] != '-' && line[0] != '#' && !line.starts_with("thread") &&
                !line.starts_with("warp") && !line.starts_with("insts")) {
       mix.add(line);
     }

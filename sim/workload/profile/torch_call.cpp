@@ -2,6 +2,7 @@
 #include "sim/workload/profile/torch_call.h"
 
 #include "models/base/error.h"
+#include "models/sparsity/pattern.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/profile/torch_convolution.h"
 #include "sim/workload/profile/torch_library_call.h"
@@ -252,8 +253,20 @@ void read_transformer_engine(const TorchCall& call, const std::string& place,
   }
 }
 
-/// _cslt_sparse_mm(compressed A, dense B): A holds values and metadata in 9/16 of the dense bytes,
-/// 10/16 for int8. The others are CUTLASS's and keep values and metadata apart.
+/// Elements of the dense matrix that cuSPARSELt compressed into `elements` of `dtype`, values and
+/// metadata; 0 where tensor cores have no sparse products of that type.
+std::int64_t uncompressed(std::int64_t elements, std::string_view dtype) {
+  const auto type = parse_operand_type(dtype == "f32" ? "tf32" : dtype);
+  if (!type) {
+    return 0;
+  }
+  const sparsity::Pattern pattern = sparsity::hardware_pattern(*type);
+  const int bits = dtype == "f32" ? 32 : numerics::storage_bits(*type);
+  return elements * pattern.group * bits / (pattern.kept * bits + pattern.metadata_bits());
+}
+
+/// _cslt_sparse_mm(compressed A, dense B). The others are CUTLASS's and keep values and metadata
+/// apart.
 void read_sparse(const TorchCall& call, const Leaf& leaf, RecordedLaunch& launch) {
   launch.weight = launch.op.recorded.sparse = true;
   const Extents& a = call.input(leaf.first);
@@ -265,8 +278,8 @@ void read_sparse(const TorchCall& call, const Leaf& leaf, RecordedLaunch& launch
   }
   if (cslt) {
     const std::int64_t elements = extent_product({a[0], a.size() > 1 ? a[1] : 1});
-    const std::int64_t sixteenths = launch.dtype == "s8" ? 10 : 9;
-    launch.op.shape = {elements * 16 / sixteenths / std::max<std::int64_t>(b[0], 1), b[1], b[0]};
+    const std::int64_t dense = uncompressed(elements, launch.dtype);
+    launch.op.shape = {dense / std::max<std::int64_t>(b[0], 1), b[1], b[0]};
   } else if (leaf.name.ends_with("linear")) {  // (input, packed weight, metadata)
     const Extents& w = call.input(1);
     const std::int64_t k = a.back();

@@ -5,6 +5,7 @@
 #include "models/base/text.h"
 #include "models/sparsity/pattern.h"
 #include "sim/io/text_file.h"
+#include "sim/workload/dense_role.h"
 
 #include <fmt/format.h>
 
@@ -15,6 +16,11 @@
 
 namespace sptc::workload::topology {
 namespace {
+
+/// As 'run' has it.
+bool is_exported_sparse(const Operation& op) {
+  return op.prunable && dense_role(op).empty();
+}
 
 constexpr std::int64_t kMaxRows = 1000000;
 
@@ -46,7 +52,7 @@ std::string timeloop_problem(const Operation& op) {
   text += fmt::format("  instance: {{{}M: {}, N: {}, K: {}",
                       batched ? fmt::format("H: {}, ", op.batch) : "", op.shape.m, op.shape.n,
                       op.shape.k);
-  if (op.prunable) {
+  if (is_exported_sparse(op)) {
     const sparsity::Pattern pattern = sparsity::hardware_pattern(op.dtype);
     text += fmt::format(", densities: {{A: {{distribution: fixed-structured, density: {}}}}}",
                         static_cast<double>(pattern.kept) / pattern.group);
@@ -70,7 +76,7 @@ std::string scale_sim_text(const Workload& workload) {
   for (const Operation& op : workload.operations) {
     const std::string row =
         fmt::format("{}, {}, {}, {}, {},\n", plain(op.name), op.shape.n, op.shape.m, op.shape.k,
-                    op.prunable ? sparsity::hardware_pattern(op.dtype).name() : "1:1");
+                    is_exported_sparse(op) ? sparsity::hardware_pattern(op.dtype).name() : "1:1");
     for (std::int64_t i = 0; i < op.count * op.batch; ++i) {
       text += row;
     }

@@ -11,11 +11,13 @@
 #include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sptc::workload::topology {
 namespace {
@@ -32,22 +34,50 @@ std::string lower_without_blanks(std::string_view text) {
   return base::lower_case(result);
 }
 
+/// The columns of a file, as its header names them.
+struct Columns {
+  Kind kind = Kind::kGemm;
+  bool tabs = false;              ///< stand between them
+  bool two_strides = false;       ///< of height and width, as SCALE-Sim's own writer has them
+  std::vector<std::string> more;  ///< names of those behind: "sparsity", "batchsize", others
+
+  /// Columns that each row has.
+  std::size_t fixed() const {
+    constexpr std::size_t kOfGemm = 4, kOfConvolution = 8;
+    return kind == Kind::kGemm ? kOfGemm : kOfConvolution + (two_strides ? 1 : 0);
+  }
+};
+
 /// By the header; nothing where the file is none of SCALE-Sim.
-std::optional<Kind> kind_of(std::string_view head) {
-  const std::string header = lower_without_blanks(head.substr(0, head.find_first_of("\r\n")));
-  if (!header.starts_with("layer")) {
+std::optional<Columns> columns_of(std::string_view head) {
+  const std::string_view line = head.substr(0, head.find_first_of("\r\n"));
+  Columns columns;
+  columns.tabs = line.find(',') == std::string_view::npos;
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at <= line.size();) {
+    const std::size_t end = std::min(line.find(columns.tabs ? '\t' : ',', at), line.size());
+    names.push_back(lower_without_blanks(line.substr(at, end - at)));
+    at = end + 1;
+  }
+  constexpr std::size_t kFewest = 4;
+  const std::string& first = names[0];
+  const auto is = [&names](std::size_t column, std::string_view name) {
+    return column < names.size() && names[column].starts_with(name);
+  };
+  if (names.size() < kFewest || (first != "layer" && first != "layername" && first != "l")) {
     return std::nullopt;
   }
-  const std::string columns = header.substr(std::min(header.find(','), header.size()));
-  if (columns.starts_with(",ifmap") && columns.find("filter") != std::string::npos) {
-    return Kind::kConvolution;
+  const bool intraline = lower_without_blanks(line).find("intraline") != std::string::npos;
+  if (is(1, "ifmap") && is(2, "ifmap") && is(3, "filter") && is(4, "filter") && !intraline) {
+    columns.kind = Kind::kConvolution;
+    columns.two_strides = is(7, "strideh") && is(8, "stridew");
+  } else if (names[1] != "m" || names[2] != "n" || names[3] != "k") {
+    return std::nullopt;
   }
-  for (const char* of_gemm : {",m,n,k", ",m,n,k,", ",m,n,k,sparsity", ",m,n,k,sparsity,"}) {
-    if (columns == of_gemm) {
-      return Kind::kGemm;
-    }
+  if (names.size() > columns.fixed()) {
+    columns.more.assign(names.begin() + static_cast<std::ptrdiff_t>(columns.fixed()), names.end());
   }
-  return std::nullopt;
+  return columns;
 }
 
 std::string trimmed(const std::string& text) {
@@ -56,12 +86,17 @@ std::string trimmed(const std::string& text) {
                                     : text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-/// One row; blank fields at its end do not count.
+/// One row; blank fields at its end do not count, nor does what stands behind a '#'.
 class Row {
  public:
   Row(const io::CsvRecord& record, std::string place) : place_(std::move(place)) {
     for (const std::string& field : record.fields) {
-      fields_.push_back(trimmed(field));
+      const std::size_t comment = field.find('#');
+      fields_.push_back(trimmed(field.substr(0, comment)));
+      if (comment != std::string::npos) {
+        commented_ = true;
+        break;
+      }
     }
     while (!fields_.empty() && fields_.back().empty()) {
       fields_.pop_back();
@@ -69,6 +104,7 @@ class Row {
   }
 
   bool empty() const { return fields_.empty(); }
+  bool commented() const { return commented_; }
   std::size_t size() const { return fields_.size(); }
   const std::string& place() const { return place_; }
   const std::string& text(std::size_t column) const { return fields_.at(column); }
@@ -88,21 +124,39 @@ class Row {
  private:
   std::vector<std::string> fields_;
   std::string place_;
+  bool commented_ = false;
 };
 
-/// "2:4" and others; "1:1" is dense. Nothing where the row ends before it.
-std::optional<std::string> sparsity_of(const Row& row, std::size_t column) {
-  if (row.size() <= column) {
-    return std::nullopt;
+/// What a row has behind the columns of its kind.
+struct Rest {
+  std::optional<std::string> sparsity;  ///< "2:4" and others; "1:1" is dense
+  std::int64_t batch = 1;
+};
+
+Rest rest_of(const Row& row, const Columns& columns) {
+  Rest rest;
+  std::string sparsity;
+  for (std::size_t i = columns.fixed(); i < row.size(); ++i) {
+    const std::size_t more = i - columns.fixed();
+    const std::string& name = more < columns.more.size() ? columns.more[more] : std::string();
+    const std::string& text = row.text(i);
+    if (name == "batchsize") {
+      rest.batch = row.integer(i, "the batch size");
+    } else if ((name.empty() || name == "sparsity") && !text.empty()) {
+      sparsity += (sparsity.empty() ? "" : ":") + text;  // "2:4", or 2 and 4
+    }
   }
-  const std::string& text = row.text(column);
-  const bool pattern = text.size() >= 3 && text.find(':') != std::string::npos &&
-                       text.find_first_not_of("0123456789:") == std::string::npos;
-  if (!pattern || row.size() > column + 1) {
+  const bool pattern = sparsity.size() >= 3 &&
+                       std::count(sparsity.begin(), sparsity.end(), ':') == 1 &&
+                       sparsity.find_first_not_of("0123456789:") == std::string::npos;
+  if (!pattern && !sparsity.empty()) {
     throw base::InputError(fmt::format("{}: must end in a sparsity such as 2:4, not '{}'",
                                        row.place(), io::printable(row.text(row.size() - 1))));
   }
-  return text;
+  if (pattern) {
+    rest.sparsity = sparsity;
+  }
+  return rest;
 }
 
 void read_gemm(const Row& row, RecordedLaunch& launch) {
@@ -114,17 +168,18 @@ std::int64_t padded_input(std::int64_t input, std::int64_t filter, std::int64_t 
   return input < filter ? input : (input - filter + stride - 1) / stride * stride + filter;
 }
 
-void read_convolution(const Row& row, RecordedLaunch& launch) {
+void read_convolution(const Row& row, const Columns& columns, std::int64_t batch,
+                      RecordedLaunch& launch) {
   ConvGeometry conv;
-  conv.n = 1;
+  conv.n = batch;
   conv.r = row.integer(3, "the filter height");
   conv.s = row.integer(4, "the filter width");
   conv.c = row.integer(5, "the number of channels");
   conv.k = row.integer(6, "the number of filters");
-  const std::int64_t stride = row.integer(7, "the stride");
-  conv.stride = {stride, stride};
-  conv.h = padded_input(row.integer(1, "the IFMAP height"), conv.r, stride);
-  conv.w = padded_input(row.integer(2, "the IFMAP width"), conv.s, stride);
+  conv.stride = {row.integer(7, "the stride"),
+                 row.integer(columns.two_strides ? 8 : 7, "the stride of the width")};
+  conv.h = padded_input(row.integer(1, "the IFMAP height"), conv.r, conv.stride[0]);
+  conv.w = padded_input(row.integer(2, "the IFMAP width"), conv.s, conv.stride[1]);
   if (launch.op.name.find("DP") != std::string::npos) {  // depthwise, by SCALE-Sim's own rule
     conv.groups = conv.c;
     conv.k = extent_product({conv.c, conv.k});
@@ -134,43 +189,70 @@ void read_convolution(const Row& row, RecordedLaunch& launch) {
   }
 }
 
+/// On what of the file is not read.
+void add_notes(const Columns& columns, std::int64_t comments, std::vector<std::string>& notes) {
+  std::vector<std::string> unread;
+  for (const std::string& name : columns.more) {
+    if (!name.empty() && name != "sparsity" && name != "batchsize") {
+      unread.push_back("'" + io::printable(name) + "'");
+    }
+  }
+  if (!unread.empty()) {
+    notes.push_back(fmt::format("columns that are not read: {}", fmt::join(unread, ", ")));
+  }
+  if (comments > 0) {
+    notes.push_back(
+        fmt::format("{} behind '#' {} not read: SCALE-Sim does not either",
+                    comments == 1 ? "a comment" : std::to_string(comments) + " comments",
+                    comments == 1 ? "is" : "are"));
+  }
+}
+
 }  // namespace
 
 bool is_scale_sim(std::string_view head) {
-  return kind_of(head).has_value();
+  return columns_of(head).has_value();
 }
 
 void read_scale_sim(input::InputStream& input, const ImportOptions& /*options*/,
                     Recording& recording) {
   constexpr std::size_t kMaxBytes = 64 << 20;
-  const std::optional<Kind> kind = kind_of(input.head());
-  if (!kind) {
+  const std::optional<Columns> columns = columns_of(input.head());
+  if (!columns) {
     throw base::InputError(input.name() + ": its first line is no header of a SCALE-Sim topology");
   }
-  const std::vector<io::CsvRecord> records = io::parse_csv(input.rest(kMaxBytes), input.name());
-  const std::size_t sparsity_column = *kind == Kind::kGemm ? 4 : 8;
+  std::string text = input.rest(kMaxBytes);
+  if (columns->tabs) {
+    std::replace(text.begin(), text.end(), '\t', ',');
+  }
+  const std::vector<io::CsvRecord> records = io::parse_csv(text, input.name());
+  std::int64_t comments = 0;
   LaunchList list;
   for (std::size_t i = 1; i < records.size(); ++i) {
     const Row row(records[i], fmt::format("{}:{}", input.name(), records[i].line));
+    comments += row.commented() ? 1 : 0;
     if (row.empty()) {
       continue;
     }
     RecordedLaunch launch;
     launch.op.name = row.text(0);
     launch.dtype = "f16";
-    kind == Kind::kGemm ? read_gemm(row, launch) : read_convolution(row, launch);
-    const std::optional<std::string> sparsity = sparsity_of(row, sparsity_column);
-    launch.weight = sparsity != "1:1";
+    const Rest rest = rest_of(row, *columns);
+    columns->kind == Kind::kGemm ? read_gemm(row, launch)
+                                 : read_convolution(row, *columns, rest.batch, launch);
+    launch.weight = rest.sparsity != "1:1";
     // What is 1:2 is 2:4, too.
-    if (sparsity && sparsity != "1:1" && sparsity != "2:4" && sparsity != "1:2") {
+    if (rest.sparsity && rest.sparsity != "1:1" && rest.sparsity != "2:4" &&
+        rest.sparsity != "1:2") {
       launch.reason =
-          fmt::format("sparsity {}: --pattern simulates it, as 2:4 in the file", *sparsity);
+          fmt::format("sparsity {}: --pattern simulates it, as 2:4 in the file", *rest.sparsity);
     }
     list.add(std::move(launch), row.place());
   }
   recording.account.notes.emplace_back(
       "the filter is the weight A: M of SCALE-Sim, tokens or pixels, is n, and its N is m");
   recording.account.notes.emplace_back("the file says no type: f16, which --dtype replaces");
+  add_notes(*columns, comments, recording.account.notes);
   std::move(list).move_to(recording, input.name());
 }
 

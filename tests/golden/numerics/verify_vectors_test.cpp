@@ -7,6 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -53,6 +56,61 @@ TEST(VectorsOfEveryGeneration, CoverEveryFamily) {
   EXPECT_EQ(families, (std::set<std::string>{"hw", "mma", "mma_fp8_lowered", "mmasp", "tcgen05mma",
                                              "wgmma"}));
 }
+
+/// An f64 set of a model, one NaN of whose words has another payload.
+class CorrectedVectors : public testing::TestWithParam<Profile> {
+ protected:
+  const support::TemporaryDirectory temporary;
+
+  compare::vectors::VerifyResult verified(std::uint64_t word, bool only_nan) const {
+    const std::string stem = "mma.m8n8k4.f64.f64.f64.f64";
+    for (const auto& entry : fs::directory_iterator(kVectors / "Ampere")) {
+      if (entry.path().filename().string().starts_with(stem)) {
+        fs::copy(entry.path(), temporary.path());
+      }
+    }
+    std::fstream stream(temporary.path() / (stem + ".D.npy"),
+                        std::ios::in | std::ios::out | std::ios::binary);
+    constexpr std::streamoff kHeader = 128;
+    std::uint64_t old = 0;
+    for (std::streamoff at = kHeader;
+         stream.seekg(at), stream.read(reinterpret_cast<char*>(&old), 8); at += 8) {
+      if (std::isnan(std::bit_cast<double>(old)) == only_nan) {
+        stream.seekp(at);
+        stream.write(reinterpret_cast<const char*>(&word), 8);
+        break;
+      }
+    }
+    stream.close();
+    return compare::vectors::verify(temporary.path(), GetParam());
+  }
+};
+
+TEST_P(CorrectedVectors, WithBitsOfANanOfF64OfTheModelAreSaidToBe) {
+  const auto result = verified(0x7FF8'0000'0000'1234, true);
+  EXPECT_EQ(result.mismatches(), 0U);
+  EXPECT_EQ(result.sets.front().corrected, 1U);
+  const std::string text = compare::vectors::verify_text(result);
+  EXPECT_NE(text.find("1 words left out differ in the bits of a NaN of f64 alone"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("DEVIATIONS.md"), std::string::npos);
+}
+
+TEST_P(CorrectedVectors, WithANumberInThePlaceOfANanDiffer) {
+  const auto result = verified(0x3FF0'0000'0000'0000, true);
+  EXPECT_EQ(result.mismatches(), 1U);
+  EXPECT_EQ(result.sets.front().corrected, 0U);
+}
+
+TEST_P(CorrectedVectors, WithANanInThePlaceOfANumberDiffer) {
+  const auto result = verified(0x7FF8'0000'0000'0000, false);
+  EXPECT_EQ(result.mismatches(), 1U);
+  EXPECT_EQ(result.sets.front().corrected, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(BothProfiles, CorrectedVectors,
+                         testing::Values(Profile::kHardware, Profile::kMmaSim));
 
 class TamperedVectors : public testing::Test {
  protected:

@@ -11,7 +11,7 @@ import torch
 
 from .. import _core
 from .._architecture import chosen
-from .._arrays import as_numpy
+from .._arrays import as_numpy, as_tf32
 from .._core import InputError
 from .._record import Record
 from .._sparsity import prune
@@ -207,7 +207,8 @@ def _operand(matrix, dtype):
     matrix = matrix.detach()
     if target == torch.int8 and matrix.is_floating_point():
         matrix = matrix.round().clamp(-127, 127)
-    return as_numpy(matrix.to("cpu", target), "an operand")
+    operand = as_numpy(matrix.to("cpu", target), "an operand")
+    return as_tf32(operand) if dtype == "tf32" else operand
 
 
 def _scales(matrix, dtype, by_row):

@@ -130,6 +130,41 @@ TEST(ParseInstruction, RefusesWhatIsNoInstruction) {
                               {"m9999"});
 }
 
+TEST(ParseInstruction, SaysThatPtxItDoesNotModelIsPtx) {
+  for (const char* const name : {
+           "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32",
+           "wmma.load.a.sync.aligned.row.m16n16k16.f16",
+           "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X",
+           "tcgen05.mma.cta_group::1.kind::mxf4.block_scale.block32",
+           "tcgen05.mma.cta_group::2.kind::f16",
+           "tcgen05.mma.ws.cta_group::1.kind::f16.collector::b0::fill",
+           "tcgen05.mma.cta_group::1.kind::i8.collector::a::lastuse",
+           "tcgen05.ld.sync.aligned.32x32b.x8.b32",
+           "tcgen05.commit.cta_group::1",
+           "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1."
+           "f32.ue8m0",
+           "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale."
+           "scale_vec::4X"
+           ".f32.e2m1.e2m1.f32.ue4m3",
+           "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
+           "stmatrix.sync.aligned.m8n8.x4.shared.b16",
+           "movmatrix.sync.aligned.m8n8.trans.b16",
+           "wgmma.commit_group.sync.aligned",
+           "wgmma.fence.sync.aligned",
+       }) {
+    support::expect_input_error([&] { parse_instruction(name); },
+                                {"is part of PTX, but not modelled", "mma.sp"});
+  }
+}
+
+TEST(ParseInstruction, NamesTheNearestPartOfAnUnknownOne) {
+  support::expect_input_error([] { parse_instruction("wgmna.m64n8k16.f32.f16.f16"); },
+                              {"'wgmna' is no part of a PTX matrix instruction", "'wgmma'"});
+  support::expect_input_error([] { parse_instruction("tcgen05.mma.kind::mxf5"); },
+                              {"'kind::mxf5' is no part", "'kind::mxf4'"});
+  support::expect_input_error([] { parse_instruction("HMMA.16816.F32"); }, {"no part of a PTX"});
+}
+
 TEST(ParseInstruction, KeepsAnAddendOfAnotherType) {
   const MmaInstruction instruction = parse_instruction("m8n8k4.f32.f16.f16.f16");
   EXPECT_EQ(instruction.c_type(), DataType::kF16);

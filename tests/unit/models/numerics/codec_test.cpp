@@ -78,9 +78,74 @@ TEST(Tf32Codec, ReadsNothingOfTheLowThirteenBits) {
 
 TEST(Tf32Codec, WritesTheNearestOfTenMantissaBits) {
   EXPECT_EQ(from_double(1.0 + 0x1p-10, DataType::kTf32), 0x3F802000U);
-  EXPECT_EQ(from_double(1.0 + 0x1p-11, DataType::kTf32), 0x3F800000U);  // tie to even
-  EXPECT_EQ(from_double(1.0 + 3 * 0x1p-11, DataType::kTf32), 0x3F804000U);
   EXPECT_EQ(from_double(std::nextafter(1.0 + 0x1p-11, 2.0), DataType::kTf32), 0x3F802000U);
+  EXPECT_EQ(from_double(std::nextafter(1.0 + 0x1p-11, 1.0), DataType::kTf32), 0x3F800000U);
+}
+
+TEST(Tf32Codec, RoundsTiesAwayFromZeroAsTheConversionOfPtx) {
+  EXPECT_EQ(from_double(1.0 + 0x1p-11, DataType::kTf32), 0x3F802000U);
+  EXPECT_EQ(from_double(-1.0 - 0x1p-11, DataType::kTf32), 0xBF802000U);
+  EXPECT_EQ(from_double(1.0 + 3 * 0x1p-11, DataType::kTf32), 0x3F804000U);
+  EXPECT_EQ(from_double(2.0 - 0x1p-11, DataType::kTf32), 0x40000000U);
+  EXPECT_EQ(from_double(0x1p-137, DataType::kTf32), 0x00002000U);  // half the smallest subnormal
+  EXPECT_EQ(from_double(-0x1p-137, DataType::kTf32), 0x80002000U);
+  // Half a step above the largest number, and the float below.
+  EXPECT_EQ(from_double(as_binary32(0x7F7FF000U), DataType::kTf32), 0x7F800000U);
+  EXPECT_EQ(from_double(as_binary32(0x7F7FEFFFU), DataType::kTf32), 0x7F7FE000U);
+}
+
+TEST(Tf32Codec, RoundsEachFloatAsCvtRnaDoes) {
+  // cvt.rna.tf32.f32 of a finite number adds half a step to the bits and cuts.
+  std::uint64_t state = 0x9E3779B97F4A7C15ULL;
+  for (int i = 0; i < 100'000; ++i) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    Word word = static_cast<Word>(state >> 32);
+    word = i % 4 == 0 ? (word & 0xFFFFE000U) | 0x1000U : word;  // ties
+    if ((word & 0x7F800000U) != 0x7F800000U) {
+      ASSERT_EQ(from_double(as_binary32(word), DataType::kTf32), (word + 0x1000U) & 0xFFFFE000U)
+          << std::hex << word;
+    }
+  }
+}
+
+/// A tie halfway between two neighbours of a type, and the word that its conversion gives.
+struct Tie {
+  DataType type;
+  double value;
+  Word word;
+};
+
+TEST(Conversion, RoundsTiesOfEveryOperandTypeAsTheModelsPageSays) {
+  for (const Tie& tie : {
+           Tie{DataType::kF16, 1 + 0x1p-11, 0x3C00},
+           Tie{DataType::kF16, 1 + 0x3p-11, 0x3C02},
+           Tie{DataType::kBf16, 1 + 0x1p-8, 0x3F80},
+           Tie{DataType::kBf16, 1 + 0x3p-8, 0x3F82},
+           Tie{DataType::kTf32, 1 + 0x1p-11, 0x3F802000},
+           Tie{DataType::kTf32, 1 + 0x3p-11, 0x3F804000},
+           Tie{DataType::kF32, 1 + 0x1p-24, 0x3F800000},
+           Tie{DataType::kF32, 1 + 0x3p-24, 0x3F800002},
+           Tie{DataType::kE4m3, 1.0625, 0x38},
+           Tie{DataType::kE4m3, 1.1875, 0x3A},
+           Tie{DataType::kE5m2, 1.125, 0x3C},
+           Tie{DataType::kE5m2, 1.375, 0x3E},
+           Tie{DataType::kE3m2, 1.125, 0x0C},
+           Tie{DataType::kE3m2, 1.375, 0x0E},
+           Tie{DataType::kE2m3, 1.0625, 0x08},
+           Tie{DataType::kE2m3, 1.1875, 0x0A},
+           Tie{DataType::kE2m1, 1.25, 0x2},
+           Tie{DataType::kE2m1, 1.75, 0x4},
+           Tie{DataType::kS8, 2.5, 2},
+           Tie{DataType::kS8, -3.5, 0xFC},
+           Tie{DataType::kU8, 2.5, 2},
+           Tie{DataType::kU8, 3.5, 4},
+           Tie{DataType::kS4, 2.5, 2},
+           Tie{DataType::kS4, -3.5, 0xC},
+           Tie{DataType::kU4, 2.5, 2},
+           Tie{DataType::kU4, 3.5, 4},
+       }) {
+    EXPECT_EQ(from_double(tie.value, tie.type), tie.word) << name(tie.type) << " " << tie.value;
+  }
 }
 
 TEST(F32Codec, AgreesWithTheHostOnEveryExponentAndSign) {

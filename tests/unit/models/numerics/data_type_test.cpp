@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/numerics/data_type.h"
 
+#include "models/numerics/type_name.h"
+
 #include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
 
 namespace sptc::numerics {
 namespace {
@@ -32,6 +37,24 @@ TEST(DataTypeTable, RefusesUnknownNames) {
   EXPECT_FALSE(parse_data_type("fp16"));
   EXPECT_FALSE(parse_data_type("F16"));
   EXPECT_FALSE(parse_data_type(""));
+}
+
+TEST(DataTypeTable, KnowsTheNamesOfOtherPrograms) {
+  for (const auto& [type, names] :
+       {std::pair{DataType::kF16, std::vector{"f16", "F16", "fp16", "half", "float16"}},
+        {DataType::kBf16, {"bfloat16", "BF16"}},
+        {DataType::kE4m3, {"fp8", "float8_e4m3fn", "F8_E4M3", "fp8_e4m3"}},
+        {DataType::kE5m2, {"float8_e5m2", "F8_E5M2"}},
+        {DataType::kS8, {"int8", "I8"}},
+        {DataType::kS4, {"int4"}},
+        {DataType::kF32, {"float32", "float", "fp32"}},
+        {DataType::kS32, {"int32"}}}) {
+    for (const char* const other : names) {
+      EXPECT_EQ(parse_usual_type(other), type) << other;
+    }
+  }
+  EXPECT_FALSE(parse_usual_type("fp17"));
+  EXPECT_FALSE(parse_usual_type(""));
 }
 
 TEST(DataTypeTable, AccumulatorsAreNoOperands) {

@@ -40,6 +40,25 @@ TEST_F(Program, ListsShowsAndValidatesArchitectures) {
   EXPECT_EQ((*barrier)["evidence"], "assumed");
 }
 
+TEST_F(Program, AFileThatIsNoArchitectureIsRefusedInOneSentence) {
+  ASSERT_EQ(run({"gemm", "64", "64", "64", "--fidelity", "analytic", "--format", "json", "--out",
+                 path("saved.json")})
+                .exit_code,
+            0);
+  write("other.json", R"({"name": "other", "hidden_size": 4096, "layers": 32, "heads": 32})");
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"gemm", "64", "64", "64", "--arch"}, {"arch", "show"}}) {
+    const auto with = [&](const char* file) {
+      std::vector<std::string> all = command;
+      all.push_back(path(file));
+      return all;
+    };
+    expect_refused(with("saved.json"),
+                   "a file of the schema \"sptcsim-result/0.1\" holds no numbers of hardware");
+    expect_refused(with("other.json"), "no architecture: neither numerics nor sm nor memory");
+  }
+}
+
 TEST_F(Program, TakesAliasesOfBoardsAndNamesTheBoardInReports) {
   EXPECT_TRUE(run({"arch", "show", "A100"}).out.starts_with("a100-sxm4-80gb: 108 SMs"));
   EXPECT_TRUE(run({"energy", "show", "h100"}).out.starts_with("h100-sxm5-80gb: "));

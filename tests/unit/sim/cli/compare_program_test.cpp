@@ -51,6 +51,57 @@ TEST_F(CompareProgram, EachPointIsWhatRunSays) {
   EXPECT_EQ(all, compared(bert + " --arch A100,L40S --dim batch=1,8 --jobs 1"));
 }
 
+TEST_F(CompareProgram, UnderAnEngineComparesWholeInferences) {
+  const std::string llama = std::string(SPTC_SOURCE_DIR) +
+                            "/traces/llama3_8b.json --quiet --fidelity analytic --engine compiled";
+  for (const std::string tp : {"", " --tp 2 --link 450"}) {
+    const json all = compared(llama + tp + " --arch A100,H100 --dim batch=1,8");
+    const json point = all["points"][3];
+    const json alone =
+        json::parse(run("run " + llama + tp + " --arch H100 --dim batch=8 --format json").out);
+    const json dense = alone["totals"]["dense"], sparse = alone["totals"]["sparse"];
+    EXPECT_EQ(point["total"]["dense_us"], dense["latency_us"]);
+    EXPECT_EQ(point["total"]["sparse_us"], sparse["latency_us"]);
+    EXPECT_EQ(point["total"]["dense_uj"], dense["inference"]["energy_uj"]);
+    EXPECT_EQ(point["total"]["sparse_w"], sparse["inference"]["power_w"]);
+    EXPECT_NE(point["total"]["dense_us"], dense["time_us"]);
+    // Siblings that the engine merges are one layer, called as it calls them.
+    ASSERT_EQ(point["operations"].size(), alone["operations"].size());
+    for (std::size_t i = 0; i < alone["operations"].size(); ++i) {
+      EXPECT_EQ(point["operations"][i]["name"], alone["operations"][i]["name"]);
+      EXPECT_EQ(point["operations"][i]["dense_us"], alone["operations"][i]["dense"]["time_us"]);
+    }
+    const std::string scope = all["scope"];
+    EXPECT_EQ(scope.find("one inference under engine 'compiled'"), 0U) << scope;
+    EXPECT_EQ(scope.find("2 GPUs") != std::string::npos, !tp.empty()) << scope;
+  }
+  expect_output("compare " + llama + " --arch H100", "Layers: GEMMs only");
+  EXPECT_EQ(compared(bert + " --fidelity analytic --arch A100")["scope"], "GEMMs only");
+}
+
+TEST_F(CompareProgram, SavedResultsOfEnginesAreWholeInferences) {
+  const auto save = [&](const std::string& options, const std::string& name) {
+    ASSERT_EQ(run("run " + bert + " --fidelity analytic --format json --dim batch=8 --out " +
+                  path(name) + options)
+                  .exit_code,
+              0);
+  };
+  save(" --engine pytorch", "pytorch.json");
+  save(" --engine compiled", "compiled.json");
+  save("", "gemms.json");
+  const json engines = compared(path("pytorch.json") + " " + path("compiled.json"));
+  EXPECT_EQ(engines["scope"], "one inference under engine 'compiled', 'pytorch'");
+  for (const std::size_t i : {0, 1}) {
+    const json point = engines["points"][i];
+    const json saved = json::parse(read(path(point["dims"].get<std::string>() + ".json")));
+    EXPECT_EQ(point["total"]["dense_us"], saved["totals"]["dense"]["latency_us"]);
+  }
+  const json mixed = compared(path("pytorch.json") + " " + path("gemms.json"));
+  EXPECT_EQ(mixed["scope"], "GEMMs only: not every result is of an engine");
+  const json gemms = json::parse(read(path("gemms.json")));
+  EXPECT_EQ(mixed["points"][1]["total"]["dense_us"], gemms["totals"]["dense"]["time_us"]);
+}
+
 TEST_F(CompareProgram, SaysWhatIsOddAboutAWorkload) {
   const std::string file = path("tokens.csv");
   std::ofstream(file) << "m,n,k\n8,4096,4096\n";

@@ -71,6 +71,16 @@ TEST_F(CrosscheckProgram, SaysThatAKernelIsBitExact) {
       << outcome.out;
 }
 
+TEST_F(CrosscheckProgram, TakesTheArithmeticOfAnotherArchitectureThanTheFileNames) {
+  write_kernel(0x41800000);
+  const Outcome outcome = run("--kernel " + path("kernel.json") + " --arch H100");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find(" on sm_90 ("), std::string::npos) << outcome.out;
+  expect_refused("--kernel " + path("kernel.json") + " --arch T4", "sm_75 has no");
+  expect_refused("--kernel " + path("kernel.json") + " --arch h1000",
+                 "unknown architecture 'h1000'");
+}
+
 TEST_F(CrosscheckProgram, SaysOfABitExactKernelThatItsMetadataIsInvalid) {
   base::Matrix<numerics::Word> metadata(16, 2, 0x4444);
   metadata(9, 1) = 0x4044;
@@ -176,7 +186,7 @@ TEST_F(CrosscheckProgram, RefusesWhatItCannotCompare) {
   expect_refused((kCaptures / "a100").string() + " --arch a200", "a200");
   expect_refused((kCaptures / "a100").string() + " --profile mmasim", "'mma-sim'");
   write_kernel(0);
-  expect_refused("--kernel " + path("kernel.json") + " --arch a40", "names its architecture");
+  expect_refused("--kernel " + path("kernel.json") + " --fidelity timing", "are of captures");
 }
 
 }  // namespace

@@ -197,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(
     Pages, Documents,
     testing::Values(
         Document{"README.md", 2, 12, 0}, Document{"configs/README.md", 4, 0, 0},
-        Document{"configs/CALIBRATION.md", 1, 0, 0}, Document{"configs/energy/README.md", 4, 10, 0},
+        Document{"configs/CALIBRATION.md", 1, 0, 0}, Document{"configs/energy/README.md", 3, 10, 0},
         Document{"configs/engines/README.md", 1, 0, 0}, Document{"models/README.md", 1, 0, 0},
         Document{"traces/README.md", 1, 0, 0}, Document{"traces/TUTORIAL.md", 10, 4, 0},
         Document{"sim/tensor_core/WAVEFORM.md", 1, 0, 0},

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <fstream>
 #include <sstream>
@@ -19,7 +20,6 @@ class EnergyProgram : public sptc::support::ProgramFixture {};
 
 TEST_F(EnergyProgram, ListsAndShowsWhatItKnows) {
   expect_output("energy list", "a100-sxm4-80gb");
-  expect_output("energy list", "sparseloop-stc");
   expect_output("energy list", "h200-sxm");
   expect_output("energy show a100-sxm4-80gb-mig-2g.20gb", "2/7 of the whole card");
   expect_output("energy show a100-sxm4-80gb", "/events/hbm_pj_per_byte");
@@ -36,6 +36,30 @@ TEST_F(EnergyProgram, ADerivedDesignHasTheEnergiesOfItsGpuAndAnAreaOfItsOwn) {
   expect_output(
       "energy show " + std::string(SPTC_SOURCE_DIR) + "/configs/energy/a100-pcie-40gb.json",
       "a100-pcie-40gb: 7 nm");
+}
+
+TEST_F(EnergyProgram, ABoardThatStatesNoPowerLimitSaysWhoseItHas) {
+  std::ofstream(path("a10.json")) << R"({"base": "a40", "name": "a10", "board": true,
+    "sms": {"value": 72, "evidence": "assumed", "source": "a test"}})";
+  std::ofstream(path("energy.json")) << R"({"base": "a40", "name": "a10",
+    "static": {"board_idle_w": {"value": 30, "evidence": "cited", "source": "a test"}}})";
+  std::ofstream(path("limit.json")) << R"({"base": "energy.json", "name": "a10",
+    "clock": {"power_limit_w": {"value": 150, "evidence": "cited", "source": "a test"}}})";
+  const auto says = [&](const std::string& options) {
+    const Outcome outcome =
+        run("gemm 512 512 512 --fidelity analytic --check none --arch " + options);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    std::string text = outcome.out;
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text.find("the power limit of 300 W is that of a40") != std::string::npos;
+  };
+  const std::string a10 = path("a10.json");
+  EXPECT_TRUE(says(a10));
+  EXPECT_TRUE(says(a10 + " --energy " + path("energy.json")));
+  EXPECT_FALSE(says(a10 + " --energy " + path("limit.json")));
+  EXPECT_FALSE(says(a10 + " --power-limit 150"));
+  EXPECT_FALSE(says("a40"));
+  EXPECT_FALSE(says("h200"));
 }
 
 TEST_F(EnergyProgram, EveryShippedBoardKeepsItsPowerLimit) {
@@ -56,16 +80,6 @@ TEST_F(EnergyProgram, EveryShippedBoardKeepsItsPowerLimit) {
     EXPECT_LE(watts, std::stod(clock.substr(std::string("limited by ").size())) * 1.0001) << name;
   }
   EXPECT_EQ(boards, 25);
-}
-
-TEST_F(EnergyProgram, RunsTheDesignsOfSparseloop) {
-  expect_output("energy design 512 1024 256", "cycles 65536");
-  expect_output("energy design 512 1024 256 --pattern 2:8", "bound by shared memory");
-  expect_output("energy design 512 1024 256 --design sparseloop-tc --pattern 1:1", "cycles 131072");
-  const std::string dstc = "energy design 512 1024 256 --design sparseloop-dstc";
-  expect_output(dstc + " --a-density 1", "cycles 131072");
-  expect_output(dstc + " --b-density 0.82", "densities 0.5 of A, 0.82 of B");
-  expect_output(dstc, "area 3.05 mm2");
 }
 
 TEST_F(EnergyProgram, APowerLimitLowersTheClockOfARun) {
@@ -98,7 +112,7 @@ TEST_F(EnergyProgram, ExplainsALimitedLaunchAtTheClockThatItGets) {
   ASSERT_LT(mhz, 1000);
   const nlohmann::json fixed = dense(" --clock " + std::to_string(mhz));
   const nlohmann::json& gains = fixed["explanation"]["what_if"];
-  ASSERT_EQ(gains.size(), 9U);
+  ASSERT_EQ(gains.size(), 10U);
   for (std::size_t i = 0; i < gains.size(); ++i) {
     const nlohmann::json& found = limited["explanation"]["what_if"][i];
     EXPECT_EQ(found["resource"], gains[i]["resource"]);
@@ -279,12 +293,6 @@ TEST_F(EnergyProgram, RefusesBadInputWithOneSentence) {
   expect_refused("energy", "a command is missing");
   expect_refused("energy show a100-sxm4-8", "nearest valid: 'a100-sxm4-80gb'");
   expect_refused("energy area " + board_without_energies(), "unknown energy file 'mine'");
-  expect_refused("energy design 1 1 0", "K must be");
-  expect_refused("energy design 1 1 1 --pattern 2of4", "--pattern must be N:M");
-  expect_refused("energy design 1 1 1 --pattern 4:2", "4:2");
-  expect_refused("energy design 1 1 1 --b-density 0.5", "dual_side");
-  expect_refused("energy design 1 1 1 --b-density 0", "--b-density must be a number above 0");
-  expect_refused("energy design 1 1 1 --design stc", "nearest valid: 'sparseloop-");
 }
 
 }  // namespace

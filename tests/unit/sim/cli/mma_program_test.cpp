@@ -58,6 +58,14 @@ TEST_F(MmaProgram, VerifiesADirectoryInBothProfiles) {
   }
 }
 
+TEST_F(MmaProgram, ReadsAllThatItIsGivenBeforeItWrites) {
+  const std::string command = "mma --arch sm_89 --instruction m16n8k32.f32.e4m3.e5m2.f32" +
+                              operands(kAda) + " --out " + path("d.npy") + " --expect ";
+  expect_refused(command + path("nosuch.npy"), "nosuch.npy: no such file");
+  expect_refused(command + array(kAda, "A"), "must be [");
+  EXPECT_FALSE(fs::exists(path("d.npy")));
+}
+
 TEST_F(MmaProgram, ShowsTheFirstWordThatDiffers) {
   fs::copy(kGolden / "hw_V100", temporary.path() / "hw_V100");
   {

@@ -40,6 +40,27 @@ TEST_F(PageProgram, GemmWritesAPageBesideItsReport) {
   EXPECT_NE(dom.find("ideal 2:4"), std::string::npos);
 }
 
+TEST_F(PageProgram, UnderAnEngineBeginsWithTheWholeInference) {
+  const std::string page = path("engine.html");
+  const auto outcome = run("run " SPTC_SOURCE_DIR
+                           "/traces/llama3_8b.json --dim batch=8,seq=1,context=2048 --dtype e4m3 "
+                           "--arch H100 --engine compiled --tp 2 --link 450 --fidelity analytic "
+                           "--html " +
+                           page);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  if (!sptc::support::kHasBrowser) {
+    GTEST_SKIP() << "not run: there is no Chromium";
+  }
+  const std::string dom = opened(page);
+  for (const char* const part :
+       {"One inference under engine compiled", "latency ms", "inputs per second (batch 8)",
+        "joules per input", "of it ms: attention", "of it ms: communication", "fastest mix",
+        "Layers (GEMMs only)", "GEMMs only, each by itself, ms"}) {
+    EXPECT_NE(dom.find(part), std::string::npos) << part;
+  }
+  EXPECT_LT(dom.find("latency ms"), dom.find("From the ideal gain"));
+}
+
 // The shell reads '\'' within quotes as one quote, and JSON doubles the backslash.
 TEST_F(PageProgram, QuotesItsCommandAsAShellReadsIt) {
   const std::string gemm = "gemm 64 64 64 --fidelity analytic --check none --html ";

@@ -38,6 +38,15 @@ class PlanProgram : public support::ProgramFixture {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return outcome.exit_code == 0 ? json::parse(outcome.out) : json();
   }
+  /// The front is reported, with a sentence that no plan reaches what is asked for; no list of one
+  /// is written, and the exit code says so.
+  void expect_unreached(const std::string& wish, const std::string& sentence) const {
+    const support::ProgramOutcome outcome = run(plan(wish + " --out " + path("list")));
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+    EXPECT_TRUE(outcome.out.starts_with(sentence)) << outcome.out;
+    EXPECT_NE(outcome.out.find("sets of layers on the front"), std::string::npos);
+    EXPECT_FALSE(std::filesystem::exists(path("list")));
+  }
   static support::JsonSchema schema() {
     return support::JsonSchema(json::parse(
         read(std::filesystem::path(SPTC_SOURCE_DIR) / "configs" / "schema" / "plan.schema.json")));
@@ -63,7 +72,8 @@ TEST_F(PlanProgram, VerdictComesFirst) {
   const auto first_line = [](const std::string& text) { return text.substr(0, text.find('\n')); };
   const std::string all = first_line(run(plan("--html " + path("all.html"))).out);
   EXPECT_TRUE(all.starts_with("All layers that gain make it 1.") &&
-              all.find("x as fast and should lose 0.") != all.npos)
+              all.find("x as fast and should lose 0.") != all.npos &&
+              all.ends_with(" (relative error of the layers)."))
       << all;
   EXPECT_NE(read(path("all.html")).find("\"verdict\":\"" + all + "\""), std::string::npos);
   EXPECT_TRUE(first_line(run(plan("--max-loss 10")).out).starts_with("The plan is 1."));
@@ -161,9 +171,10 @@ TEST_F(PlanProgram, BadInputIsOneSentence) {
   const std::string out = " --out " + path("list");
   expect_refused(plan(out), "--max-loss, --max-time or --min-gain chooses it");
   expect_refused(plan("--max-loss 1 --min-gain 2"), "give one of them");
-  expect_refused(plan("--max-time 1" + out), "no plan takes at most 1 us: the fastest takes");
+  expect_unreached("--max-time 1", "No plan takes at most 1 us: the fastest takes");
+  expect_unreached("--min-gain 90", "No plan takes at most");
   expect_refused(plan("--max-loss 0.01" + out), "the plan takes no layer");
-  expect_refused(plan("--max-loss -1"), "no plan loses at most -1");
+  expect_unreached("--max-loss -1", "No plan loses at most -1");
   for (const std::string number : {"nan", "inf"}) {
     expect_refused(plan("--max-loss " + number), "--max-loss must be a finite number, not");
   }

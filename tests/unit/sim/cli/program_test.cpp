@@ -95,6 +95,33 @@ TEST_F(Program, ChecksLoweredFp8WithoutADataPath) {
   expect_refused(with({"exact", "--fidelity", "datapath"}), "lowered to f16");
 }
 
+TEST_F(Program, NamesTheGridThatLeavesSmsWithoutACta) {
+  const Outcome outcome = run({"gemm", "4096", "512", "4096", "--explain", "--check", "none"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("Bound by: L2 (dense), grid (2:4)."), std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("64 CTAs of 256x128; at most 1 on an SM"), std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("CTAs that fill all SMs evenly would gain 1."), std::string::npos);
+}
+
+TEST_F(Program, SaysThatFp8IsLoweredOnlyOfKernelsThatAre) {
+  for (const char* board : {"H100", "H200", "B200"}) {
+    const auto report = [&](std::initializer_list<std::string> more) {
+      std::vector<std::string> arguments{"gemm", "4096",   "512", "4096",       "--dtype",
+                                         "e4m3", "--arch", board, "--fidelity", "analytic"};
+      arguments.insert(arguments.end(), more);
+      const Outcome outcome = run(arguments);
+      EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+      return outcome.out;
+    };
+    EXPECT_EQ(report({}).find("fp8 runs as f16"), std::string::npos) << board;
+    const std::string forced = report({"--tile", "64x64x64", "--stages", "3"});
+    EXPECT_NE(forced.find("run as mma.sync"), std::string::npos) << board;
+    EXPECT_NE(forced.find("fp8 runs as f16"), std::string::npos) << board;
+  }
+}
+
 TEST_F(Program, WritesTheReportToAFile) {
   const Outcome outcome =
       run({"gemm", "16", "16", "16", "--format", "csv", "--out", path("x.csv")});
@@ -124,7 +151,7 @@ TEST_F(Program, RefusesUnknownWordsWithTheNearest) {
   expect_refused({"gemm", "1", "1", "1", "--fidelty", "timing"}, "'--fidelity'");
   expect_refused({"gemm", "1", "1", "1", "--fidelity", "datapth"}, "'datapath'");
   expect_refused({"gemm", "1", "1", "1", "--variants", "spars"}, "'sparse'");
-  expect_refused({"gemm", "1", "1", "1", "--dtype", "fp16"}, "'f16'");
+  expect_refused({"gemm", "1", "1", "1", "--dtype", "fp17"}, "'f16'");
   expect_refused({"gemm", "1", "1", "1", "--data", "relo"}, "'relu'");
   expect_refused({"gemm", "1", "1", "1", "--check", "eigne"}, "'eigen'");
   expect_refused({"gemm", "1", "1", "1", "--format", "jsn"}, "'json'");
@@ -132,7 +159,8 @@ TEST_F(Program, RefusesUnknownWordsWithTheNearest) {
   expect_refused({"gemm", "1", "1", "1", "--arch", "a100-sxm4-80g"}, "'a100-sxm4-80gb'");
   expect_refused({"gemm", "1", "1", "1", "--arch", "A100-SXM4-8"},
                  "nearest valid: 'a100-sxm4-80gb'");
-  expect_refused({"gemm", "1", "1", "1", "--dtype", "fp8"}, "(that is 'e4m3' or 'e5m2'; allowed");
+  expect_refused({"gemm", "1", "1", "1", "--dtype", "nvfp4"},
+                 "(that is 'e2m1' with a scale_block of 16; allowed");
   expect_refused({"gemm", "1", "1", "1", "--dtype", "e4m3"},
                  "near ones: mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32");
   expect_refused({"gemm", "1", "1", "1", "--jobs", "2"},

@@ -318,6 +318,23 @@ std::string chain(const std::vector<float>& w1, const std::vector<float>& b1,
                      onnx::bytes(12, onnx::bytes(1, "y")));
 }
 
+TEST_F(PruneProgram, WeightsOfAnExternalFileAreNamedAndTheirExtentsAreKnown) {
+  const std::string external =
+      onnx::bytes(13, onnx::bytes(1, "location") + onnx::bytes(2, "weights.data")) +
+      onnx::number(14, 1);
+  std::ofstream(path("x.onnx"), std::ios::binary) << onnx::model(
+      onnx::input("x", 1, {64, 32}) + onnx::bytes(5, onnx::tensor("w", 1, {32, 64}, external)) +
+      onnx::node("MatMul", {"x", "w"}, "y") + onnx::output("y"));
+  std::ofstream(path("weights.data"), std::ios::binary) << std::string(32 * 64 * 4, '\1');
+  const std::string reason =
+      "x.onnx: the values of 'w' are in the external file 'weights.data', which is not read here: "
+      "save the model as one file first";
+  expect_nothing_written("prune " + path("x.onnx") + " --out " + path("p.onnx"), reason);
+  expect_nothing_written("plan " + path("x.onnx"), reason);
+  EXPECT_NE(run("legal " + path("x.onnx")).out.find("w: 64 x 32"), std::string::npos);
+  EXPECT_EQ(run("import " + path("x.onnx")).exit_code, 0);
+}
+
 TEST_F(PruneProgram, AnOnnxGraphSaysWhatGoesWithAPermutation) {
   std::vector<float> b1(16), w2(64);
   for (std::size_t i = 0; i < 16; ++i) {

@@ -99,11 +99,6 @@ TEST_F(SchemaProgram, OfEnergiesAndAreas) {
   for (const char* const board : {"a100-sxm4-80gb", "v100-sxm2-16gb"}) {
     expect_follows("area", std::string("energy area ") + board + " --format json");
   }
-  for (const char* const arguments :
-       {"512 1024 256", "512 1024 256 --pattern 2:8", "1 1 1 --design sparseloop-tc --pattern 1:1",
-        "512 1024 256 --design sparseloop-dstc --b-density 0.5"}) {
-    expect_follows("stc-design", std::string("energy design ") + arguments + " --format json");
-  }
 }
 
 TEST_F(SchemaProgram, OfKernelsKnowsPlaces) {

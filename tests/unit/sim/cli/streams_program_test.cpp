@@ -8,12 +8,18 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <thread>
+#include <vector>
 
 namespace sptc::cli {
 namespace {
@@ -27,6 +33,16 @@ class StreamsOfTheProgram : public testing::Test {
   static std::string read(const std::string& file) {
     std::ifstream stream(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), {}};
+  }
+
+  static bool catches_interrupts(pid_t process) {
+    std::ifstream status("/proc/" + std::to_string(process) + "/status");
+    std::string word;
+    std::uint64_t caught = 0;
+    while (status >> word && word != "SigCgt:") {
+    }
+    status >> std::hex >> caught;
+    return (caught >> (SIGINT - 1) & 1) != 0;
   }
 
   /// The exit code; -1 where a signal ended the program.
@@ -67,6 +83,30 @@ TEST_F(StreamsOfTheProgram, NoFileTakesThePlaceOfAClosedStream) {
   EXPECT_EQ(read(path("closed.sqlite")), read(path("open.sqlite")));
 }
 
+TEST_F(StreamsOfTheProgram, ASignalBetweenTwoOutputsSaysWhatIsWritten) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);  // nobody reads it: the program waits there
+  const auto interrupted = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"gemm", "64",      "64",    "64",        "--check",
+                                       "none", "--quiet", "--out", path("pipe")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const pid_t child = support::start_program(arguments, path("out"), path("err"));
+    const auto is_ready = [&] {
+      return more.empty() ? catches_interrupts(child) : std::filesystem::exists(more.back());
+    };
+    for (int i = 0; i < 6000 && !is_ready(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // it is at the pipe then
+    ::kill(child, SIGINT);
+    EXPECT_EQ(support::wait_for_program(child), 130);
+    return read(path("err"));
+  };
+  EXPECT_EQ(interrupted({}), "\nsptcsim: interrupted, no result written\n");
+  const std::string timeline = path("t.json"), page = path("p.html");
+  EXPECT_EQ(interrupted({"--timeline", timeline, "--html", page}),
+            "\nsptcsim: interrupted; written before that: " + page + ", " + timeline + "\n");
+}
+
 TEST_F(StreamsOfTheProgram, AReportHasColourOnATerminalThatKnowsItUnlessItIsRefused) {
   // What a short report is on a terminal, whose buffer holds more than such a report.
   const auto report = [&] {
@@ -90,6 +130,62 @@ TEST_F(StreamsOfTheProgram, AReportHasColourOnATerminalThatKnowsItUnlessItIsRefu
     EXPECT_NE(text.find("2:4 "), std::string::npos) << text;
     EXPECT_EQ(text.find('\033') != std::string::npos, one.colour) << text;
   }
+}
+
+// A title of the window, a colour, a bell, NUL, text that runs backwards, an 8-bit escape, DEL.
+const std::string kHostile =
+    R"(\u001b]0;pwn\u0007\u001b[31mX\u0000\u202egnp\u2066\u009b2J\u007f\u2028)";
+
+TEST_F(StreamsOfTheProgram, NothingOfAFileIsObeyedByATerminal) {
+  std::ofstream(path("board.json"))
+      << R"({"base": "a100-sxm4-80gb", "name": ")" << kHostile
+      << R"(", "sm": {"tensor_core": {"metadata_port_bytes_per_cycle": {"value": 8,
+           "evidence": "assumed", "source": ")"
+      << kHostile << R"("}}}})";
+  std::ofstream(path("work.json")) << R"({"schema": "gemm-workload/0.2", "name": ")" << kHostile
+                                   << R"(", "ops": [{"kind": "gemm", "name": ")" << kHostile
+                                   << R"(", "m": 64, "n": 64, "k": 64}]})";
+  const std::string board = path("board.json"), work = path("work.json");
+  const std::string run_it = "run " + work + " --arch " + board + " --fidelity analytic";
+  for (const std::string& command :
+       {"arch show " + board, "arch show --format json " + board, run_it, run_it + " --verbose",
+        run_it + " --explain", run_it + " --format csv", run_it + " --format json",
+        run_it + " --html -", "import " + work, "import " + work + " --format csv",
+        "compare " + work + " --arch " + board + " --quiet", "energy area " + board}) {
+    SCOPED_TRACE(command);
+    const std::string shown = path("shown");
+    EXPECT_LE(run(command + " >" + shown + " 2>&1"), 2);
+    const std::string text = read(shown);
+    EXPECT_FALSE(text.empty());
+    for (const std::string& obeyed :
+         {std::string("\x1b"), std::string("\a"), std::string(1, '\0'), std::string("\x7f"),
+          std::string("\xe2\x80\xae"), std::string("\xe2\x81\xa6"), std::string("\xe2\x80\xa8"),
+          std::string("\xc2\x9b")}) {
+      EXPECT_EQ(text.find(obeyed), std::string::npos) << text;
+    }
+  }
+}
+
+TEST_F(StreamsOfTheProgram, ColoursOfAReportStayWhereAFileHasEscapesOfItsOwn) {
+  std::ofstream(path("work.json"))
+      << R"({"schema": "gemm-workload/0.2", "name": ")" << kHostile
+      << R"(", "ops": [{"kind": "gemm", "name": "a\u0001b", "m": 64, "n": 64, "k": 64}]})";
+  const support::Environment known("TERM", "xterm"), no_color("NO_COLOR", nullptr);
+  support::PseudoTerminal terminal;
+  EXPECT_EQ(
+      support::wait_for_program(support::start_program(
+          {"run", path("work.json"), "--fidelity", "analytic"}, terminal.name(), path("err"))),
+      0)
+      << read(path("err"));
+  std::string text = terminal.written();
+  EXPECT_NE(text.find("\033[1m2:4 "), std::string::npos) << text;
+  for (const char* const ours : {"\033[0m", "\033[1m", "\033[2m", "\033[31m", "\033[32m"}) {
+    for (std::size_t at = 0; (at = text.find(ours)) != std::string::npos;) {
+      text.erase(at, std::string_view(ours).size());
+    }
+  }
+  EXPECT_EQ(text.find('\033'), std::string::npos) << text;
+  EXPECT_NE(text.find("\\x1b[31mX"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -173,7 +173,7 @@ TEST_F(SweepProgram, TwoSweepsOnOneFileLeaveOneOfThemOut) {
       "workloads": [{"m": 64, "n": 64, "k": 64}], "options": {"check": "none"},
       "axes": [{"option": "seed", "range": {"from": 1, "to": 5000, "step": 1}}]})");
   const pid_t first = start({path("long.json"), "--db", path("a.sqlite"), "--quiet"});
-  for (int i = 0; i < 12000 && !std::filesystem::exists(path("a.sqlite-wal")); ++i) {
+  for (int i = 0; i < 12000 && !std::filesystem::exists(path("a.sqlite.run")); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   ::kill(first, SIGSTOP);  // or it might end before the other one gives up waiting
@@ -232,10 +232,24 @@ TEST_F(SweepProgram, APipeInThePlaceOfResultsIsRefused) {
     }
     const std::string pipe = db + end;
     const sptc::support::HeldPipe held(pipe);
+    expect_refused({"status", db}, pipe + ": not a regular file");
     expect_refused({"report", db}, pipe + ": not a regular file");
     expect_refused({"merge", db, "--out", path("m")}, pipe + ": not a regular file");
     expect_refused({path("s.json"), "--db", db}, pipe + ": not a regular file");
   }
+}
+
+// Names that a sweep gives to files beside its results, and the usual one of the results.
+TEST_F(SweepProgram, ALinkThatNobodyNamedIsNotFollowed) {
+  write("victim", "of somebody else");
+  for (const char* const end : {".run", ".timing", "-wal", "-shm", "-journal"}) {
+    std::filesystem::create_symlink(path("victim"), path("a.sqlite") + end);
+    expect_refused({path("s.json"), "--db", path("a.sqlite")},
+                   path("a.sqlite") + end + ": not a regular file");
+    std::filesystem::remove(path("a.sqlite") + end);
+    EXPECT_FALSE(std::filesystem::exists(path("a.sqlite")));
+  }
+  EXPECT_EQ(read(path("victim")), "of somebody else");
 }
 
 TEST_F(SweepProgram, SaysHowManyPointsAreMissing) {

@@ -220,7 +220,7 @@ TEST_F(ValidateProgram, RefusesWhatItCannotCompare) {
   expect_refused("validate " + csv() + " --fidelity datapath", "--fidelity");
   expect_refused("validate " + csv() + " --fidelity analytic --sms all", "--sms has no effect");
   expect_refused("validate " + csv() + " --variants both", "--variants");
-  expect_refused("validate " + csv() + " --dtype fp16", "--dtype: unknown operand type");
+  expect_refused("validate " + csv() + " --dtype fp17", "--dtype: unknown operand type");
   expect_refused("validate " + csv() + " --d-dtype f64", "unknown --d-dtype 'f64'");
   expect_refused("validate " + csv() + " --d-dtype s8", "measured.csv:2: d_dtype is 's8'");
   expect_refused("validate " + csv() + " --l2 hot", "unknown --l2 'hot'");
@@ -248,7 +248,7 @@ TEST_F(ValidateProgram, ExplainsWhatBoundsAGemm) {
     EXPECT_EQ(op["sparse"]["explanation"]["bound_by"], "hbm");
     const auto& explanation = op["dense"]["explanation"];
     EXPECT_EQ(explanation["bound_by"], "hbm");
-    ASSERT_EQ(explanation["what_if"].size(), 9U);
+    ASSERT_EQ(explanation["what_if"].size(), 10U);
     EXPECT_EQ(explanation.contains("stalls"), std::string(fidelity) == "timing");
     double percent = 0;
     for (const auto& stall : explanation.value("stalls", nlohmann::json::array())) {

@@ -2,7 +2,6 @@
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
 #include "sim/config/energy_fields.h"
-#include "sim/config/stc_design.h"
 #include "sim/io/text_file.h"
 #include "tests/support/expect_input_error.h"
 
@@ -238,35 +237,6 @@ TEST(EnergyConfig, OneNumberCanBeReplacedForSensitivity) {
     }
   }
   FAIL() << "no such parameter";
-}
-
-TEST(EnergyConfig, StcDesignsAreReadStrictly) {
-  json changed = document("designs/sparseloop-stc");
-  changed["spatial_m"]["value"] = 0;
-  support::expect_input_error([&] { parse_stc_design(changed.dump(), "x.json"); },
-                              {"x.json", "spatial_m"});
-  changed = document("designs/sparseloop-stc");
-  changed.erase("dram_pj");
-  changed["dram_pjj"] = 1;
-  support::expect_input_error([&] { parse_stc_design(changed.dump(), "x.json"); },
-                              {"dram_pj", "dram_pjj"});
-}
-
-TEST(EnergyConfig, DualSideDesignsAreReadStrictly) {
-  const json dstc = document("designs/sparseloop-dstc");
-  EXPECT_EQ(parse_stc_design(dstc.dump(), "x.json").macs_per_cycle(), 1024);
-  const auto refuse = [&](const std::function<void(json&)>& change,
-                          std::initializer_list<std::string_view> what) {
-    json changed = dstc;
-    change(changed);
-    support::expect_input_error([&] { parse_stc_design(changed.dump(), "x.json"); }, what);
-  };
-  refuse([](json& file) { file["dual_side"]["array_m"]["value"] = 0; }, {"dual_side", "array_m"});
-  refuse([](json& file) { file["dual_side"]["operand_registers"]["value"] = 16; },
-         {"dual_side", "operand_registers"});
-  refuse([](json& file) { file["dual_side"]["accumulators"]["value"] = 100; }, {"accumulators"});
-  refuse([](json& file) { file["dual_side"].erase("overhead_cycles"); }, {"overhead_cycles"});
-  refuse([](json& file) { file["spatial_m"] = file["area_mm2"]; }, {"spatial_m"});
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
 #include "sim/config/kernel_library.h"
-#include "sim/config/stc_design.h"
 #include "sim/io/text_file.h"
 #include "tests/support/environment.h"
 #include "tests/support/expect_input_error.h"
@@ -13,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 const std::string kConfigs = std::string(SPTC_SOURCE_DIR) + "/configs/";
 
-/// A configuration directory of the user's own, in place of the shipped one.
+/// A configuration directory of the user's own, in front of the shipped one.
 class NamedFile : public ::testing::Test {
  protected:
   /// `shipped`, a path below configs/, under another name, but for what it calls itself.
@@ -54,15 +54,10 @@ TEST_F(NamedFile, ABaseIsCalledAsItsFileIs) {
                               {"mine.json: /name: must be 'mine'"});
 }
 
-TEST_F(NamedFile, EnergiesAndDesignsAreCalledAsTheirFilesAre) {
+TEST_F(NamedFile, EnergiesAreCalledAsTheirFilesAre) {
   const std::string path = copied("energy/a100-sxm4-80gb.json", "energy/mine.json");
   support::expect_input_error([] { load_energy("mine"); }, {"mine.json: /name: must be 'mine'"});
   EXPECT_EQ(load_energy(path).config.name, "a100-sxm4-80gb");
-  copied("energy/designs/" +
-             fs::directory_iterator(kConfigs + "energy/designs")->path().filename().string(),
-         "energy/designs/mine.json");
-  support::expect_input_error([] { load_stc_design("mine"); },
-                              {"mine.json: /name: must be 'mine'"});
 }
 
 TEST_F(NamedFile, ALibraryIsCalledAsItsFileIs) {
@@ -77,10 +72,39 @@ TEST_F(NamedFile, ALibraryIsCalledAsItsFileIs) {
 TEST_F(NamedFile, AnUnknownNameIsAnsweredWithAllThatAreThere) {
   copied("energy/a40.json", "energy/one.json");
   copied("energy/a40.json", "energy/mig/two-mig-1g.json");
-  support::expect_input_error(
-      [] { load_energy("two-mig-2g"); },
-      {"unknown energy file 'two-mig-2g' (nearest valid: 'two-mig-1g'; allowed: "
-       "one, two-mig-1g) in"});
+  support::expect_input_error([] { load_energy("two-mig-2g"); },
+                              {"unknown energy file 'two-mig-2g' (nearest valid: 'two-mig-1g'"});
+}
+
+TEST_F(NamedFile, AFileOfTheUsersOwnStandsOnShippedOnes) {
+  const auto write = [&](const std::string& name, const std::string& text) {
+    fs::create_directories((directory_.path() / name).parent_path());
+    io::write_file(directory_.path() / name, text);
+  };
+  write("a10.json", R"({"base": "a40", "name": "a10", "board": true,
+      "sms": {"value": 72, "evidence": "assumed", "source": "x"}})");
+  write("energy/a10.json", R"({"base": "a40", "name": "a10", "clock": {
+      "power_limit_w": {"value": 150, "evidence": "cited", "source": "x"}}})");
+  write("energy/a10x.json", R"({"base": "a10", "name": "a10x", "static": {
+      "board_idle_w": {"value": 30, "evidence": "cited", "source": "x"}}})");
+  write("energy/a11.json", R"({"base": "a40", "name": "a11", "static": {
+      "board_idle_w": {"value": 30, "evidence": "cited", "source": "x"}}})");
+  EXPECT_EQ(load_architecture("a10").gpu.memory.l2_capacity,
+            load_architecture("a40").gpu.memory.l2_capacity);
+  EXPECT_EQ(load_architecture("A100").gpu.name, "a100-sxm4-80gb");
+  EXPECT_EQ(load_energy("a10").config.power.power_limit_w, 150);
+  EXPECT_EQ(load_energy("a10").limit_of, "a10");
+  EXPECT_EQ(load_energy("a10x").limit_of, "a10");
+  EXPECT_EQ(load_energy("a11").limit_of, "a40");
+  EXPECT_EQ(load_energy("h200-sxm").limit_of, "h200-sxm");
+  const std::vector<std::string> names = architecture_names();
+  EXPECT_EQ(std::count(names.begin(), names.end(), "a10"), 1);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "a40"), 1);
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  // One's own file of a shipped name goes first.
+  copied("l4.json", "l4.json");
+  EXPECT_EQ(architecture_path("l4"), directory_.path() / "l4.json");
+  EXPECT_EQ(architecture_path("l40s"), kConfigs + "l40s.json");
 }
 
 TEST_F(NamedFile, ADirectoryThatIsNotThereIsNoEmptyOne) {

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -57,6 +58,35 @@ TEST(NpzReader, RefusesAnEncryptedMember) {
   archive[archive.find("PK\x01\x02") + 8] |= 1;  // bit 0 of the flags
   expect_refused(archive,
                  ": holds an encrypted member or one of 4 GiB or more, which are not read");
+}
+
+/// The archive of `tensors`, of which `value` takes the four bytes at `field` of the last entry of
+/// the directory.
+std::string patched(const std::vector<Tensor>& tensors, std::size_t field, std::uint32_t value) {
+  std::string archive = npz_bytes(tensors);
+  std::memcpy(archive.data() + archive.rfind("PK\x01\x02") + field, &value, sizeof value);
+  return archive;
+}
+
+TEST(NpzReader, RefusesMembersThatShareBytes) {
+  constexpr std::size_t kPacked = 20, kUnpacked = 24, kOffset = 42;
+  expect_refused(patched({called("v"), called("w")}, kOffset, 0),
+                 ": the members 'v.npy' and 'w.npy' overlap");
+  std::string longer = patched({called("w")}, kPacked, 150);
+  const std::uint32_t unpacked = 150;
+  std::memcpy(longer.data() + longer.rfind("PK\x01\x02") + kUnpacked, &unpacked, sizeof unpacked);
+  expect_refused(longer, ": the member 'w.npy' overlaps the directory");
+}
+
+TEST(NpzReader, RefusesTwoMembersOfOneName) {
+  expect_refused(npz_bytes(std::vector<Tensor>{called("w"), called("w")}),
+                 ": two members are called 'w.npy'");
+}
+
+TEST(NpzReader, RefusesMembersThatUnpackToMoreThanWeightsCan) {
+  constexpr std::size_t kUnpacked = 24;
+  expect_refused(patched({called("v"), called("w")}, kUnpacked, 300U << 20),
+                 ": its 2 members unpack to 314572929 bytes, more than 200 times the file");
 }
 
 TEST(NpzWriter, MarksANameAsUtf8WhereItIsNotAscii) {

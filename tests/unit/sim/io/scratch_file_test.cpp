@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/io/scratch_file.h"
 
+#include "sim/io/text_file.h"
 #include "tests/support/put_file.h"
 #include "tests/support/temporary_directory.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cerrno>
 #include <filesystem>
+#include <span>
+#include <string>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,6 +63,57 @@ TEST_F(ScratchFiles, BelongToTheProcessThatNamedThem) {
   }
   ::waitpid(child, nullptr, 0);
   EXPECT_TRUE(fs::exists(ours.path()));
+}
+
+TEST_F(ScratchFiles, TakeANameThatNobodyHasAndLeaveWhatOthersHave) {
+  const fs::path target = temporary.path() / "r.txt";
+  const auto taken = [&](int number) {
+    return fs::path(fmt::format("{}.{}.{}.tmp", target.string(), ::getpid(), number));
+  };
+  support::put_file(taken(0), "stale");
+  fs::create_directory(taken(1));
+  support::put_file(taken(1) / "inside", "of somebody else");
+  fs::create_symlink(put("victim"), taken(2));
+  write_file(target, "new");
+  EXPECT_EQ(read_text_file(target, 9), "new");
+  {
+    const ScratchFile one(target, [](const char* name) { return open_new(name, 0600); });
+    const ScratchFile directory(target, [](const char* name) { return ::mkdir(name, 0700); });
+    EXPECT_EQ(one.path(), taken(3));
+    EXPECT_EQ(directory.path(), taken(4));
+    ::close(one.made());
+    remove_scratch_files();
+    EXPECT_FALSE(fs::exists(one.path()) || fs::exists(directory.path()));
+  }
+  const ScratchFile nowhere(temporary.path() / "no" / "r.txt",
+                            [](const char* name) { return open_new(name, 0600); });
+  EXPECT_LT(nowhere.made(), 0);
+  EXPECT_EQ(nowhere.error(), ENOENT);
+  EXPECT_EQ(read_text_file(taken(0), 9), "stale");
+  EXPECT_EQ(read_text_file(taken(1) / "inside", 99), "of somebody else");
+  EXPECT_EQ(read_text_file(temporary.path() / "victim", 9), "x");
+}
+
+TEST_F(ScratchFiles, SayWhatWasWritten) {
+  const fs::path model = temporary.path() / "model";
+  {
+    ScratchFile directory(model, [](const char* name) { return ::mkdir(name, 0700); });
+    const ScratchFile inner(directory.path() / "a");
+    write_file(inner.path(), "in a directory");
+    fs::rename(directory.path(), model);
+    directory.keep();
+  }
+  write_file(temporary.path() / "twice", "1");
+  write_file(temporary.path() / "twice", "2");
+  const ScratchFile probe(temporary.path() / "probed",
+                          [](const char* name) { return open_new(name, 0600); });
+  ::close(probe.made());
+  std::array<char, 1000> text{};
+  const std::string names(text.data(), names_of_results(text));
+  EXPECT_TRUE(names.starts_with((temporary.path() / "twice").string() + ", " + model.string()))
+      << names;
+  EXPECT_EQ(names.find("probed"), std::string::npos) << names;
+  EXPECT_EQ(names_of_results(std::span(text).first(5)), 5U);
 }
 
 }  // namespace

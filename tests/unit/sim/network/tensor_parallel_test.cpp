@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/network/tensor_parallel.h"
 
+#include "sim/workload/importer/recording_reader.h"
 #include "sim/workload/workload.h"
 #include "tests/support/expect_input_error.h"
 
@@ -78,6 +79,28 @@ TEST(TensorParallel, EveryGpuRoutesTokensForItself) {
     }
   }
   EXPECT_EQ(experts, 2 * 8);
+}
+
+/// Of a configuration of Hugging Face, one of whose layers has no experts.
+TEST(TensorParallel, ExpertsAreCutLikeAnMlpAndRoutersAreNot) {
+  workload::input::InputStream input(
+      R"({"model_type": "qwen3_moe", "num_hidden_layers": 12, "mlp_only_layers": [0]})", "x");
+  const workload::Recording moe =
+      workload::importer::read_recording(input, {{{"batch", 1}, {"seq", 8}}});
+  const TensorParallelPart whole{moe.workload.operations, {}};
+  const TensorParallelPart part = split_over(moe.workload.operations, moe.workload.vectors, 2);
+  const auto check = [&](const char* name, std::int64_t m, std::int64_t k) {
+    EXPECT_EQ(named(part, name).shape.m * m, named(whole, name).shape.m) << name;
+    EXPECT_EQ(named(part, name).shape.k * k, named(whole, name).shape.k) << name;
+  };
+  check("moe.router", 1, 1);
+  check("moe.expert.gate_up", 2, 1);
+  check("moe.expert.down", 1, 2);
+  check("mlp.gate_up", 2, 1);  // of one layer
+  check("mlp.down", 1, 2);
+  check("attn.qkv", 2, 1);
+  check("attn.o", 1, 2);
+  check("lm_head", 2, 1);
 }
 
 TEST(TensorParallel, WhatCannotBeDividedIsRefused) {

@@ -26,12 +26,14 @@ run::OperationResult explained() {
 
 TEST(Explanation, LooksLikeThis) {
   const std::string expected = R"(ffn.intermediate (4096 x 3072 x 768)
+  dense        192 CTAs of 128x128; at most 2 on an SM: 1 wave
+  2:4          192 CTAs of 128x128; at most 2 on an SM: 1 wave
   % of cycles      mma   fetch mma lat    smem mem lat SM port      L2    DRAM barrier   issue    ends  no CTA
   dense           89.0     0.0     0.0     0.0     0.0     0.0     0.0     0.0    11.0     0.0     0.0     0.0
   2:4             61.0     0.0     0.0     0.0     0.0     0.0    31.0     0.0     0.0     0.0     0.0     8.0
-  twice: gain   tensor    smem SM port      L2    DRAM latency  launch     SMs   clock
-  dense           1.50    1.00    1.00    1.00    1.00    1.00    1.00    1.00    1.00
-  2:4             1.00    1.00    1.00    1.21    1.00    1.00    1.00    1.00    1.00
+  twice: gain   tensor    smem SM port      L2    DRAM latency  launch    grid     SMs   clock
+  dense           1.50    1.00    1.00    1.00    1.00    1.00    1.00    1.00    1.00    1.00
+  2:4             1.00    1.00    1.00    1.21    1.00    1.00    1.00    1.00    1.00    1.00
   2:4 gains 2.00x. dense: tensor cores 89 % at work, waits at barriers 11 % of the cycles; twice the tensor rate would
   gain 1.50x. 2:4: tensor cores 61 % at work, waits for the L2 31 % of the cycles; twice the L2 rate would gain 1.21x.
 )";

@@ -27,6 +27,14 @@ std::pair<int, std::string> reported(const Exception& thrown) {
   return {exit_code, testing::internal::GetCapturedStderr()};
 }
 
+TEST(Message, PrintedTextKeepsLineEndsAndTabsAlone) {
+  EXPECT_EQ(printed("a\tb\r\n\r\x07\x1b[31m\u202e\u0085\x7f\xff \u00e4\n"),
+            "a\tb\r\n\\x0d\\x07\\x1b[31m\\u202e\\u0085\\u007f\\xff \u00e4\n");
+  const std::string json = R"({"name": "\u001b \u202e"})";
+  EXPECT_EQ(printed(json), json);
+  EXPECT_EQ(printed(""), "");
+}
+
 TEST(Message, AnExceptionIsOneSentenceAndAnExitCode) {
   using Reported = std::pair<int, std::string>;
   EXPECT_EQ(reported(base::InputError("'x' is no number")),

@@ -49,5 +49,29 @@ TEST(RunPage, HoldsWhatIsInsideAScriptSafely) {
   EXPECT_EQ(page.find("[[STYLE]]"), std::string::npos);
 }
 
+TEST(RunPage, OfAnEngineHasTheFiguresOfTheWholeInference) {
+  run::RunResult result = synthetic_result();
+  const config::Architecture board = config::load_architecture("a100-sxm4-80gb");
+  EXPECT_EQ(run_page(result, board.gpu, "").find("\"inference\":"), std::string::npos);
+  result.inference.emplace();
+  result.inference->engine = "compiled";
+  result.inference->batch = 4;
+  for (auto* const pass : {&result.inference->dense, &result.inference->sparse}) {
+    pass->emplace().latency_us = pass == &result.inference->dense ? 8000 : 10000;
+    (*pass)->energy_uj = 2e6;
+    (*pass)->power_w = 250;
+  }
+  const std::string page = run_page(result, board.gpu, "");
+  // Of the whole inference 2:4 loses, though the GEMMs gain.
+  EXPECT_NE(page.find("\"sign\":-1"), std::string::npos);
+  EXPECT_NE(page.find("[\"latency ms\",\"8\",\"10\",\"-\"]"), std::string::npos);
+  EXPECT_NE(page.find("[\"inputs per second (batch 4)\",\"500.0\",\"400.0\",\"-\"]"),
+            std::string::npos);
+  EXPECT_NE(page.find("[\"joules per input\",\"0.5\",\"0.5\",\"-\"]"), std::string::npos);
+  result.inference->batch = 0;
+  EXPECT_NE(run_page(result, board.gpu, "").find("[\"passes per second\",\"125.0\""),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace sptc::report

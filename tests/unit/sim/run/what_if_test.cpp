@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 
 namespace sptc::run {
@@ -23,7 +24,8 @@ double time_us(const kernels::GemmProblem& problem, const gpu::GpuSpec& gpu, dou
 
 TEST(WhatIf, IsWhatADesignWithTwiceOfAResourceTakesWithTheSameKernel) {
   const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
-  const kernels::GemmProblem problem{{2048, 2048, 4096}, 1, DataType::kF16, false};
+  // 216 CTAs, two on each SM.
+  const kernels::GemmProblem problem{{2304, 1536, 4096}, 1, DataType::kF16, false};
   const gpu::GemmRun run = gpu::analytic_gemm(problem, {base::GemmShape{128, 128, 32}, 4, 1}, gpu,
                                               gpu::ClockPolicy::fixed(kMhz));
   const WhatIf gains = what_if(problem, run.kernel, kMhz, gpu);
@@ -45,9 +47,25 @@ TEST(WhatIf, IsWhatADesignWithTwiceOfAResourceTakesWithTheSameKernel) {
   EXPECT_DOUBLE_EQ(gains[Resource::kSms], now_us / time_us(problem, twice, kMhz));
   EXPECT_DOUBLE_EQ(gains[Resource::kClock], now_us / time_us(problem, gpu, 2 * kMhz));
   // The L2 is nearly as long at work.
-  EXPECT_GT(gains[Resource::kTensor], 1.1);
+  EXPECT_GT(gains[Resource::kTensor], 1.05);
   EXPECT_EQ(gains.bound_by(), Resource::kTensor);
   EXPECT_GT(gains[Resource::kLaunch], 1);
+  EXPECT_EQ(gains[Resource::kGrid], 1);
+}
+
+TEST(WhatIf, NamesTheGridWhereSmsHaveNoCta) {
+  const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  // 64 CTAs of 256x128 on 108 SMs, and 128 of them, of which 20 come second.
+  for (const std::int64_t n : {512, 1024}) {
+    const kernels::GemmProblem problem{{4096, n, 4096}, 1, DataType::kF16, false};
+    const gpu::GemmRun run = gpu::analytic_gemm(problem, {base::GemmShape{256, 128, 32}, 3, 1}, gpu,
+                                                gpu::ClockPolicy::fixed(kMhz));
+    ASSERT_EQ(run.kernel.ctas, n / 8);
+    ASSERT_EQ(run.kernel.ctas_per_sm, 1);
+    const WhatIf gains = what_if(problem, run.kernel, kMhz, gpu);
+    EXPECT_EQ(gains.bound_by(), Resource::kGrid);
+    EXPECT_NEAR(gains[Resource::kGrid], n == 512 ? 108.0 / 64 : 216.0 / 128, 0.12);
+  }
 }
 
 TEST(WhatIf, NamesTheResourceThatGainsMost) {
@@ -72,15 +90,16 @@ TEST(WhatIf, NamesTheResourceThatGainsMost) {
   EXPECT_EQ(clock.bound_by(), Resource::kL2) << "SMs and clock are several resources at once";
 }
 
-TEST(WhatIf, NamesTheLaunchWhereThatTakesMostOfTheTimeAndLatencyWithoutIt) {
+TEST(WhatIf, NamesTheLaunchWhereThatTakesMostOfTheTime) {
   gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
-  const kernels::GemmProblem problem{{64, 64, 64}, 1, DataType::kF16, false};
-  for (const double launch_us : {10, 0}) {
+  kernels::GemmProblem problem{{64, 64, 64}, 864, DataType::kF16, false};  // on all SMs
+  problem.conditions.l2.kind = kernels::L2State::Kind::kWarm;
+  for (const double launch_us : {1000, 0}) {
     gpu.launch.launch_us = launch_us;
     gpu.launch.stream_us = 0;
     const gpu::GemmRun run = gpu::analytic_gemm(problem, {}, gpu, {});
-    EXPECT_EQ(what_if(problem, run.kernel, run.clock_mhz, gpu).bound_by(),
-              launch_us > 0 ? Resource::kLaunch : Resource::kLatency);
+    EXPECT_EQ(what_if(problem, run.kernel, run.clock_mhz, gpu).bound_by() == Resource::kLaunch,
+              launch_us > 0);
   }
 }
 

@@ -78,10 +78,22 @@ TEST(WorkloadDims, DefaultsAndGivenValuesFillTheExtents) {
   EXPECT_EQ(usual.dims, (NamedDims{{"batch", 2}, {"seq", 384}, {"context", 384}}));
   EXPECT_EQ(title(usual), "w (batch=2, context=384, seq=384)");
   EXPECT_EQ(title(usual, {"batch", "context", "seq"}), "w");
-  const Workload given = parse(workload(kDims, kGemm), {{"batch", 5}, {"context", 7}});
-  EXPECT_EQ(given.operations.at(0).shape.n, 5 * 384);
+  const Workload given = parse(workload(kDims, kGemm), {{"batch", 5}, {"seq", 7}});
+  EXPECT_EQ(given.operations.at(0).shape.n, 5 * 7);
   EXPECT_EQ(given.operations.at(0).count, 5);
   EXPECT_EQ(given.dims.at("context"), 7);
+}
+
+TEST(WorkloadDims, ContextAloneDecodesOneTokenOfEachSequence) {
+  const Workload decode = parse(workload(kDims, kGemm), {{"context", 7}});
+  EXPECT_EQ(decode.dims, (NamedDims{{"batch", 2}, {"seq", 1}, {"context", 7}}));
+  ASSERT_EQ(decode.notes.size(), 1U);
+  EXPECT_NE(decode.notes[0].find("decode: one token of each sequence"), std::string::npos);
+  EXPECT_EQ(parse(workload(kDims, kGemm), {{"seq", 3}, {"context", 7}}).dims.at("seq"), 3);
+  // Where context is no name of seq, nothing is known of it.
+  EXPECT_EQ(parse(workload(R"({"batch": 1, "seq": 4, "context": 9})", kGemm), {{"context", 7}})
+                .dims.at("seq"),
+            4);
 }
 
 TEST(WorkloadDims, ConvolutionsHaveExpressionsToo) {

@@ -210,8 +210,8 @@ TEST(WorkloadJson, RefusesAnEmptyListTheWrongSchemaAndUnknownKinds) {
                  {"/schema: unknown schema 'gemm-workload/9'", "gemm-workload/0.2"});
   expect_refused(R"({"ops": []})", {"'schema' is missing"});
   expect_refused(workload(R"({"name": "x", "kind": "gem"})"), {"'gem'", "nearest valid: 'gemm'"});
-  expect_refused(workload(R"({"name": "x", "m": 1, "n": 1, "k": 1, "dtype": "fp16"})"),
-                 {"/ops/0/dtype: unknown operand type 'fp16'", "'f16'"});
+  expect_refused(workload(R"({"name": "x", "m": 1, "n": 1, "k": 1, "dtype": "fp17"})"),
+                 {"/ops/0/dtype: unknown operand type 'fp17'", "'f16'"});
 }
 
 TEST(WorkloadJson, RefusesNanDuplicateKeysAndNestingBombs) {

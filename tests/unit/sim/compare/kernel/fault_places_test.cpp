@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sptc::compare::kernel {
@@ -83,6 +84,85 @@ TEST(FaultPlaces, OfTwoPlacesEachHasItsName) {
                             "96 to 127"),
             std::string::npos)
       << named.text;
+}
+
+TEST(FaultPlaces, AreFoundOnTopOfAnotherArchitecture) {
+  for (const std::string_view instruction : {kHalf, kHalfSparse}) {
+    Plant plant({"H100", instruction, 128, 96, 256});
+    SyntheticKernel other = plant.kernel;
+    move_k(other, 32, true, true, [](int t) { return t == 3 ? -1 : t; });
+    plant.replace(other, {64, 127, 32, 63});
+    plant.kernel.target = mma::find_target("A100");
+    plant.kernel.declared.rules =
+        mma::instruction_rules(plant.kernel.target, plant.kernel.declared.instruction);
+    const KernelDiagnosis diagnosis = plant.kernel.diagnose();
+    ASSERT_FALSE(diagnosis.fitting.empty()) << instruction;
+    EXPECT_EQ(diagnosis.fitting.front().cause, "architecture+missing-k") << told(diagnosis);
+    EXPECT_NE(diagnosis.fitting.front().text.find("rows 64 to 127 x columns 32 to 63"),
+              std::string::npos)
+        << told(diagnosis);
+    EXPECT_FALSE(diagnosis.nearest);
+  }
+}
+
+/// D of an order that nobody knows, whose tile at `place` is off by an eighth.
+KernelDiagnosis with_two_populations(const Shape& shape, const Place& place, KernelCase& shown) {
+  Plant plant(shape);
+  for (std::size_t i = 0; i < shape.m; ++i) {
+    for (std::size_t j = 0; j < shape.n; ++j) {
+      plant.set(i, j, plant.d(i, j) + 1 + static_cast<Word>((i * 7 + j * 3) % 10));
+    }
+  }
+  for (std::size_t i = place.row; i <= place.last_row; ++i) {
+    for (std::size_t j = place.column; j <= place.last_column; ++j) {
+      const double value = numerics::to_double(plant.d(i, j), shape.d_type);
+      plant.set(i, j, numerics::from_double(value * 1.125 + 1, shape.d_type));
+    }
+  }
+  shown = {"", "two", plant.kernel.target, plant.kernel.data, plant.kernel.declared};
+  return plant.kernel.diagnose();
+}
+
+TEST(FaultPlaces, OfLargeErrorsArePartedFromRounding) {
+  KernelCase shown;
+  const KernelDiagnosis diagnosis =
+      with_two_populations({"A100", kHalf, 128, 96, 256}, {32, 63, 32, 63}, shown);
+  EXPECT_TRUE(diagnosis.fitting.empty()) << told(diagnosis);
+  const ErrorPopulations& errors = diagnosis.populations;
+  ASSERT_TRUE(errors.are_two());
+  EXPECT_EQ(errors.rounding.elements + errors.beyond.elements, 128U * 96U);
+  EXPECT_GT(errors.beyond.elements, 32U * 32U * 9 / 10);
+  EXPECT_LE(errors.beyond.elements, 32U * 32U);
+  EXPECT_GT(errors.beyond.most_ulps.value(), 500'000U);
+  ASSERT_EQ(diagnosis.beyond_rounding.places.size(), 1U);
+  EXPECT_EQ(text_of(diagnosis.beyond_rounding.places.front().region, 128, 96),
+            "rows 32 to 63 x columns 32 to 63");
+  const std::string text = kernel_text(shown, diagnosis);
+  EXPECT_NE(text.find("two populations: "), std::string::npos) << text;
+  EXPECT_NE(text.find("\nby more: rows 32 to 63 x columns 32 to 63"), std::string::npos) << text;
+  EXPECT_NE(text.find(". equal or off by rounding, + some off by more"), std::string::npos) << text;
+}
+
+TEST(FaultPlaces, OfOneKindOfErrorHaveOnePopulation) {
+  Plant plant({"A100", kHalf, 64, 48, 256});
+  for (std::size_t i = 0; i < 64; ++i) {
+    for (std::size_t j = 0; j < 48; ++j) {
+      plant.set(i, j, plant.d(i, j) + 1 + static_cast<Word>((i * 7 + j * 3) % 10));
+    }
+  }
+  const KernelDiagnosis rounding = plant.kernel.diagnose();
+  EXPECT_FALSE(rounding.populations.are_two());
+  EXPECT_EQ(rounding.populations.rounding.elements, rounding.comparison.mismatches);
+  EXPECT_EQ(rounding.populations.beyond.elements, 0U);
+}
+
+TEST(FaultPlaces, OfIntegersAreNeverRounding) {
+  Plant plant({"A100", kBytes, 64, 48, 256, false, DataType::kS32});
+  for (std::size_t i = 0; i < 64; i += 3) {
+    const auto wrong = static_cast<std::uint32_t>(plant.d(i, i % 48) + 1 + i * i % 7);
+    plant.set(i, i % 48, static_cast<Word>(wrong));
+  }
+  EXPECT_EQ(plant.kernel.diagnose().populations.rounding.elements, 0U);
 }
 
 TEST(FaultPlaces, HaveShortNames) {

@@ -4,10 +4,14 @@
 #include "models/base/error.h"
 #include "sim/config/energy.h"
 #include "sim/run/gemm_launcher.h"
+#include "sim/workload/workload_text.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sptc::compare::times {
@@ -126,6 +130,61 @@ TEST_F(LaunchSimulations, OfEventsAreRefusedByTheirLineBeforeAnyIsSimulated) {
       },
       {"f.csv:3: "});
   EXPECT_EQ(heard, 0);
+}
+
+/// Time of `launch` on `board`, or why it has none.
+std::pair<double, std::string> timed(const config::Architecture& board,
+                                     const MeasuredLaunch& launch, run::Fidelity fidelity) {
+  run::RunOptions options;
+  options.fidelity = fidelity;
+  options.sms = sampling::SimulatedSms::kSampled;
+  if (fidelity == run::Fidelity::kAnalytic) {
+    options.sms.reset();
+  }
+  try {
+    return {LaunchSimulation(board, options)(launch).time_us, ""};
+  } catch (const base::InputError& error) {
+    return {0, error.what()};
+  }
+}
+
+TEST(LaunchSimulationsOfBoards, TakeTheSameTypesInBothFidelities) {
+  for (const std::string& name : config::architecture_names()) {
+    const config::Architecture board = config::load_architecture(name);
+    int taken = 0;
+    for (const std::string_view type : workload::kernel_operand_types()) {
+      for (const bool sparse : {false, true}) {
+        MeasuredLaunch launch;
+        launch.shape = {256, 256, 512};
+        launch.dtype = *numerics::parse_data_type(type);
+        if (sparse) {
+          launch.pattern = sparsity::WeightPattern{sparsity::hardware_pattern(launch.dtype)};
+        }
+        const auto [form, refused] = timed(board, launch, run::Fidelity::kAnalytic);
+        const auto [simulated, also_refused] = timed(board, launch, run::Fidelity::kTiming);
+        EXPECT_EQ(also_refused, refused) << name << " " << type << (sparse ? " 2:4" : "");
+        EXPECT_EQ(simulated > 0, form > 0) << name << " " << type;
+        taken += form > 0 ? 1 : 0;
+      }
+    }
+    EXPECT_GT(taken, 0) << name;
+  }
+}
+
+TEST(LaunchSimulationsOfBoards, TakeEightBitFloatsOfAnRtx5080) {
+  const config::Architecture rtx5080 = config::load_architecture("rtx5080");
+  for (const char* pattern : {"", "2:4"}) {
+    MeasuredLaunch launch;
+    launch.shape = {1024, 1024, 1024};
+    launch.dtype = numerics::DataType::kE4m3;
+    if (*pattern != '\0') {
+      launch.pattern = sparsity::parse_weight_pattern(pattern);
+    }
+    const double form = timed(rtx5080, launch, run::Fidelity::kAnalytic).first;
+    const auto [simulated, refused] = timed(rtx5080, launch, run::Fidelity::kTiming);
+    EXPECT_EQ(refused, "");
+    EXPECT_NEAR(simulated, form, 0.25 * form) << pattern;
+  }
 }
 
 TEST_F(LaunchSimulations, OfOneShapeAreRefusedByTheirLine) {

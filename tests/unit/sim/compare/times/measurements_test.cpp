@@ -98,7 +98,7 @@ TEST(Measurements, DHasTheTypeOfTheOperandsUnlessTheseAreIntegers) {
 }
 
 TEST(Measurements, AFieldThatSaysNothingSensibleIsRefusedByName) {
-  const std::pair<const char*, const char*> fields[] = {{"dtype", "F16"},
+  const std::pair<const char*, const char*> fields[] = {{"dtype", "f17"},
                                                         {"dtype", "f16 "},
                                                         {"dtype", "\x01"},
                                                         {"sparsity", "sparse"},

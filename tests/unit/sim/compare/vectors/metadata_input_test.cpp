@@ -99,7 +99,8 @@ TEST(ElementIndices, RefuseInvalidMetadataAndWrongExtents) {
   refused(array_of({1, 1, 2}, 2, {0, 0}), MetadataLayout::kCanonical, "1 elements of 16 bits");
   refused(array_of({1, 1, 1}, 4, {0}), MetadataLayout::kCanonical, "of 32 bits");
   refused(array_of({1, 32}, 4, {}), MetadataLayout::kLanes, "16 rows");
-  support::expect_input_error([] { parse_metadata_layout("lane"); }, {"'lanes'"});
+  support::expect_input_error([] { parse_metadata_layout("lane"); },
+                              {"unknown metadata layout 'lane'"});
 }
 
 }  // namespace

@@ -400,14 +400,12 @@ TEST_F(SweepRun, AFinishedFileThatAKilledSweepHadBegunToWriteToIsFinishedAgain) 
   const std::string whole = bytes(file("a.sqlite"));
   files::Database(file("a.sqlite"), files::Database::Mode::kWrite)
       .execute("PRAGMA journal_mode = WAL");
-  io::write_file(file("a.sqlite-journal"), "");
   ASSERT_NE(bytes(file("a.sqlite")), whole);
   run(plan, "a.sqlite");
   EXPECT_EQ(bytes(file("a.sqlite")), whole);
-  EXPECT_FALSE(std::filesystem::exists(file("a.sqlite-journal")));
 }
 
-TEST_F(SweepRun, WhatAKilledSweepLeftHalfDoneIsUndoneBeforeItsFileIsRead) {
+TEST_F(SweepRun, WhatAnotherProgramLeftHalfDoneIsRefusedAndStaysAsItIs) {
   run(make_plan(), "a.sqlite");
   const std::string whole = bytes(file("a.sqlite"));
   {
@@ -419,10 +417,14 @@ TEST_F(SweepRun, WhatAKilledSweepLeftHalfDoneIsUndoneBeforeItsFileIsRead) {
       std::filesystem::copy_file(file("a.sqlite" + end), file("killed.sqlite" + end));
     }
   }
-  ASSERT_NE(bytes(file("killed.sqlite")), whole);
+  const std::string killed = bytes(file("killed.sqlite"));
+  ASSERT_NE(killed, whole);
   const std::filesystem::path part[] = {file("killed.sqlite")};
-  EXPECT_EQ(store::merge_sweeps(part, file("merged.sqlite"), false), 12u);
-  EXPECT_EQ(bytes(file("merged.sqlite")), whole);
+  const std::string problem = "killed.sqlite-journal: another program was ended as it wrote to";
+  support::expect_input_error([&] { store::merge_sweeps(part, file("merged.sqlite"), false); },
+                              {problem});
+  support::expect_input_error([&] { run(make_plan(), "killed.sqlite"); }, {problem});
+  EXPECT_EQ(bytes(file("killed.sqlite")), killed);
 }
 
 TEST_F(SweepRun, MergeRefusesDifferentSweepsAndPrefersWhatIsDone) {

@@ -78,6 +78,11 @@ TEST(SimulationPoints, HaveOptionsThatTheTableKnows) {
   support::expect_input_error(
       plan_with("power-limit", -1),
       {"spec.json: /options: --power-limit must be a number of watts above 0"});
+  for (const auto& [option, value] :
+       {std::pair<const char*, json>("engine", "compiled"), {"tp", 2}, {"link", 300}}) {
+    support::expect_input_error(plan_with(option, value), {"a sweep compares GEMMs alone"});
+  }
+  EXPECT_NO_THROW(plan_with("engine", "gemms")());
   support::expect_input_error(
       [] {
         checked({{"axes", {{{"option", "out"}, {"values", {"x"}}}}}});

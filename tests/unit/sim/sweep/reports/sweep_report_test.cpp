@@ -115,6 +115,99 @@ TEST_F(SweepReport, SaysWhichPointsCannotBeOnTheFront) {
       << text;
 }
 
+// Four clocks and two types that change nothing.
+TEST_F(SweepReport, PointsOfTheFrontThatAreEqualShareARow) {
+  const std::filesystem::path results = directory.path() / "equal.sqlite";
+  const space::SweepPlan plan = make_plan({{"axes",
+                                            {{{"parameter", "/sms"}, {"values", {27, 54}}},
+                                             {{"parameter", "/boost_clock_mhz"},
+                                              {"name", "clock"},
+                                              {"values", {1000, 2000, 3000, 4000}}},
+                                             {{"option", "dtype"}, {"values", {"f16", "bf16"}}}}}});
+  {
+    store::SweepStore store(results, plan, {});
+    for (const std::uint64_t position : positions(plan)) {
+      point::PointOutcome outcome;
+      outcome.position = position;
+      outcome.totals.add({"sparse", "time_us"}, position < 16 ? 100 : 200);  // by workload
+      outcome.totals.add({"sparse", "energy_uj"}, plan.value(2, position).get<double>());
+      outcome.totals.add({"speedup"}, 1 + static_cast<double>(position % 2));
+      store.add({&outcome, 1});
+    }
+  }
+  const std::string text = sweep_report(results, SweepReportFormat::kMarkdown);
+  for (const char* const part :
+       {"16 points at the stated constants", "share one of 2 rows",
+        "| position | points | workload |", "| 0 | 8 | 16x16x16 | ",
+        "| 27 | 1000 to 4000 (4 values) | f16, bf16 | 27 | 100 | 1 to 2 |"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  }
+}
+
+/// A table of `rows` points of two workloads with numbers of which none repeats.
+analysis::SweepTable large_table(std::size_t rows) {
+  using Role = analysis::SweepColumn::Role;
+  analysis::SweepTable table;
+  table.rows = rows;
+  table.entries.texts = {
+      {"name", "large"}, {"version", "1"}, {"digest", "0123456789abcdef"}, {"spec", "{}"}};
+  const auto words = [&](const char* name, Role role, std::vector<std::string> list) {
+    analysis::SweepColumn column{name, role, false, {}, {}, std::move(list)};
+    for (std::size_t row = 0; row < rows; ++row) {
+      column.codes.push_back(static_cast<std::int32_t>(row % column.words.size()));
+    }
+    table.columns.push_back(std::move(column));
+  };
+  const auto numbers = [&](const std::string& name, Role role, auto value) {
+    analysis::SweepColumn column{name, role, true, {}, {}, {}};
+    for (std::size_t row = 0; row < rows; ++row) {
+      column.numbers.push_back(value(static_cast<double>(row)));
+    }
+    table.columns.push_back(std::move(column));
+  };
+  numbers("position", Role::kPosition, [](double row) { return row; });
+  words("status", Role::kStatus, {"done"});
+  words("workload", Role::kAxis, {"a", "b"});
+  numbers("sms", Role::kAxis, [](double row) { return std::fmod(row, 100); });
+  // The first thousand are on the front; the others are slower and take more.
+  numbers("sparse_time_us", Role::kTotal,
+          [](double row) { return row < 1000 ? 1 + row : 2000 + std::sqrt(row); });
+  numbers("sparse_energy_uj", Role::kTotal,
+          [](double row) { return row < 1000 ? 1 / (1 + row) : 9 + std::sin(row); });
+  for (int i = 0; i < 40; ++i) {
+    numbers(fmt::format("part_{}", i), Role::kTotal,
+            [i](double row) { return std::sin(row + 1000 * i); });
+  }
+  words("reason", Role::kReason, {""});
+  return table;
+}
+
+TEST_F(SweepReport, ThePageOfManyPointsIsSmallAndHoldsTheWholeFront) {
+  constexpr std::size_t kMegabyte = 1'000'000;
+  const std::string page = html_report(large_table(100'000), "");
+  EXPECT_LT(page.size(), 2 * kMegabyte);
+  EXPECT_GT(page.size(), kMegabyte) << "it holds less than it might";
+  const std::size_t at = page.find("id=\"data\">");
+  ASSERT_NE(at, std::string::npos);
+  const json data = json::parse(page.substr(at + 10, page.find("</script>", at) - at - 10));
+  EXPECT_EQ(data["points"], 100'000);
+  EXPECT_EQ(data["left"], 40) << "the parts";
+  EXPECT_EQ(data["front"].size(), 1000U);
+  const auto rows = data["rows"].get<std::size_t>();
+  EXPECT_GT(rows, 10'000U);
+  for (std::size_t row = 0; row < 1000; ++row) {
+    EXPECT_LT(data["front"][row][0].get<std::size_t>(), 1000U) << row;
+  }
+  const json small = [] {
+    const std::string all = html_report(large_table(500), "");
+    const std::size_t begin = all.find("id=\"data\">") + 10;
+    return json::parse(all.substr(begin, all.find("</script>", begin) - begin));
+  }();
+  EXPECT_EQ(small["rows"], 500);
+  EXPECT_EQ(small["left"], 0);
+  EXPECT_EQ(small["columns"].size(), 47U);
+}
+
 // Sixty are shown.
 TEST_F(SweepReport, SaysHowManyPointsOfALongFrontItLeavesOut) {
   const auto text_of = [&](std::int64_t points) {

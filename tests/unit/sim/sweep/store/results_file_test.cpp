@@ -116,27 +116,6 @@ TEST_F(ResultsFile, AMissingOrDamagedEntryIsRefused) {
   }
 }
 
-TEST_F(ResultsFile, AViewInThePlaceOfATableIsNotRun) {
-  const std::filesystem::path copy = damaged("DROP TABLE points");
-  files::Database(copy, files::Database::Mode::kWrite)
-      .execute(
-          "CREATE VIEW points AS WITH RECURSIVE r(position) AS (SELECT 0 UNION ALL SELECT "
-          "position + 1 FROM r) SELECT * FROM r");
-  support::expect_input_error([&] { report(copy); }, {"'points' is no plain table"});
-  support::expect_input_error([&] { merge(copy); }, {"'points' is no plain table"});
-}
-
-TEST_F(ResultsFile, AGeneratedColumnIsNotComputed) {
-  const std::filesystem::path copy = damaged("ALTER TABLE sweep RENAME TO other");
-  files::Database database(copy, files::Database::Mode::kWrite);
-  database.execute(
-      "CREATE TABLE sweep(key TEXT, stored TEXT, value TEXT AS (hex(zeroblob(length(stored)))))");
-  database.execute("INSERT INTO sweep SELECT key, value FROM other");
-  const std::string problem = "table 'sweep' has no columns 'key' and 'value'";
-  support::expect_input_error([&] { report(copy); }, {problem});
-  support::expect_input_error([&] { merge(copy); }, {problem});
-}
-
 TEST_F(ResultsFile, MergeRefusesOperationsThatBelongToNoPointOrAreOutOfOrder) {
   expect_merge_refused("DELETE FROM points WHERE position = 4",
                        "table 'operations', position 4: belongs to no point");
@@ -175,23 +154,6 @@ TEST_F(ResultsFile, MergeRefusesTwoResultsOfOnePoint) {
   const std::filesystem::path other = damaged("UPDATE points SET speedup = 9.5 WHERE position = 3");
   EXPECT_EQ(support::input_error_of([&] { merge(other); }),
             other.string() + " and " + file.string() + " have different results for point 3");
-}
-
-TEST_F(ResultsFile, ATriggerThatSomebodyWroteIntoTheFileDoesNotRun) {
-  const space::SweepPlan plan = make_plan({{"where", "sms != 27"}});
-  const std::filesystem::path part = directory.path() / "part.sqlite";
-  point::PointOutcome outcome;
-  {
-    SweepStore store(part, plan, {});
-    store.add({&outcome, 1});
-  }
-  files::Database(part, files::Database::Mode::kWrite)
-      .execute("CREATE TRIGGER t AFTER INSERT ON points BEGIN DELETE FROM points; END");
-  outcome.position = 1;
-  SweepStore(part, plan, {}).add({&outcome, 1});
-  EXPECT_EQ(
-      files::Database(part, files::Database::Mode::kRead).value("SELECT count(*) FROM points"),
-      "2");
 }
 
 }  // namespace

@@ -96,6 +96,38 @@ TEST(InputStream, HeadIsReadAgainByTheStream) {
   EXPECT_EQ(input.rest(kMany), "abc");
 }
 
+TEST(InputStream, WhatUnpacksToMoreThanAnyRecordingIsRefused) {
+  const std::string blank(std::size_t{80} << 20, '\n');
+  for (const auto& [name, packed] : kPackers) {
+    SCOPED_TRACE(name);
+    support::expect_input_error(
+        [&] {
+          InputStream input(packed(blank), "x");
+          while (input.line(kMany)) {
+          }
+        },
+        {"x: the compressed data unpack to more than 500 times their size"});
+  }
+  const std::string small(std::size_t{60} << 20, '\n');
+  InputStream input(support::zstd_packed(small + "end"), "x");
+  EXPECT_EQ(input.line(kMany), "end");
+  EXPECT_EQ(input.place(), "x:" + std::to_string(small.size() + 1));
+}
+
+TEST(InputStream, LinesAreReadWithoutTheirEndsAndBlankOnesAreCounted) {
+  const std::string across(300 << 10, 'a');  // longer than a window
+  InputStream input("one\n\r\n\ntwo\r\n" + across + "\nlast", "x");
+  const std::pair<std::string, int> lines[] = {{"one", 1}, {"two\r", 4}, {across, 5}, {"last", 6}};
+  for (const auto& [text, number] : lines) {
+    EXPECT_EQ(input.line(kMany), text);
+    EXPECT_EQ(input.place(), "x:" + std::to_string(number));
+  }
+  EXPECT_EQ(input.line(kMany), std::nullopt);
+  InputStream long_line("one\nfour", "x");
+  EXPECT_EQ(long_line.line(3), "one");
+  support::expect_input_error([&] { long_line.line(3); }, {"x:2: a line of more than 3 bytes"});
+}
+
 TEST(InputStream, CompressedFilesThatAreCutOffAreRefused) {
   for (const auto& [name, pack] : kPackers) {
     SCOPED_TRACE(name);

@@ -32,6 +32,20 @@ TEST(Onnx, MatMulWithAWeightIsTransposedAndFoldsItsBatches) {
   EXPECT_TRUE(taken.prunable);
 }
 
+TEST(Onnx, TheBatchIsTheExtentOfThatNameOrTheFirstOneOfAllInputs) {
+  const std::string gemm = weight("w", kHalf, {32, 64}) + node("MatMul", {"a", "w"}, "y");
+  const auto inputs = [&](const std::string& graph, const ImportOptions& options = {}) {
+    return read(graph + gemm, options).workload.inputs;
+  };
+  EXPECT_EQ(inputs(input("a", kHalf, {8, 16, 32})), 8);
+  EXPECT_EQ(inputs(input("a", kHalf, {0, 16, 32}, "N"), {{{"N", 5}}}), 5);
+  EXPECT_EQ(inputs(input("a", kHalf, {16, 0, 32}, "Batch_size"), {{{"Batch_size", 3}}}), 3);
+  EXPECT_EQ(inputs(input("a", kHalf, {0, 16, 32}, "N"), {{}, {{"a", {7, 16, 32}}}}), 7);
+  // A time step has one dimension; two different batches say nothing.
+  EXPECT_EQ(inputs(input("a", kHalf, {8, 16, 32}) + input("t", kHalf, {1})), 8);
+  EXPECT_EQ(inputs(input("a", kHalf, {8, 16, 32}) + input("b", kHalf, {4, 2})), 0);
+}
+
 TEST(Onnx, MatMulOfActivationsKeepsItsBatchesAndHasNoWeight) {
   const Recording recording =
       read(input("a", kFloat, {2, 4, 16, 32}) + input("b", kFloat, {2, 4, 32, 64}) +

@@ -2,6 +2,7 @@
 // Weights of ONNX models as operand values.
 #include "sim/workload/onnx/weight.h"
 
+#include "sim/workload/dense_role.h"
 #include "sim/workload/importer/recording_reader.h"
 #include "tests/support/onnx_file.h"
 
@@ -202,6 +203,63 @@ TEST(Weight, WhatIsTwoOfFourAlreadyIsSaid) {
   const Recording dense = read(sixteen_rows({0, 1, 2, 3}));
   EXPECT_FALSE(is_two_of_four(dense.workload.operations.at(0)));
   EXPECT_FALSE(has_note(dense, "2:4 already"));
+}
+
+/// A product of x, quantised and back where `quantised`, with w, which nodes quantise and back.
+std::string quantised_product(const std::string& w, bool quantised) {
+  const std::string scale = weight("s", kFloat, {1}, raw_of(Row{0.5F})) +
+                            weight("z", kInt8, {1}, raw_of(std::vector<signed char>{3}));
+  const auto through = [](const std::string& name) {
+    return sptc::onnx::node("QuantizeLinear", {name, "s", "z"}, name + "q") +
+           sptc::onnx::node("DequantizeLinear", {name + "q", "s", "z"}, name + "d");
+  };
+  return sptc::onnx::input("x", kFloat16, {5, 16}) + w + scale + (quantised ? through("x") : "") +
+         through("w") +
+         sptc::onnx::node("Gemm", {quantised ? "xd" : "x", "wd"}, "y",
+                          sptc::onnx::integer("transB", 1));
+}
+
+TEST(Weight, AFloatWeightThatNodesQuantiseIsThatOfTheFoldedForm) {
+  Row values;
+  for (int i = 0; i < 64; ++i) {
+    values.insert(values.end(), {0, 1, 2, 0});
+  }
+  const Operation op =
+      first_of(quantised_product(weight("w", kFloat, {16, 16}, raw_of(values)), true));
+  EXPECT_EQ(op.shape, (base::GemmShape{16, 5, 16}));
+  EXPECT_EQ(op.dtype, numerics::DataType::kS8);
+  EXPECT_TRUE(op.weight && op.prunable);
+  ASSERT_TRUE(op.values);
+  EXPECT_EQ(op.values->row(0, 1), Row(values.begin(), values.begin() + 16));
+  EXPECT_TRUE(is_two_of_four(op)) << "a zero point is subtracted from integers alone";
+}
+
+TEST(Weight, AQuantisedWeightOfAFloatProductLiesInMemoryAsItIsStored) {
+  constexpr std::int64_t kInt4 = 22;
+  const auto product = [](std::int64_t type, std::int64_t x) {
+    return sptc::onnx::input("x", x, {5, 32}) + sptc::onnx::weight("w", type, {64, 32}) +
+           sptc::onnx::weight("s", x, {64, 2}) +
+           sptc::onnx::node("DequantizeLinear", {"w", "s"}, "d",
+                            sptc::onnx::integer("block_size", 16)) +
+           sptc::onnx::node("Transpose", {"d"}, "v") + sptc::onnx::node("MatMul", {"x", "v"}, "y");
+  };
+  const Operation nibbles = first_of(product(kInt4, kFloat16));
+  EXPECT_EQ(nibbles.shape, (base::GemmShape{64, 5, 32}));
+  EXPECT_EQ(nibbles.dtype, numerics::DataType::kF16);
+  EXPECT_EQ(nibbles.storage.weight, numerics::DataType::kS4);
+  EXPECT_EQ(nibbles.storage.scale_block, 16);
+  EXPECT_EQ(first_of(product(kInt8, kFloat16)).storage.weight, numerics::DataType::kS8);
+  const Recording counted = read(product(kInt4, kFloat));
+  EXPECT_EQ(counted.workload.operations.at(0).storage.weight, numerics::DataType::kS4);
+  EXPECT_TRUE(has_note(counted, "weights of 4 or 8 bits in 1 operations are dequantised"));
+  const Operation packed = first_of(
+      sptc::onnx::input("x", kFloat16, {5, 32}) + sptc::onnx::weight("w", kUint8, {64, 2, 8}) +
+      sptc::onnx::node("MatMulNBits", {"x", "w", "s"}, "y",
+                       sptc::onnx::integer("N", 64) + sptc::onnx::integer("K", 32) +
+                           sptc::onnx::integer("bits", 4) + sptc::onnx::integer("block_size", 16)));
+  EXPECT_EQ(packed.shape, (base::GemmShape{64, 5, 32}));
+  EXPECT_EQ(packed.storage.weight, numerics::DataType::kS4);
+  EXPECT_EQ(packed.storage.scale_block, 16);
 }
 
 TEST(Weight, WhatIsTwoOfFourAlreadyIsPrunedWhateverTheRuleOfAspSays) {

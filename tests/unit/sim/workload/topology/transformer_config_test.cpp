@@ -146,8 +146,9 @@ TEST(TransformerConfig, OpenDimensionsAndFaultsAreNamed) {
         read(kLlama3, {{"batch", 1}, {"seq", 8}, {"sequence", 8}});
       },
       {"x has no open dimension 'sequence' (nearest valid: 'seq'"});
-  support::expect_input_error([&] { read(R"({"model_type": "lama"})", dims); },
-                              {"x: /model_type: unknown model 'lama' (nearest valid: 'llama'"});
+  support::expect_input_error(
+      [&] { read(R"({"model_type": "lama"})", dims); },
+      {"x: /model_type: model_type lama is not modelled yet; known are: llama"});
   std::string seven = kLlama3;
   seven.replace(seven.find("_heads\": 8"), 10, "_heads\": 7");
   support::expect_input_error(

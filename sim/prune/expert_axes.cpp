@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/prune/expert_axes.h"
+
+#include "models/base/error.h"
+#include "sim/io/json_reader.h"
+#include "sim/io/text_file.h"
+#include "sim/workload/dense_role.h"
+#include "sim/workload/layer_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+namespace sptc::prune {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+/// What the weights of experts are called: those that read hidden features, and those that make
+/// them.
+constexpr std::array<std::string_view, 8> kReading{
+    "gate_up_proj", "gate_proj", "up_proj", "w1", "w3", "w13", "input_linear", "wi"};
+constexpr std::array<std::string_view, 4> kMaking{"down_proj", "w2", "output_linear", "wo"};
+/// Whose weights are [experts, k, rows].
+constexpr std::array<std::string_view, 5> kKBeforeRows{"gpt_oss", "llama4", "llama4_text",
+                                                       "qwen3_vl_moe", "qwen3_vl_moe_text"};
+
+template <typename Names>
+bool has(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string_view last_part(std::string_view name) {
+  name = workload::layer_of(name);
+  return name.substr(name.rfind('.') + 1);  // npos + 1 is 0
+}
+
+/// What a config.json beside the model says.
+struct Config {
+  std::string type;
+  std::int64_t hidden = 0;
+};
+
+Config config_of(const ModelFile& model) {
+  constexpr std::uint64_t kMaxBytes = 4 << 20;
+  const std::filesystem::path path = model.files().front().parent_path() / "config.json";
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    return {};
+  }
+  try {
+    const nlohmann::json root = io::parse_json(io::read_text_file(path, kMaxBytes), "config.json");
+    const nlohmann::json& text =
+        root.is_object() && root.contains("text_config") ? root.at("text_config") : root;
+    if (!text.is_object()) {
+      return {};
+    }
+    const auto type = text.find("model_type");
+    const auto hidden = text.find("hidden_size");
+    return {type != text.end() && type->is_string() ? type->get<std::string>() : "",
+            hidden != text.end() && hidden->is_number_integer() ? hidden->get<std::int64_t>() : 0};
+  } catch (const base::InputError&) {
+    return {};  // it is no part of the model
+  }
+}
+
+class Decision {
+ public:
+  Decision(const ModelFile& model, std::size_t tensor)
+      : model_(model),
+        name_(model.tensors()[tensor].entry.name),
+        shape_(model.tensors()[tensor].entry.shape),
+        reads_(has(kReading, last_part(name_))) {}
+
+  ExpertAxes result() const {
+    const bool known = reads_ || has(kMaking, last_part(name_));
+    if (const auto by_pair = beside_the_other()) {
+      return *by_pair;
+    }
+    const Config config = config_of(model_);
+    if (const std::int64_t hidden = config.hidden > 0 ? config.hidden : hidden_features();
+        known && hidden > 0 && shape_[1] != shape_[2]) {
+      const std::string because = fmt::format("there are {} hidden features", hidden);
+      if (shape_[reads_ ? 2 : 1] == hidden) {
+        return axes(2, because);
+      }
+      if (shape_[reads_ ? 1 : 2] == hidden) {
+        return axes(1, because);
+      }
+    }
+    return !config.type.empty()
+               ? axes(has(kKBeforeRows, config.type) ? 1 : 2, "config.json says " + config.type)
+               : axes(2, "an assumption, as transformers has it: the extents leave it open");
+  }
+
+ private:
+  static ExpertAxes axes(std::size_t k, std::string because) {
+    return {{0, k, true}, std::move(because)};
+  }
+
+  /// Gates and inner features in one tensor are twice what the other weight of an expert takes.
+  std::optional<ExpertAxes> beside_the_other() const {
+    const std::string stem = name_.substr(0, name_.rfind(last_part(name_)));
+    for (const ModelTensor& tensor : model_.tensors()) {
+      const io::TensorEntry& other = tensor.entry;
+      const std::string_view part = last_part(other.name);
+      if (other.shape.size() != 3 || other.shape[0] != shape_[0] || !other.name.starts_with(stem) ||
+          stem.size() + part.size() > other.name.size() ||
+          other.name.compare(stem.size(), part.size(), part) != 0 ||
+          !has(reads_ ? std::span<const std::string_view>(kMaking) : kReading, part)) {
+        continue;
+      }
+      const Shape& in = reads_ ? shape_ : other.shape;
+      const Shape& out = reads_ ? other.shape : shape_;
+      const std::string because = fmt::format("'{}' beside it fits that", part);
+      if (in[2] == out[1] && in[1] % 2 == 0 && in[1] / 2 == out[2]) {
+        return axes(2, because);
+      }
+      if (in[1] == out[2] && in[2] % 2 == 0 && in[2] / 2 == out[1]) {
+        return axes(1, because);
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// By the weights of the router or of the embedding, or a norm of the layers.
+  std::int64_t hidden_features() const {
+    for (const std::string_view wanted : {"router", "embedding", "norm"}) {
+      for (const ModelTensor& tensor : model_.tensors()) {
+        const Shape& shape = tensor.entry.shape;
+        const bool fits = wanted == "norm" ? shape.size() == 1 : shape.size() == 2;
+        if (fits && workload::dense_role(tensor.entry.name) == wanted) {
+          return shape.back();
+        }
+      }
+    }
+    return 0;
+  }
+
+  const ModelFile& model_;
+  const std::string& name_;
+  const Shape& shape_;
+  bool reads_;
+};
+
+}  // namespace
+
+std::optional<ExpertAxes> expert_axes(const ModelFile& model, std::size_t tensor) {
+  const io::TensorEntry& entry = model.tensors()[tensor].entry;
+  const std::string_view part = last_part(entry.name);
+  const bool known = has(kReading, part) || has(kMaking, part);
+  const bool fused = known && (entry.name.find("moe") != std::string::npos || part.size() > 3);
+  if (entry.shape.size() != 3 || (entry.name.find("expert") == std::string::npos && !fused)) {
+    return std::nullopt;
+  }
+  return Decision(model, tensor).result();
+}
+
+}  // namespace sptc::prune

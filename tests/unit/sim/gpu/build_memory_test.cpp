@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gpu/build_memory.h"
+
+#include "sim/config/architecture.h"
+#include "sim/gpu/gpu.h"
+#include "tests/support/expect_input_error.h"
+#include "tests/support/sanitizers.h"
+
+#include <gtest/gtest.h>
+
+#include <malloc.h>
+#include <memory>
+#include <string>
+
+namespace sptc::gpu {
+namespace {
+
+GpuSpec a100() {
+  return config::load_architecture("a100-sxm4-80gb").gpu;
+}
+
+double heap_bytes() {
+  const struct mallinfo2 info = ::mallinfo2();
+  return static_cast<double>(info.uordblks + info.hblkhd);
+}
+
+TEST(BuildMemory, IsWhatTheHeapHasOfADesign) {
+  if (support::kAddressSanitizer) {
+    GTEST_SKIP() << "AddressSanitizer has a heap of its own";
+  }
+  constexpr int kSms = 4;
+  int number = 0;
+  const auto expect_close = [&](const GpuSpec& spec, const char* what) {
+    const base::Clock clock(spec.boost_clock_mhz);
+    const double before = heap_bytes();
+    const Gpu gpu(("gpu" + std::to_string(number++)).c_str(), clock, spec, kSms);
+    const double taken = heap_bytes() - before;
+    const double worked_out = static_cast<double>(memory_to_build(spec, kSms));
+    EXPECT_GT(worked_out, 0.7 * taken) << what;
+    EXPECT_LT(worked_out, 2 * taken) << what;
+  };
+  expect_close(a100(), "as it is");
+  GpuSpec spec = a100();
+  spec.sms = kSms;
+  expect_close(spec, "with an L2 of all SMs");
+  spec.memory.l2_capacity = base::Bytes(1 << 30);
+  expect_close(spec, "l2_capacity_bytes");
+  spec = a100();
+  spec.sm.l1_and_shared_memory = base::Bytes(1 << 30);
+  expect_close(spec, "l1_and_shared_memory_bytes");
+  spec = a100();
+  spec.sm.max_warps = 4096;
+  expect_close(spec, "max_warps");
+  spec = a100();
+  spec.sm.max_ctas = 4096;
+  expect_close(spec, "max_ctas");
+  spec = a100();
+  spec.sm.sub_partitions = 32;
+  expect_close(spec, "sub_partitions");
+  spec = a100();
+  spec.sm.tensor_core.register_banks = 64;
+  expect_close(spec, "register_banks");
+}
+
+TEST(BuildMemory, TooMuchIsRefusedWithTheFieldsThatAskForIt) {
+  const auto expect_refused = [](const GpuSpec& spec, std::string_view fields) {
+    support::expect_input_error([&] { require_memory_to_build(spec, spec.sms); },
+                                {"building 'a100-sxm4-80gb' with ", fields, ": needs ",
+                                 " GiB of memory, more than the 4 GiB that a design may take"});
+  };
+  GpuSpec spec = a100();
+  EXPECT_NO_THROW(require_memory_to_build(spec, spec.sms));
+  spec.sms = 4096;
+  EXPECT_NO_THROW(require_memory_to_build(spec, spec.sms));
+  spec.sm.l1_and_shared_memory = base::Bytes(1 << 30);
+  expect_refused(spec, "/sms 4096 and /sm/l1_and_shared_memory_bytes 1073741824: needs 8");
+  EXPECT_NO_THROW(require_memory_to_build(spec, 2)) << "of few SMs that stand for all";
+  spec = a100();
+  spec.sms = 4096;
+  spec.sm.sub_partitions = 64;
+  expect_refused(spec, "/sms 4096 and /sm/sub_partitions 64: needs 1");
+  spec = a100();
+  spec.sms = 4096;
+  spec.sm.max_warps = 4096;
+  expect_refused(spec, "/sms 4096, /sm/max_warps 4096 and /sm/max_ctas 32: needs 1");
+}
+
+}  // namespace
+}  // namespace sptc::gpu
