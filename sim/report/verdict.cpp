@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/verdict.h"
 
+#include "models/numerics/data_type.h"
 #include "sim/report/fitted_name.h"
 #include "sim/report/scaled.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 namespace sptc::report {
@@ -110,6 +112,33 @@ std::string extremes_sentence(const run::RunResult& result) {
   return fmt::format("Least: {}. Most: {}.", clause(*least), clause(*most));
 }
 
+/// "4096 x 16 x 4096 ran at 0.81x the speed of dense (H100, ..), where 'mlp.down' claims 1.39x".
+std::string pair_clause(const run::RunResult& result, const run::MeasuredPair& pair) {
+  std::string text = fmt::format("{} x {} x {} in {} ran at {:.2f}x the speed of dense ({})",
+                                 pair.shape.m, pair.shape.n, pair.shape.k,
+                                 numerics::name(pair.dtype), pair.gain(), pair.conditions);
+  for (const run::OperationResult& op : result.operations) {
+    if (op.speedup() && op.batch == 1 && pair.is_like(op.shape, op.dtype, op.pattern)) {
+      return text + fmt::format(", where {} claims {:.2f}x", fitted_layer(op.name, kNameWidth),
+                                *op.speedup());
+    }
+  }
+  return text;
+}
+
+/// Of too few pairs for a mean: the first ones.
+std::string few_pairs_sentence(const run::RunResult& result, const run::MeasuredGain& measured) {
+  constexpr std::size_t kMost = 3;
+  const std::size_t count = measured.pairs.size();
+  std::string text =
+      fmt::format("{} measured shape{} like these {} too few for a mean error: ", count,
+                  count == 1 ? "" : "s", count == 1 ? "is" : "are");
+  for (std::size_t i = 0; i < std::min(count, kMost); ++i) {
+    text += (i == 0 ? "" : "; ") + pair_clause(result, measured.pairs[i]);
+  }
+  return text + (count > kMost ? fmt::format("; and {} more.", count - kMost) : ".");
+}
+
 /// "On 37 measured shapes like these the gain was off by 8 % on average."
 std::string measured_sentence(const run::RunResult& result) {
   const auto& measured = result.measured_gain;
@@ -117,10 +146,8 @@ std::string measured_sentence(const run::RunResult& result) {
     return "";
   }
   if (!measured->is_known()) {
-    return measured->pairs.empty()
-               ? "There are no measured shapes like these."
-               : fmt::format("There are no measured shapes like these: {} are too few for a mean.",
-                             measured->pairs.size());
+    return measured->pairs.empty() ? "There are no measured shapes like these."
+                                   : few_pairs_sentence(result, *measured);
   }
   const std::string like =
       measured->layers_like == measured->layers

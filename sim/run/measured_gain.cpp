@@ -6,11 +6,22 @@
 #include <cmath>
 
 namespace sptc::run {
+namespace {
+
+bool within_twice(std::int64_t a, std::int64_t b) {
+  return a <= 2 * b && b <= 2 * a;
+}
+
+}  // namespace
+
+bool MeasuredPair::is_like(const base::GemmShape& other, numerics::DataType type,
+                           std::string_view sparsity) const {
+  return type == dtype && sparsity == pattern && within_twice(other.m, shape.m) &&
+         within_twice(other.n, shape.n) && within_twice(other.k, shape.k);
+}
 
 double MeasuredPair::gain_error() const {
-  const double measured = dense.measured_us / sparse.measured_us;
-  const double simulated = dense.simulated_us / sparse.simulated_us;
-  return std::abs(simulated / measured - 1);
+  return std::abs(simulated_gain() / gain() - 1);
 }
 
 bool MeasuredGain::is_known() const {

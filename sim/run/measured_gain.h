@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sptc::run {
@@ -23,6 +24,14 @@ struct MeasuredPair {
   numerics::DataType dtype = numerics::DataType::kF16;
   std::string pattern;
   MeasuredTime dense, sparse;
+  std::string conditions;  ///< of its launches: L2, library, source, ...
+
+  double gain() const { return dense.measured_us / sparse.measured_us; }
+  double simulated_gain() const { return dense.simulated_us / sparse.simulated_us; }
+  /// Whether a launch of one GEMM has its type and sparsity, and each of m, n, k within a factor of
+  /// two.
+  bool is_like(const base::GemmShape& other, numerics::DataType type,
+               std::string_view sparsity) const;
 
   /// |simulated gain / measured gain - 1|.
   double gain_error() const;

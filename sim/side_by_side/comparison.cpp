@@ -13,9 +13,13 @@
 #include "sim/workload/importer/recording_reader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <sstream>
+#include <string>
 #include <utility>
 
 namespace sptc::side_by_side {
@@ -94,8 +98,8 @@ void add_measured(const run::OperationResult& op, const run::MeasuredGain& gain,
   for (const run::MeasuredPair& pair : gain.pairs) {
     if (op.speedup() && compare::times::is_like(op, pair)) {
       ++figures.measured_shapes;
-      measured += std::log(pair.dense.measured_us / pair.sparse.measured_us);
-      simulated += std::log(pair.dense.simulated_us / pair.sparse.simulated_us);
+      measured += std::log(pair.gain());
+      simulated += std::log(pair.simulated_gain());
     }
   }
   if (figures.measured_shapes > 0) {
@@ -104,7 +108,18 @@ void add_measured(const run::OperationResult& op, const run::MeasuredGain& gain,
   }
 }
 
-/// The network first, then its operations.
+/// The conditions of what was measured, a line for each kind.
+std::string conditions_of(const run::MeasuredGain& gain) {
+  std::set<std::string> kinds;
+  for (const run::MeasuredPair& pair : gain.pairs) {
+    kinds.insert(
+        fmt::format("{} {}: {}", numerics::name(pair.dtype), pair.pattern, pair.conditions));
+  }
+  return fmt::format("{}", fmt::join(kinds, "\n"));
+}
+
+/// The bytes of the conditions, a line end, the conditions, then figures: the network first, then
+/// its operations.
 std::string simulated(const workload::Workload& workload, const config::Architecture& board,
                       const run::SimulationOptions& options) {
   const run::RunResult result = run::simulate(workload, board, options);
@@ -114,7 +129,8 @@ std::string simulated(const workload::Workload& workload, const config::Architec
   for (const run::OperationResult& op : result.operations) {
     add_measured(op, measured, rows.emplace_back(figures_of(op)));
   }
-  return run::bytes_of(rows);
+  const std::string conditions = conditions_of(measured);
+  return fmt::format("{}\n{}", conditions.size(), conditions) + run::bytes_of(rows);
 }
 
 /// What runs of each of `workloads`. Throws InputError where they differ in their GEMMs.
@@ -160,7 +176,14 @@ std::string words_of(const workload::NamedDims& dims, const workload::DimLists& 
 void finish(ComparedPoint& point, bool wants_sparse, bool has_sparse,
             run::WorkerPool::Event event) {
   try {
-    const auto rows = run::rows_of<ComparedFigures>(run::answer_of(std::move(event)));
+    const std::string answer = run::answer_of(std::move(event));
+    const std::size_t begin = answer.find('\n') + 1;
+    const auto count = static_cast<std::size_t>(std::stoull(answer.substr(0, begin)));
+    std::istringstream conditions(answer.substr(begin, count));
+    for (std::string line; std::getline(conditions, line);) {
+      point.measured_conditions.push_back(line);
+    }
+    const auto rows = run::rows_of<ComparedFigures>(answer.substr(begin + count));
     point.total = rows.front();
     point.operations.assign(rows.begin() + 1, rows.end());
     if (wants_sparse && point.total.sparse_us == 0) {

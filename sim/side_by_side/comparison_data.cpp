@@ -67,6 +67,9 @@ Json comparison_document(const BoardComparison& comparison) {
     if (!point.does_not_fit.empty()) {
       entry["does_not_fit"] = point.does_not_fit;
     }
+    if (!point.measured_conditions.empty()) {
+      entry["measured_conditions"] = point.measured_conditions;
+    }
     entry["total"] = figures_json(point.total);
     entry["operations"] = Json::array();
     for (std::size_t i = 0; i < point.operations.size(); ++i) {

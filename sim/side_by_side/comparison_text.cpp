@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 
 namespace sptc::side_by_side {
 namespace {
@@ -106,6 +107,19 @@ bool has_measured(const BoardComparison& comparison) {
   return false;
 }
 
+/// Under which conditions those were measured.
+std::string conditions_text(const BoardComparison& comparison) {
+  std::set<std::string> lines;
+  for (const ComparedPoint& point : comparison.points) {
+    lines.insert(point.measured_conditions.begin(), point.measured_conditions.end());
+  }
+  std::string out;
+  for (const std::string& line : lines) {
+    out += report::wrapped("measured: " + line, kWidth);
+  }
+  return out + "\n";
+}
+
 /// Times of two saved results, and the second over the first.
 std::string changes(const BoardComparison& comparison) {
   static constexpr const char* kChange = "{:<24} {:>10} {:>10} {:>7}   {:>10} {:>10} {:>7}\n";
@@ -162,7 +176,7 @@ std::string comparison_text(const BoardComparison& comparison) {
                "The third number counts the measured shapes that have m, n "
                "and k within 2x of the layer.",
                kWidth) +
-           "\n";
+           conditions_text(comparison);
   }
   for (const std::string& reason : reasons) {
     out += "n/a: " + reason + "\n";

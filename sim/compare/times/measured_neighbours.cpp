@@ -4,16 +4,14 @@
 #include "sim/compare/times/launch_simulation.h"
 #include "sim/config/named_file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
 
 namespace sptc::compare::times {
 namespace {
-
-bool within_twice(std::int64_t a, std::int64_t b) {
-  return a <= 2 * b && b <= 2 * a;
-}
 
 /// A sparse row and the dense one of the same shape and conditions.
 struct RowPair {
@@ -47,6 +45,22 @@ std::vector<RowPair> pairs_of(const std::vector<Measurement>& rows) {
   return pairs;
 }
 
+/// Of the launches of a pair; `board` is that of its file.
+std::string conditions_of(const Measurement& row, const std::string& board) {
+  const MeasuredLaunch& launch = row.launch;
+  std::string text =
+      fmt::format("{}, L2 {}, {} algorithm of cuBLASLt and of cuSPARSELt, {} launches", board,
+                  launch.conditions.l2.name(), kernels::name(launch.conditions.algorithm),
+                  kernels::name(launch.conditions.launch));
+  if (launch.d_dtype) {
+    text += fmt::format(", D {}", numerics::name(*launch.d_dtype));
+  }
+  if (launch.power_limit_w) {
+    text += fmt::format(", {:g} W", *launch.power_limit_w);
+  }
+  return text + ", " + (row.source.empty() ? "evidence/" + board + ".csv" : row.source);
+}
+
 run::MeasuredTime time_of(LaunchSimulation& simulation, const Measurement& row) {
   const Prediction prediction = simulation(row.launch);
   return {row.time_us, prediction.time_us, prediction.bytes};
@@ -55,9 +69,7 @@ run::MeasuredTime time_of(LaunchSimulation& simulation, const Measurement& row) 
 }  // namespace
 
 bool is_like(const run::OperationResult& op, const run::MeasuredPair& pair) {
-  return op.batch == 1 && op.dtype == pair.dtype && op.pattern == pair.pattern &&
-         within_twice(op.shape.m, pair.shape.m) && within_twice(op.shape.n, pair.shape.n) &&
-         within_twice(op.shape.k, pair.shape.k);
+  return op.batch == 1 && pair.is_like(op.shape, op.dtype, op.pattern);
 }
 
 std::vector<Measurement> evidence_of(const std::string& name) {
@@ -91,7 +103,7 @@ run::MeasuredGain measured_neighbours(const run::RunResult& result,
     bool any = false;
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const MeasuredLaunch& launch = pair.sparse->launch;
-      if (is_like(*operations[i], {launch.shape, launch.dtype, launch.sparsity(), {}, {}})) {
+      if (is_like(*operations[i], {launch.shape, launch.dtype, launch.sparsity(), {}, {}, {}})) {
         has_pair[i] = any = true;
       }
     }
@@ -113,7 +125,8 @@ run::MeasuredGain measured_neighbours(const run::RunResult& result,
   for (const RowPair& pair : like) {
     const MeasuredLaunch& launch = pair.sparse->launch;
     gain.pairs.push_back({launch.shape, launch.dtype, launch.sparsity(),
-                          time_of(simulation, *pair.dense), time_of(simulation, *pair.sparse)});
+                          time_of(simulation, *pair.dense), time_of(simulation, *pair.sparse),
+                          conditions_of(*pair.sparse, board.gpu.name)});
   }
   return gain;
 }

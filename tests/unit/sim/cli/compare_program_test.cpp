@@ -158,6 +158,13 @@ TEST_F(CompareProgram, SaysWhatWasMeasuredOnShapesLikeALayer) {
       run("run " + bert + " --fidelity analytic --arch rtx4090 --dim batch=8 --format json").out);
   EXPECT_LE(measured["shapes"], alone["measured_gain"]["pairs"]);
   expect_output("compare " + arguments, "gain measured|simulated");
+  ASSERT_FALSE(points[1]["measured_conditions"].empty());
+  const std::string conditions = points[1]["measured_conditions"][0];
+  for (const std::string& part : {points[1]["board"].get<std::string>(), std::string("L2 "),
+                                  std::string("cuSPARSELt"), std::string("evidence/")}) {
+    EXPECT_NE(conditions.find(part), std::string::npos) << conditions;
+  }
+  expect_output("compare " + arguments, "measured: " + conditions.substr(0, 20));
 }
 
 TEST_F(CompareProgram, TwoSavedResultsStandSideBySide) {

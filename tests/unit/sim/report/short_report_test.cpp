@@ -4,8 +4,10 @@
 #include "sim/report/scaled.h"
 #include "tests/unit/sim/report/synthetic_result.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -100,7 +102,24 @@ TEST(ShortReport, SaysHowFarTheGainWasOffOnMeasuredShapes) {
   pair.dense = {100, 120, {}};
   pair.sparse = {50, 50, {}};
   gain.pairs.assign(9, pair);
-  EXPECT_NE(short_report(result, false).find("like these: 9 are too few for a mean.\n"),
+  const run::OperationResult& op = result.operations[0];
+  pair.shape = op.shape;
+  pair.dtype = op.dtype;
+  pair.pattern = op.pattern;
+  pair.conditions = "h100, L2 warm";
+  gain.pairs = {pair};
+  std::string one_line = short_report(result, false);
+  std::replace(one_line.begin(), one_line.end(), '\n', ' ');
+  EXPECT_NE(one_line.find(
+                fmt::format("1 measured shape like these is too few for a mean error: {} x "
+                            "{} x {} in {} ran at 2.00x the speed of dense (h100, L2 "
+                            "warm), where {} claims 2.00x.",
+                            op.shape.m, op.shape.n, op.shape.k, numerics::name(op.dtype), op.name)),
+            std::string::npos)
+      << one_line;
+  gain.pairs.assign(9, pair);
+  one_line = short_report(result, false);
+  EXPECT_NE(one_line.find("9 measured shapes like these are too few for a mean"),
             std::string::npos);
   gain.pairs.push_back(pair);
   EXPECT_NE(short_report(result, false)
