@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -34,6 +36,26 @@ struct ScratchFile::Name {
   }
 };
 
+namespace {
+
+/// Signals wait while one lives: a handler finds a file either not made or on the list.
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~SignalsHeld() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
 ScratchFile::ScratchFile(const std::filesystem::path& target, const Make& make)
     : made_(-1), name_(new Name) {
   constexpr int kNames = 10000;
@@ -43,11 +65,17 @@ ScratchFile::ScratchFile(const std::filesystem::path& target, const Make& make)
   for (int i = 0; made_ < 0 && error_ == EEXIST && i < kNames; ++i) {
     name_->text = fmt::format("{}.{}.{}.tmp", name_->result, name_->owner, i);
     path_ = name_->text;
+    const SignalsHeld held;
     made_ = make(path_.c_str());  // what is made is known: nothing here throws any more
     error_ = errno;
+    if (made_ >= 0) {
+      name_->is_scratch = true;
+      Name::enlist(name_);
+    }
   }
-  name_->is_scratch = made_ >= 0;
-  Name::enlist(name_);
+  if (made_ < 0) {
+    Name::enlist(name_);
+  }
 }
 
 ScratchFile::ScratchFile(std::filesystem::path path) : path_(std::move(path)), name_(new Name) {
