@@ -331,37 +331,14 @@ std::optional<GemmProblem> without_wide_selector(const GemmProblem& problem) {
   return result;
 }
 
-namespace {
-
-std::vector<GemmKernel> kernels_of(const GemmProblem& problem, const KernelOverrides& overrides,
-                                   const KernelTarget& target, bool values, int most) {
+std::vector<GemmKernel> candidate_kernels(const GemmProblem& problem,
+                                          const KernelOverrides& overrides,
+                                          const KernelTarget& target, bool values, int most) {
   if (overrides.search && !overrides.cta_tile) {
     check_cut(overrides, values);
     return search_kernels(problem, overrides, target, values, most);
   }
   return {choose_kernel(problem, overrides, target, values)};
-}
-
-}  // namespace
-
-std::vector<GemmKernel> candidate_kernels(const GemmProblem& problem,
-                                          const KernelOverrides& overrides,
-                                          const KernelTarget& target, bool values, int most) {
-  std::vector<GemmKernel> result = kernels_of(problem, overrides, target, values, most);
-  const auto narrow = values || overrides.cta_tile ? std::nullopt : without_wide_selector(problem);
-  if (!narrow) {
-    return result;
-  }
-  for (const GemmKernel& kernel : kernels_of(*narrow, overrides, target, values, most)) {
-    result.push_back(kernel);
-  }
-  if (most == 1) {
-    std::stable_sort(result.begin(), result.end(), [&](const GemmKernel& a, const GemmKernel& b) {
-      return closed_form_us(a, target) < closed_form_us(b, target);
-    });
-    result.erase(result.begin() + 1, result.end());
-  }
-  return result;
 }
 
 }  // namespace sptc::kernels

@@ -29,8 +29,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
 std::optional<GemmProblem> without_wide_selector(const GemmProblem& problem);
 
 /// The kernels one of which runs for `problem`: that one, or where `overrides` ask for a search the
-/// fastest ones in closed form, at most `most`; likewise those of without_wide_selector(), but with
-/// `values` or a tile that `overrides` name. Where `most` is 1, the fastest of both.
+/// fastest ones in closed form, at most `most`.
 std::vector<GemmKernel> candidate_kernels(const GemmProblem& problem,
                                           const KernelOverrides& overrides,
                                           const KernelTarget& target, bool values, int most);

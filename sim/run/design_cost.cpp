@@ -67,6 +67,16 @@ DesignCost design_cost(const gpu::GpuSpec& gpu, numerics::DataType type) {
   return cost;
 }
 
+DesignCost design_cost(const gpu::GpuSpec& gpu, const mma::MmaInstruction& instruction) {
+  DesignCost cost = design_cost(gpu, instruction.a_type);
+  if (instruction.sparse) {
+    const sparsity::Pattern hardware = sparsity::hardware_pattern(instruction.a_type);
+    const double candidates = instruction.sparse_pattern().candidates();
+    cost.operand_select = std::min(cost.operand_select, candidates / hardware.candidates());
+  }
+  return cost;
+}
+
 ZeroSkipping zero_skipping(const gpu::GpuSpec& gpu, const mma::MmaInstruction& instruction,
                            const sparsity::Densities& densities) {
   ZeroSkipping result;

@@ -36,6 +36,8 @@ struct DesignCost {
   double operand_select = 1;  ///< energy of one choice
 };
 DesignCost design_cost(const gpu::GpuSpec& gpu, numerics::DataType type);
+/// The same of an instruction: its choice is among the candidates of its own pattern.
+DesignCost design_cost(const gpu::GpuSpec& gpu, const mma::MmaInstruction& instruction);
 
 /// What the skipping of zeros saves of an instruction, and what it adds.
 struct ZeroSkipping {

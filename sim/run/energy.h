@@ -48,10 +48,10 @@ class SwitchingSource {
       cache_;
 };
 
-/// SwitchingSource::of() with the weights that `options` ask for, as they run on `gpu`.
-const energy::Switching& switching_on(const gpu::GpuSpec& gpu, const workload::Operation& op,
-                                      bool sparse, const RunOptions& options,
-                                      SwitchingSource& switching);
+/// SwitchingSource::of() with the weights that `options` ask for, as `kernels` run them on `gpu`.
+const energy::Switching& switching_on(const KernelRunner& kernels, const gpu::GpuSpec& gpu,
+                                      const workload::Operation& op, bool sparse,
+                                      const RunOptions& options, SwitchingSource& switching);
 
 /// What one launch does, from its kernel, its bytes and the padding: executed multiply-accumulates
 /// in steps of `dot_width_bytes` of each operand, operands from the register file (wgmma: from

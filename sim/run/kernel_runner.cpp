@@ -31,7 +31,8 @@ double peak_macs_per_sm_and_cycle(const gpu::GpuSpec& gpu, numerics::DataType ty
                                numerics::accumulator_type(type) == numerics::DataType::kF32);
 }
 
-kernels::GemmProblem KernelRunner::problem(const workload::Operation& op, bool sparse) const {
+kernels::GemmProblem KernelRunner::widest_problem(const workload::Operation& op,
+                                                  bool sparse) const {
   kernels::GemmProblem result{op.shape, op.batch, op.dtype, sparse};
   result.distinct_b = op.distinct_b();
   result.conditions = op.conditions.value_or(options_.conditions);
@@ -56,19 +57,35 @@ kernels::GemmProblem KernelRunner::problem(const workload::Operation& op, bool s
   return result;
 }
 
+kernels::GemmProblem KernelRunner::problem(const workload::Operation& op, bool sparse) const {
+  const kernels::GemmProblem widest = widest_problem(op, sparse);
+  return leave_selector_.contains(widest) ? *kernels::without_wide_selector(widest) : widest;
+}
+
 kernels::GemmProblem KernelRunner::problem(const workload::Operation& op, bool sparse,
                                            const mma::MmaInstruction& instruction) const {
-  const kernels::GemmProblem asked = problem(op, sparse);
-  const auto narrow = kernels::without_wide_selector(asked);
-  const bool used = !narrow || instruction.sparse_pattern() == *asked.pattern;
-  return used ? asked : *narrow;
+  const kernels::GemmProblem widest = widest_problem(op, sparse);
+  const auto narrow = kernels::without_wide_selector(widest);
+  const bool used = !narrow || instruction.sparse_pattern() == *widest.pattern;
+  return used ? widest : *narrow;
+}
+
+bool KernelRunner::may_leave_selector(const workload::Operation& op) const {
+  return kernels::without_wide_selector(widest_problem(op, true)).has_value();
+}
+
+void KernelRunner::leave_selector(const workload::Operation& op, bool leave) {
+  const kernels::GemmProblem widest = widest_problem(op, true);
+  if (leave) {
+    leave_selector_.insert(widest);
+  } else {
+    leave_selector_.erase(widest);
+  }
 }
 
 sparsity::PatternExecution KernelRunner::execution(const workload::Operation& op) const {
-  if (!kernels::without_wide_selector(problem(op, true))) {
-    return weights_execution(options_.pattern, op.dtype, gpu_);
-  }
-  return weights_execution(options_.pattern, closed_form(op, true).kernel.instruction, gpu_);
+  return weights_execution(
+      options_.pattern, kernels::kernel_instruction(problem(op, true), gpu_.kernel_target()), gpu_);
 }
 
 sparsity::Densities KernelRunner::densities(const workload::Operation& op) const {
@@ -139,7 +156,7 @@ VariantResult KernelRunner::figures(const workload::Operation& op, bool sparse,
   result.timing.budget = run.budget;
   result.timing.budget.reduction = run.clock_scaling.form.reduction_us() * run.clock_mhz;
   result.timing.executed_share = share;
-  result.design = design_cost(gpu_, op.dtype);
+  result.design = design_cost(gpu_, run.kernel.instruction);
   result.zero_skipping = zero_skipping(gpu_, run.kernel.instruction, densities);
   add_beside_operands(beside_operands(op), gpu_, result);
   return result;
@@ -253,10 +270,6 @@ double KernelRunner::closed_form_us(const workload::Operation& op, bool sparse,
 KernelRunner::ValueRun KernelRunner::compute(const workload::Operation& op, bool sparse,
                                              const std::vector<kernels::GemmOperands>& operands) {
   kernels::GemmProblem what = problem(op, sparse);
-  if (const auto narrow = kernels::without_wide_selector(what);
-      narrow && execution(op).instruction != *what.pattern) {
-    what = *narrow;
-  }
   what.densities = densities(operands);
   gpu::GemmRun run = launch(op, sparse, what, &operands);
   base::ensure(run.d.size() == operands.size(), "a launch with operands returned no D");

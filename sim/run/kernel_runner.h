@@ -58,8 +58,13 @@ class KernelRunner {
     VariantResult result;
     std::vector<base::Matrix<numerics::Word>> d;  ///< per batch entry [m, n]
   };
-  /// How sparse weights of `op` run where their values travel: in closed form the faster way.
+  /// Whether 2:4 hardware runs the sparse weights of `op`, too, which have a wider selector here.
+  bool may_leave_selector(const workload::Operation& op) const;
+  /// From now on operations like `op` leave the wider selector unused, or use it, as they do first.
+  void leave_selector(const workload::Operation& op, bool leave);
+  /// How the sparse weights of `op` run.
   sparsity::PatternExecution execution(const workload::Operation& op) const;
+
   /// With values: one GemmOperands per batch entry, sparse ones as execution() has them.
   ValueRun compute(const workload::Operation& op, bool sparse,
                    const std::vector<kernels::GemmOperands>& operands);
@@ -74,6 +79,8 @@ class KernelRunner {
                  std::int64_t, std::int64_t, int, int, std::string>;
   static OperationId id_of(const workload::Operation& op);
   kernels::GemmProblem problem(const workload::Operation& op, bool sparse) const;
+  /// The same where every selector is used as far as it reaches.
+  kernels::GemmProblem widest_problem(const workload::Operation& op, bool sparse) const;
   /// The same as a kernel of `instruction` ran it.
   kernels::GemmProblem problem(const workload::Operation& op, bool sparse,
                                const mma::MmaInstruction& instruction) const;
@@ -97,6 +104,7 @@ class KernelRunner {
   const RunOptions& options_;
   Launcher launch_;
   std::map<std::pair<kernels::GemmProblem, kernels::KernelOverrides>, gpu::GemmRun> timed_;
+  std::set<kernels::GemmProblem> leave_selector_;  ///< widest_problem() of operations that do
   std::set<OperationId> as_recorded_;
   std::map<OperationId, std::string> refused_;  ///< whose kernel does not fit, and why
 };

@@ -84,7 +84,7 @@ class NetworkEnergies {
   }
 
   const energy::Switching& switching_of(std::size_t i, bool sparse) {
-    return switching_on(gpu_, operations_[i], sparse, options_, switching_);
+    return switching_on(kernels_, gpu_, operations_[i], sparse, options_, switching_);
   }
 
   void limit(const std::vector<std::size_t>& members, std::vector<OperationResult>& results) {
@@ -150,12 +150,12 @@ void add_note_above_limit(double limit_w, RunResult& result) {
 
 }  // namespace
 
-const energy::Switching& switching_on(const gpu::GpuSpec& gpu, const workload::Operation& op,
-                                      bool sparse, const RunOptions& options,
-                                      SwitchingSource& switching) {
+const energy::Switching& switching_on(const KernelRunner& kernels, const gpu::GpuSpec& gpu,
+                                      const workload::Operation& op, bool sparse,
+                                      const RunOptions& options, SwitchingSource& switching) {
   std::optional<WeightsOnHardware> weights;
   if (sparse && options.pattern) {
-    weights = {*options.pattern, weights_execution(options.pattern, op.dtype, gpu)};
+    weights = {*options.pattern, kernels.execution(op)};
   }
   return switching.of(op, sparse, weights, gpu.sm.tensor_core.zero_skipping().skips());
 }
@@ -169,7 +169,7 @@ double first_clock(const workload::Operation& op, bool sparse, SwitchingSource& 
     return 0;
   }
   return clock_at_limit(op, sparse, *options.power,
-                        switching_on(gpu, op, sparse, options, switching),
+                        switching_on(kernels, gpu, op, sparse, options, switching),
                         kernels.closed_form(op, sparse));
 }
 

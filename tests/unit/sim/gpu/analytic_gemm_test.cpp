@@ -3,7 +3,6 @@
 
 #include "sim/config/architecture.h"
 #include "tests/support/expect_input_error.h"
-#include "tests/support/wider_selector.h"
 
 #include <gtest/gtest.h>
 
@@ -98,24 +97,6 @@ TEST_F(AnalyticGemm, SplitKPaysWhereTilesAreFewAndCostsASecondLaunch) {
   EXPECT_LT(time_us(sixteen), 0.5 * time_us(one));
   EXPECT_GT(sixteen.launch_us, one.launch_us);
   EXPECT_EQ(sixteen.issued_macs, one.issued_macs);
-}
-
-TEST_F(AnalyticGemm, AWiderSelectorIsNeverSlowerThanLeavingItUnused) {
-  for (const char* const name : {"1:8", "2:8", "1:16", "2:16"}) {
-    for (const double port : {5.0, 10.3, 20.6, 41.2, 82.4}) {
-      for (const base::GemmShape& shape :
-           {base::GemmShape{8192, 4096, 8192}, {512, 512, 4096}, {4096, 64, 4096}}) {
-        for (const bool search : {false, true}) {
-          const auto [used, unused] = support::with_selector_and_without(gpu, name, port, shape);
-          kernels::KernelOverrides overrides;
-          overrides.search = search;
-          EXPECT_LE(time_us(analytic_gemm(used.problem, overrides, used.gpu, {})),
-                    time_us(analytic_gemm(unused.problem, overrides, unused.gpu, {})))
-              << name << " " << port << " " << shape.m << " x " << shape.n << " x " << shape.k;
-        }
-      }
-    }
-  }
 }
 
 TEST_F(AnalyticGemm, RefusesWhatTheHardwareDoesNotHave) {

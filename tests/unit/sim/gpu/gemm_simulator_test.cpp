@@ -9,7 +9,6 @@
 #include "sim/tensor_core/waveform.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/in_child.h"
-#include "tests/support/wider_selector.h"
 
 #include <gtest/gtest.h>
 
@@ -92,20 +91,6 @@ TEST(GemmSimulator, RefusesAPatternThatTheSelectorIsTooNarrowFor) {
       {"2:4 f16", "selector has 2 inputs", "needs 4"});
   // 1:2 needs no more than two, and takes what it takes of four.
   EXPECT_EQ(simulator.run(one_of_two, {}, nullptr).cycles, with_four.front());
-}
-
-TEST(GemmSimulator, IsNotSlowerWithAWiderSelector) {
-  const auto [used, unused] = support::with_selector_and_without(
-      config::load_architecture("a100-sxm4-80gb").gpu, "2:8", 41.2, {8192, 4096, 8192});
-  kernels::KernelOverrides search;
-  search.search = true;
-  const auto cycles = [&](const support::Selecting& which) {
-    return support::in_child<std::int64_t>(1, [&] {
-      GemmSimulator simulator(which.gpu, {.sms = sampling::SimulatedSms::kSampled});
-      return std::vector{simulator.run(which.problem, search, nullptr).cycles};
-    });
-  };
-  EXPECT_LE(cycles(used).front(), cycles(unused).front());
 }
 
 // DRAM reads more than in closed form here: what an eighth of its bandwidth adds is no work of SMs.

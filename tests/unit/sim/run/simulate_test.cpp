@@ -61,6 +61,68 @@ TEST_F(Simulate, LimitsTheClockUnlessItIsToldOtherwise) {
   EXPECT_EQ(simulated().operations[0].dense->timing.clock_mhz, 765);
 }
 
+/// A design whose selector has `inputs`, and a metadata port of `port` bytes a cycle.
+config::Architecture with_selector(config::Architecture design, int inputs, double port) {
+  design.gpu.sm.tensor_core.selector_inputs = inputs;
+  design.gpu.sm.tensor_core.metadata_port_bytes_per_cycle = port;
+  return design;
+}
+
+class WiderSelector : public Simulate {
+ protected:
+  WiderSelector() {
+    options.variants = Variants::kSparse;
+    options.kernels = KernelsFrom::kSearch;
+  }
+  /// The sparse variant of one GEMM where the selector has `inputs`.
+  VariantResult variant(const base::GemmShape& shape, int inputs, double port) {
+    workload.operations = {operation("gemm", 1)};
+    workload.operations[0].shape = shape;
+    return *simulate(workload, with_selector(a100, inputs, port), options, hooks)
+                .operations[0]
+                .sparse;
+  }
+};
+
+TEST_F(WiderSelector, IsNeverSlowerThanLeavingItUnused) {
+  for (const char* const name : {"1:8", "2:8", "2:16", "6:8"}) {
+    options.pattern = sparsity::parse_weight_pattern(name);
+    for (const double port : {5.0, 20.6, 41.2, 82.4}) {
+      for (const base::GemmShape& shape :
+           {base::GemmShape{8192, 4096, 8192}, {512, 512, 4096}, {4096, 64, 4096}}) {
+        const double used = variant(shape, options.pattern->pattern.group, port).timing.time_us;
+        const double unused = variant(shape, 4, port).timing.time_us;
+        EXPECT_LE(used, 1.005 * unused)
+            << name << " " << port << " " << shape.m << " x " << shape.n << " x " << shape.k;
+      }
+    }
+  }
+}
+
+TEST_F(WiderSelector, IsNotSlowerInSystemCEither) {
+  options.fidelity = Fidelity::kTiming;
+  options.pattern = sparsity::parse_weight_pattern("2:8");
+  const base::GemmShape shape{8192, 4096, 8192};
+  EXPECT_LE(variant(shape, 8, 41.2).timing.time_us, 1.005 * variant(shape, 4, 41.2).timing.time_us);
+}
+
+TEST_F(WiderSelector, IsUsedWhereItPays) {
+  options.pattern = sparsity::parse_weight_pattern("2:8");
+  options.clock.kind = ClockChoice::Kind::kBoost;
+  const base::GemmShape shape{8192, 4096, 8192};
+  const VariantResult used = variant(shape, 8, 82.4);
+  EXPECT_EQ(used.kernel.instruction.sparse_pattern().name(), "2:8");
+  EXPECT_LT(used.timing.time_us, variant(shape, 4, 82.4).timing.time_us);
+}
+
+TEST_F(WiderSelector, CostsNothingWhereAnInstructionUsesFourInputs) {
+  options.pattern = sparsity::parse_weight_pattern("2:4");
+  const base::GemmShape shape{8192, 4096, 8192};
+  const VariantResult wide = variant(shape, 8, 20.6), narrow = variant(shape, 4, 20.6);
+  EXPECT_EQ(wide.timing.time_us, narrow.timing.time_us);
+  EXPECT_EQ(wide.energy->total_uj, narrow.energy->total_uj);
+}
+
 // A library was written for a GPU that exists, and its choice would hide what another one can do.
 TEST_F(Simulate, SearchesTheKernelsOfDesignsOfOnesOwn) {
   const auto searches = [&](const config::Architecture& design) {
