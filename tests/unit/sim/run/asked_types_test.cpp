@@ -85,11 +85,11 @@ TEST(AskedTypes, APartMayHaveOneOfItsOwn) {
 
 TEST(AskedTypes, BlocksAndQuantisedWeightsKeepToWeights) {
   SimulationOptions blocks = asked("e2m1");
-  set_option(blocks, "scale-block", "16");
+  set_option(blocks, "scale-block", std::string("16"));
   const workload::Workload mixtral =
       workload::read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/mixtral_8x7b.json");
   SimulationOptions quantised;
-  set_option(quantised, "weight-dtype", "s4");
+  set_option(quantised, "weight-dtype", std::string("s4"));
   for (workload::Operation op : mixtral.operations) {
     const bool layer = op.weight && op.name != "lm_head" && op.name != "moe.router";
     workload::Operation of_blocks = op;
