@@ -18,7 +18,7 @@ import tempfile
 LAYERS = {
     "models": ["base", "numerics", "sparsity", "mma", "batched", "reference", "energy", "roofline"],
     "sim": ["include/sptcsim/plugin", "base", "io", "isa", "tensor_core", "sm", "memory", "memory/plugins", "kernels",
-            "sampling", "gpu", "microbench", "config", "workload/input", "workload", "workload/onnx", "workload/profile", "workload/blas",
+            "gpu", "microbench", "config", "workload/input", "workload", "workload/onnx", "workload/profile", "workload/blas",
             "workload/topology", "workload/importer", "prune", "network", "run", "compare/vectors",
             "compare/kernel", "compare/times", "compare/capture", "report", "include/sptcsim", "api", "show",
             "side_by_side", "plan", "sweep/files", "sweep/space", "sweep/point", "sweep/executors", "sweep/search",

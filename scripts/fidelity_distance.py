@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How far the model is from itself, on random launches: closed form and sampled SMs, sampled SMs and all of them.
+"""How far the model is from itself, on random launches: closed form and SystemC, cycles that are carried on and all of them.
 
 Draws GPUs in turn and shapes, f16 or s8, dense or 2:4 where the GPU has it, and prints mean, bias, the share beyond 2 % and the
 worst launches. tests/fidelity/README.md has the figures.
 
-    scripts/fidelity_distance.py                          # times of sampled SMs against --fidelity analytic
-    scripts/fidelity_distance.py --against all-sms        # cycles and times of sampled SMs against all of them, without extrapolation
+    scripts/fidelity_distance.py                          # times of SystemC against --fidelity analytic
+    scripts/fidelity_distance.py --against whole          # cycles and times against those of --no-extrapolate
     scripts/fidelity_distance.py --change                 # the first, each launch on a GPU with one number halved or doubled
 """
 import argparse
@@ -72,9 +72,9 @@ def draw(rng, arch):
 
 def distances(program, launch, against, l2):
     """By figure, how much longer the first of two takes, as a share; nothing where one refuses."""
-    figures, options = ((("cycles", "time_us"), ("--sms", "all", "--no-extrapolate")) if against == "all-sms" else
+    figures, options = ((("cycles", "time_us"), ("--no-extrapolate",)) if against == "whole" else
                         (("time_us",), ("--fidelity", "analytic")))
-    first, second = program.gemm(launch, "--sms", "sampled", "--l2", l2), program.gemm(launch, *options, "--l2", l2)
+    first, second = program.gemm(launch, "--l2", l2), program.gemm(launch, *options, "--l2", l2)
     return {figure: first[figure] / second[figure] - 1 for figure in figures} if first and second else {}
 
 
@@ -89,7 +89,7 @@ def report(title, found, worst):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--against", choices=("analytic", "all-sms"), default="analytic")
+    parser.add_argument("--against", choices=("analytic", "whole"), default="analytic")
     parser.add_argument("--change", action="store_true", help="one number of each GPU halved or doubled")
     parser.add_argument("--l2", default="cold", help="what the L2 holds when a launch begins: cold, warm or rotate:N")
     parser.add_argument("--launches", type=int, default=120)

@@ -36,8 +36,8 @@ if command -v ccache >/dev/null; then
   launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 fi
 targets=(test_golden_numerics test_stages_properties test_kernels test_timing_sm test_timing_datapath test_timing_energy sptcsim)
-suites=(test_base test_config test_energy test_import test_io test_kernel_comparison test_memory test_numerics test_roofline
-  test_sampling test_sim_cli_plan test_sim_cli_prune test_sim_network test_sim_plan test_sim_report test_sim_run
+suites=(test_base test_config test_energy test_extrapolation test_import test_io test_kernel_comparison test_memory test_numerics test_roofline
+  test_sim_cli_plan test_sim_cli_prune test_sim_network test_sim_plan test_sim_report test_sim_run
   test_sim_sweep test_sm_occupancy test_sparsity test_validate test_vectors test_workload)
 build_targets() { cmake --build "$build" --parallel "$jobs" --target "$@" >"$work/build.log" 2>&1; }
 
@@ -274,9 +274,9 @@ fault_of test_energy 'partial products of the wrong factor' models/energy/switch
 fault_of test_sm_occupancy 'shared memory that is just full' sim/sm/occupancy.cpp \
   'if (size.count() >= used.count())' \
   'if (size.count() > used.count())'
-fault_of test_sampling 'an odd number of SMs stands for all' sim/sampling/sampling_plan.cpp \
-  'return count - count % 2;' \
-  'return count;'
+fault_of test_extrapolation 'rounds are carried on before SMs are apart' sim/gpu/extrapolation.cpp \
+  'kRoundsOfDrift = 4;' \
+  'kRoundsOfDrift = 2;'
 fault_of test_sim_cli_prune 'nearest m by the multiple of k' sim/prune/legality.cpp \
   'result.nearest.m = base::round_up(shape.m, rule.m);' \
   'result.nearest.m = base::round_up(shape.m, rule.k);'

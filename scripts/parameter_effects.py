@@ -124,7 +124,7 @@ class Validation:
             design = self.folder / "changed.json"
             design.write_text(json.dumps(derived(arch, numbers)), encoding="utf-8")
             arch = str(design)
-        done = subprocess.run([self.arguments.program, "validate", str(rows), "--arch", arch, *options, "--sms", "sampled", "--quiet", "--format", "json"],
+        done = subprocess.run([self.arguments.program, "validate", str(rows), "--arch", arch, *options, "--fidelity", "timing", "--quiet", "--format", "json"],
                               capture_output=True, text=True)
         if done.returncode != 0:
             print(done.stderr.strip(), file=sys.stderr)

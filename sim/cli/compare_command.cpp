@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/jobs_option.h"
 #include "sim/cli/memory_option.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
@@ -26,7 +27,7 @@ struct Arguments {
   std::vector<std::string> files;
   std::string arch = "A100,H100";
   std::vector<std::string> dims;
-  std::string jobs = "1";
+  std::string jobs;
   std::string format = "text";
   std::string out, html;
   bool quiet = false;
@@ -89,7 +90,7 @@ int run(const Arguments& arguments) {
   }
   const std::string& format = arguments.format;
   require_format(format, {"text", "json", "csv"});
-  const auto jobs = static_cast<int>(run::parse_positive("--jobs", arguments.jobs, 1024));
+  const int jobs = parse_jobs(arguments.jobs);
   run::SimulationOptions options = arguments.options.parsed();
   run::require_consistent(options);
   require_writable_text("--out", arguments.out);
@@ -132,9 +133,7 @@ void add_compare_command(CLI::App& app, Command& chosen) {
   command->add_option("--dim", arguments->dims, "values of a dimension of the file: batch=1,8,64")
       ->type_name("NAME=V,..");
   arguments->options.add_all(*command);
-  command->add_option("--jobs", arguments->jobs, "points that are simulated at once")
-      ->type_name("N")
-      ->capture_default_str();
+  add_jobs(*command, arguments->jobs, "points that are simulated at once");
   command->add_option("--format", arguments->format, "of the result")
       ->type_name("text|json|csv")
       ->capture_default_str();

@@ -2,6 +2,7 @@
 #include "models/base/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/import_options.h"
+#include "sim/cli/jobs_option.h"
 #include "sim/cli/output.h"
 #include "sim/cli/pruning_options.h"
 #include "sim/cli/table_options.h"
@@ -24,7 +25,7 @@ struct Arguments {
   std::string criterion = "magnitude";
   std::string metric = "higher";
   std::string format = "text";
-  std::string jobs = "1", timeout = "600";
+  std::string jobs, timeout = "600";
   std::string out, report, html, csv;
   std::optional<double> max_loss, max_time, min_gain;
   RecordingOptions model;  ///< and its extents
@@ -60,7 +61,7 @@ plan::PlanOptions options_of(const Arguments& arguments) {
   options.workload = arguments.workload;
   options.import = arguments.model.import_options();
   options.evaluation.lower_is_better = plan::is_lower_better("--metric", arguments.metric);
-  options.evaluation.jobs = static_cast<int>(run::parse_positive("--jobs", arguments.jobs, 1024));
+  options.evaluation.jobs = parse_jobs(arguments.jobs);
   options.evaluation.timeout_s =
       static_cast<double>(run::parse_positive("--timeout", arguments.timeout, plan::kMostTimeoutS));
   options.max_loss = arguments.max_loss;
@@ -135,9 +136,7 @@ void add_evaluation(CLI::App& command, Arguments& arguments) {
   command.add_option("--timeout", arguments.timeout, "of one evaluation, in seconds")
       ->type_name("S")
       ->capture_default_str();
-  command.add_option("--jobs", arguments.jobs, "models that are evaluated at once")
-      ->type_name("N")
-      ->capture_default_str();
+  add_jobs(command, arguments.jobs, "models that are evaluated at once");
 }
 
 void add_pruning(CLI::App& command, Arguments& arguments) {
@@ -182,9 +181,9 @@ void add_plan_command(CLI::App& app, Command& chosen) {
   add_wishes(*command, *arguments);
   add_evaluation(*command, *arguments);
   add_pruning(*command, *arguments);
-  arguments->table.add(*command, {"engine", "fidelity", "dtype", "pattern", "clock", "energy",
-                                  "power-limit", "l2", "launch", "include", "tp", "link",
-                                  "algorithm", "kernels", "library", "seed", "sms"});
+  arguments->table.add(
+      *command, {"engine", "fidelity", "dtype", "pattern", "clock", "energy", "power-limit", "l2",
+                 "launch", "include", "tp", "link", "algorithm", "kernels", "library", "seed"});
   add_results(*command, *arguments);
   command->callback([arguments, command, &chosen] {
     arguments->fidelity_given = command->get_option("--fidelity")->count() > 0;

@@ -13,16 +13,9 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 namespace sptc::cli {
-namespace {
-
-constexpr std::int64_t kMaxJobs = 1024;
-
-}  // namespace
-
 sweep::space::SweepPlan plan_of(const SweepArguments& arguments) {
   const std::string& file = arguments.spec;
   if (!file.ends_with(".json")) {
@@ -47,13 +40,6 @@ sweep::space::SweepPlan plan_of(const SweepArguments& arguments) {
                              "--budget", arguments.budget, sweep::space::kMaxSamplePoints)));
   }
   return sweep::space::checked_plan(std::move(spec), std::string(report::program_version()));
-}
-
-std::size_t parse_jobs(const std::string& text) {
-  if (text.empty()) {
-    return std::max(1U, std::thread::hardware_concurrency());
-  }
-  return static_cast<std::size_t>(run::parse_positive("--jobs", text, kMaxJobs));
 }
 
 sweep::execution::SweepShard parse_shard(const std::string& text) {

@@ -58,8 +58,6 @@ void add_spec(CLI::App& command, const std::shared_ptr<SweepArguments>& argument
 
 /// The sweep of SPEC, or the search of its points.
 sweep::space::SweepPlan plan_of(const SweepArguments& arguments);
-/// --jobs; all processors where it is not given.
-std::size_t parse_jobs(const std::string& text);
 sweep::execution::SweepShard parse_shard(const std::string& text);
 /// --db, or where it is not given the name of SPEC with .sqlite.
 std::filesystem::path results_of(const SweepArguments& arguments);

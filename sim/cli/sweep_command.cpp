@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/jobs_option.h"
 #include "sim/cli/output.h"
 #include "sim/cli/sweep_arguments.h"
 #include "sim/io/file_use.h"
@@ -158,7 +159,7 @@ int resimulate(Job& job, std::size_t most, std::size_t jobs,
 
 int run(const SweepArguments& arguments) {
   Job job(arguments);
-  const std::size_t jobs = parse_jobs(arguments.jobs);
+  const auto jobs = static_cast<std::size_t>(parse_jobs(arguments.jobs));
   if (arguments.mpi && !arguments.jobs.empty()) {
     throw base::InputError("--jobs has no effect with --mpi: every rank but the first is a worker");
   }
@@ -201,8 +202,7 @@ void add_run_options(CLI::App& command, const std::shared_ptr<SweepArguments>& a
                   "results, SQLite; a finished part is not repeated "
                   "(default: the name of SPEC with .sqlite, here)")
       ->type_name("FILE");
-  command.add_option("--jobs", arguments->jobs, "worker processes (default: all processors)")
-      ->type_name("N");
+  add_jobs(command, arguments->jobs, "worker processes");
   command.add_option("--shard", arguments->shard, "only part I of N; 'sweep merge' unites them")
       ->type_name("I/N");
   add_search_options(command, arguments);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
+#include "sim/cli/jobs_option.h"
 #include "sim/cli/output.h"
 #include "sim/cli/sweep_arguments.h"
 #include "sim/report/message.h"
@@ -21,7 +22,7 @@ int show_plan(const SweepArguments& arguments) {
     require_writable_text("--out", arguments.out);
   }
   const sweep::space::SweepPlan plan = plan_of(arguments);
-  const std::size_t jobs = parse_jobs(arguments.jobs);
+  const auto jobs = static_cast<std::size_t>(parse_jobs(arguments.jobs));
   const std::int64_t first = run::parse_positive("--first", arguments.first, 1000000000);
   sweep::point::SimulationPointRunner runner;
   const sweep::execution::PlanSummary summary = sweep::execution::summarize_plan(
@@ -62,7 +63,8 @@ int emit(const SweepArguments& arguments, const std::string& kind) {
     throw base::InputError(
         "--jobs has no effect with --whole-node: a shard takes all processors of its node");
   }
-  options.jobs = arguments.jobs.empty() ? 1 : parse_jobs(arguments.jobs);
+  options.jobs =
+      arguments.jobs.empty() ? 1 : static_cast<std::uint64_t>(parse_jobs(arguments.jobs));
   options.setup = arguments.setup;
   write_result(arguments.out,
                kind == "slurm" ? sweep::execution::slurm_script(options, slurm_options(arguments))
@@ -90,10 +92,7 @@ void add_plan(CLI::App& sweep, Command& chosen) {
   command->add_option("--out", arguments->out, "write to FILE instead of stdout")
       ->type_name("FILE");
   command->add_option("--shard", arguments->shard, "only part I of N")->type_name("I/N");
-  command
-      ->add_option("--jobs", arguments->jobs,
-                   "processes, for the estimate (default: all processors)")
-      ->type_name("N");
+  add_jobs(*command, arguments->jobs, "processes, for the estimate");
   command->callback(
       [arguments, &chosen] { chosen = [arguments] { return show_plan(*arguments); }; });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/jobs_option.h"
 #include "sim/cli/memory_option.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
@@ -23,8 +24,6 @@
 namespace sptc::cli {
 namespace {
 
-constexpr std::int64_t kMaxJobs = 1024;
-
 struct Arguments {
   std::string csv;
   bool arch_given = false;
@@ -33,7 +32,8 @@ struct Arguments {
   std::string dtype = "f16";
   std::string variants = "dense";
   std::string data = "random";
-  std::string jobs = "1";
+  std::string jobs;
+  bool fidelity_given = false;
   std::string format = "text";
   std::string out;
   std::string rows;
@@ -56,7 +56,7 @@ int validate(const Arguments& given) {
   if (format == report::ReportFormat::kCsv) {
     throw base::InputError("--format: validate writes text or json");
   }
-  const auto jobs = static_cast<int>(run::parse_positive("--jobs", given.jobs, kMaxJobs));
+  const int jobs = parse_jobs(given.jobs);
   require_writable_text("--out", given.out);
   require_writable_text("--html", given.html);
   require_writable_text("--rows", given.rows);
@@ -65,6 +65,7 @@ int validate(const Arguments& given) {
   job.file = given.csv;
   job.arch = given.arch_given ? given.arch : "";
   job.options = asked;
+  job.fidelity_given = given.fidelity_given;
   job.defaults = defaults;
   job.jobs = jobs;
   job.on_recording = [](const workload::Recording& recording) {
@@ -124,16 +125,13 @@ void add_validate_command(CLI::App& app, Command& chosen) {
   command->add_option("--arch", arguments->arch, "architecture: a name of 'arch list', or a file")
       ->type_name("NAME|FILE")
       ->capture_default_str();
-  arguments->options.add(*command, {"fidelity", "sms"});
+  arguments->options.add(*command, {"fidelity"});
   command->get_option("--fidelity")
       ->type_name("timing|analytic")
-      ->description("SystemC, or closed form");
-  command->get_option("--sms")->description(
-      "SMs that SystemC simulates (default: all of up to 50 rows, else sampled)");
+      ->description("SystemC, or closed form (default: SystemC of up to 50 rows)")
+      ->default_str("");
   add_options_of_rows(*command, *arguments);
-  command->add_option("--jobs", arguments->jobs, "processes")
-      ->type_name("N")
-      ->capture_default_str();
+  add_jobs(*command, arguments->jobs, "processes");
   command->add_option("--format", arguments->format, "of the figures")
       ->type_name("text|json")
       ->capture_default_str();
@@ -150,6 +148,7 @@ void add_validate_command(CLI::App& app, Command& chosen) {
   command->add_flag("--quiet", arguments->quiet, "no progress bar");
   command->callback([arguments, command, &chosen] {
     arguments->arch_given = command->get_option("--arch")->count() > 0;
+    arguments->fidelity_given = command->get_option("--fidelity")->count() > 0;
     chosen = [arguments] { return validate(*arguments); };
   });
 }

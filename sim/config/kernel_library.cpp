@@ -21,19 +21,25 @@ namespace {
 
 using nlohmann::json;
 
-/// [m, n]: multiples of an mma instruction.
-std::array<int, 2> tile(const io::JsonObject& object, std::string_view key) {
+/// [m, n]: multiples of an mma instruction; [m, n, k] where the depth is known, else k is 0.
+/// `transposed`: of D^T, whose rows are the columns of D.
+std::array<int, 3> tile(const io::JsonObject& object, std::string_view key, bool transposed) {
   const io::JsonPlace place = object.place() / key;
   const json& value = object.array(key);
-  if (value.size() != 2) {
+  if (value.size() != 2 && (value.size() != 3 || key != "cta")) {
     place.fail(fmt::format("must be [m, n], not {} numbers", value.size()));
   }
-  const auto m = io::to_integer(value[0], place / std::size_t{0}, 16, kernels::kMaxTileExtent);
-  const auto n = io::to_integer(value[1], place / std::size_t{1}, 8, kernels::kMaxTileExtent);
-  if (m % 16 != 0 || n % 8 != 0) {
-    place.fail(fmt::format("{} x {} is no multiple of 16 x 8", m, n));
+  std::array<int, 3> extents{};
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    extents[i] = static_cast<int>(io::to_integer(value[i], place / i, 8, kernels::kMaxTileExtent));
   }
-  return {static_cast<int>(m), static_cast<int>(n)};
+  const auto [rows, columns] =
+      transposed ? std::pair(extents[1], extents[0]) : std::pair(extents[0], extents[1]);
+  if (rows % 16 != 0 || columns % 8 != 0) {
+    place.fail(fmt::format("{} x {} is no multiple of {}", extents[0], extents[1],
+                           transposed ? "8 x 16" : "16 x 8"));
+  }
+  return extents;
 }
 
 mma::MmaFamily family(const io::JsonObject& object) {
@@ -59,12 +65,18 @@ void check_family(const kernels::TileShape& tile, const io::JsonPlace& place) {
     (place / "cta_group").fail("is of tcgen05.mma");
   }
   if (tile.family == mma::MmaFamily::kMma) {
+    if (tile.transposed) {
+      (place / "transposed").fail("is of wgmma and tcgen05.mma");
+    }
     return;
   }
   const int rows = kernels::asynchronous_rows(tile.family);
   const int of_warp = rows / mma::kWarpsPerWarpgroup;
-  const bool of_cta = of_tensor_memory ? tile.cta_m == rows : tile.cta_m % rows == 0;
-  if (!of_cta || tile.warp_m != of_warp || tile.warp_n != tile.cta_n) {
+  const auto [m, n, warp_m, warp_n] =
+      tile.transposed ? std::array{tile.cta_n, tile.cta_m, tile.warp_n, tile.warp_m}
+                      : std::array{tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n};
+  const bool of_cta = of_tensor_memory ? m == rows : m % rows == 0;
+  if (!of_cta || warp_m != of_warp || warp_n != n) {
     (place / "warp")
         .fail(fmt::format("must be [{}, n] in a CTA tile of [{}{}, n]: of {}", of_warp,
                           of_tensor_memory ? "" : "a multiple of ", rows, mma::name(tile.family)));
@@ -98,28 +110,83 @@ std::uint32_t types(const io::JsonObject& object) {
   return bits;
 }
 
-kernels::TileShape read_tile(const io::JsonObject& object) {
-  constexpr std::array<std::string_view, 5> kKeys = {"cta", "warp", "instruction", "cta_group",
-                                                     "types"};
+/// A tile for each of its clusters.
+void read_tile(const io::JsonObject& object, std::vector<kernels::TileShape>& tiles) {
+  constexpr std::array<std::string_view, 8> kKeys = {
+      "cta", "warp", "instruction", "cta_group", "clusters", "types", "transposed", "layouts"};
   const std::uint32_t of_types = types(object);
   object.allow_only(kKeys);
-  const auto [cta_m, cta_n] = tile(object, "cta");
-  const auto [warp_m, warp_n] = tile(object, "warp");
+  const bool transposed = object.boolean_or("transposed", false);
+  const auto [cta_m, cta_n, cta_k] = tile(object, "cta", transposed);
+  const mma::MmaFamily of_tile = family(object);
+  // A warp of an asynchronous instruction stores its part of the rows, with all columns.
+  const int of_warp = kernels::asynchronous_rows(of_tile) / mma::kWarpsPerWarpgroup;
+  const bool follows = of_tile != mma::MmaFamily::kMma && !object.has("warp");
+  const auto [warp_m, warp_n, none] = !follows     ? tile(object, "warp", transposed)
+                                      : transposed ? std::array{cta_m, of_warp, 0}
+                                                   : std::array{of_warp, cta_n, 0};
   if (cta_m % warp_m != 0 || cta_n % warp_n != 0) {
     (object.place() / "warp")
         .fail(fmt::format("{} x {} does not divide the CTA tile", warp_m, warp_n));
   }
   const auto cta_group = static_cast<int>(object.integer_or("cta_group", 1, 1, 2));
-  const kernels::TileShape shape{cta_m, cta_n, warp_m, warp_n, family(object), cta_group, of_types};
+  kernels::TileShape shape{cta_m,     cta_n,    warp_m, warp_n, of_tile,
+                           cta_group, of_types, cta_k,  0,      transposed};
   check_family(shape, object.place());
-  return shape;
+  if (!object.has("clusters")) {
+    tiles.push_back(shape);
+    return;
+  }
+  const json& clusters = object.array("clusters");
+  for (std::size_t i = 0; i < clusters.size(); ++i) {
+    shape.cluster_ctas = static_cast<int>(
+        io::to_integer(clusters[i], object.place() / "clusters" / i, 1, kernels::kMaxClusterCtas));
+    tiles.push_back(shape);
+  }
 }
 
 std::vector<kernels::TileShape> read_tiles(const io::JsonObject& root, std::string_view key) {
   const json& tiles = root.array(key);
   std::vector<kernels::TileShape> result;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
-    result.push_back(read_tile(io::JsonObject(tiles[i], root.place() / key / i)));
+    read_tile(io::JsonObject(tiles[i], root.place() / key / i), result);
+  }
+  return result;
+}
+
+kernels::SegmentK read_segment_k(const io::JsonObject& object) {
+  constexpr std::array<std::string_view, 4> kKeys = {
+      "least_k", "least_k_of_16_bits", "most_of_last_round_percent", "sum_bytes_per_cycle"};
+  constexpr std::int64_t kMostK = 1 << 20;
+  constexpr std::int64_t kMostBytes = 1024;
+  object.allow_only(kKeys);
+  return {static_cast<int>(object.integer("least_k", 1, kMostK)),
+          static_cast<int>(object.integer("least_k_of_16_bits", 1, kMostK)),
+          static_cast<int>(object.integer("most_of_last_round_percent", 1, 100)),
+          static_cast<int>(object.integer("sum_bytes_per_cycle", 1, kMostBytes))};
+}
+
+/// "sparse_defaults": each a tile with "types" and the "layouts" of B and D that it is for.
+std::vector<kernels::DefaultKernel> read_defaults(const io::JsonObject& root) {
+  const json& entries = root.array("sparse_defaults");
+  std::vector<kernels::DefaultKernel> result;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const io::JsonObject entry(entries[i], root.place() / "sparse_defaults" / i);
+    std::vector<kernels::TileShape> tiles;
+    read_tile(entry, tiles);
+    if (tiles.size() != 1 || tiles.front().types == 0) {
+      entry.place().fail("must be of one cluster and name its types");
+    }
+    const json& layouts = entry.array("layouts");
+    for (std::size_t j = 0; j < layouts.size(); ++j) {
+      const io::JsonPlace place = entry.place() / "layouts" / j;
+      const std::string word = layouts[j].is_string() ? layouts[j].get<std::string>() : "";
+      try {
+        result.push_back({tiles.front().types, kernels::parse_layout("layout", word), tiles});
+      } catch (const base::InputError& error) {
+        place.fail(error.what());
+      }
+    }
   }
   return result;
 }
@@ -137,15 +204,18 @@ Choice choice(const io::JsonObject& root, std::string_view key,
 }
 
 kernels::KernelLibrarySpec read_library(const json& document, const std::string& file) {
-  constexpr std::array<std::string_view, 13> kKeys = {"name",
+  constexpr std::array<std::string_view, 16> kKeys = {"name",
                                                       "evidence",
                                                       "source",
                                                       "tiles",
                                                       "integer_tiles",
+                                                      "integer_best_tiles",
                                                       "sparse_tiles",
                                                       "most_split_k",
                                                       "integer_most_split_k",
                                                       "sparse_most_split_k",
+                                                      "segment_k",
+                                                      "sparse_defaults",
                                                       "swizzle",
                                                       "sparse_swizzle",
                                                       "f16_reduction_scheme",
@@ -159,8 +229,17 @@ kernels::KernelLibrarySpec read_library(const json& document, const std::string&
   if (root.has("integer_tiles")) {
     library.integer_tiles = read_tiles(root, "integer_tiles");
   }
+  if (root.has("integer_best_tiles")) {
+    library.integer_best_tiles = read_tiles(root, "integer_best_tiles");
+  }
   if (root.has("sparse_tiles")) {
     library.sparse_tiles = read_tiles(root, "sparse_tiles");
+  }
+  if (root.has("segment_k")) {
+    library.segment_k = read_segment_k(root.object("segment_k"));
+  }
+  if (root.has("sparse_defaults")) {
+    library.sparse_defaults = read_defaults(root);
   }
   const auto swizzle = [&](std::string_view key, int usual) {
     return static_cast<int>(root.integer_or(key, usual, 1, kernels::kMaxTileExtent));

@@ -24,11 +24,11 @@ struct Part {
 
 /// Of each part what its modules and their tables take, as the heap has it
 /// (tests/unit/sim/gpu/build_memory_test.cpp).
-std::array<Part, 6> parts_of(const GpuSpec& spec, int sms_built) {
+std::array<Part, 6> parts_of(const GpuSpec& spec) {
   constexpr double kSm = 32 << 10, kSubPartition = 60 << 10;
   constexpr double kWarpSlot = 1120, kCtaSlot = 96, kBank = 32, kTagsOfBlock = 21;
   const sm::SmSpec& sm = spec.sm;
-  const double sms = sms_built;
+  const double sms = spec.sms;
   const double partitions = sms * sm.sub_partitions;
   const auto tags = [](base::Bytes capacity) {
     return kTagsOfBlock * static_cast<double>(capacity.count() / base::CacheTags::kBlockBytes);
@@ -56,13 +56,13 @@ double sum_of(const std::array<Part, 6>& parts) {
 
 }  // namespace
 
-std::uint64_t memory_to_build(const GpuSpec& spec, int sms_built) {
-  return static_cast<std::uint64_t>(sum_of(parts_of(spec, sms_built)));
+std::uint64_t memory_to_build(const GpuSpec& spec) {
+  return static_cast<std::uint64_t>(sum_of(parts_of(spec)));
 }
 
-void require_memory_to_build(const GpuSpec& spec, int sms_built) {
+void require_memory_to_build(const GpuSpec& spec) {
   constexpr double kMost = 4.0 * (1 << 30);  // an H100 takes 0.05 GiB
-  const std::array<Part, 6> parts = parts_of(spec, sms_built);
+  const std::array<Part, 6> parts = parts_of(spec);
   const double bytes = sum_of(parts);
   const Part& largest = *std::max_element(
       parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.bytes < b.bytes; });

@@ -7,12 +7,12 @@
 
 namespace sptc::gpu {
 
-/// Throws InputError where the modules of a GPU of `spec` with `sms_built` SMs take more memory
-/// than there is, or than any design may: it names the fields of the architecture that ask for most
-/// of it. Call it before they are built.
-void require_memory_to_build(const GpuSpec& spec, int sms_built);
+/// Throws InputError where the modules of a GPU of `spec` take more memory than there is, or than
+/// any design may: it names the fields of the architecture that ask for most of it. Call it before
+/// they are built.
+void require_memory_to_build(const GpuSpec& spec);
 
 /// About what they take [bytes].
-std::uint64_t memory_to_build(const GpuSpec& spec, int sms_built);
+std::uint64_t memory_to_build(const GpuSpec& spec);
 
 }  // namespace sptc::gpu

@@ -3,28 +3,27 @@
 
 #include "models/base/error.h"
 
-#include <utility>
-
 namespace sptc::gpu {
 
-CtaScheduler::CtaScheduler(const sc_core::sc_module_name& name, const base::Clock& clock,
-                           int sms_built)
+CtaScheduler::CtaScheduler(const sc_core::sc_module_name& name, const base::Clock& clock, int sms)
     : base::Module(name, clock),
-      done_in("done_in", static_cast<std::size_t>(sms_built)),
-      launch_out("launch_out", static_cast<std::size_t>(sms_built)) {
+      done_in("done_in", static_cast<std::size_t>(sms)),
+      launch_out("launch_out", static_cast<std::size_t>(sms)) {
   run_on();
   for (auto& port : done_in) {
     sensitive << port;
   }
 }
 
-void CtaScheduler::start(const sm::KernelLaunch& kernel, NextCta next_cta) {
+void CtaScheduler::start(const sm::KernelLaunch& kernel) {
   base::ensure(resident_ == 0, "a grid was started before the one before it ended");
   kernel_ = &kernel;
-  next_cta_ = std::move(next_cta);
+  next_ = 0;
+  const auto sms = static_cast<std::int64_t>(launch_out.size());
+  left_.assign(launch_out.size(), kernel.most_ctas_of_sm(sms));
   for (int place = 0; place < kernel.ctas_per_sm; ++place) {
     for (std::size_t sm = 0; sm < launch_out.size(); ++sm) {
-      launch_next(sm, -1);
+      launch_next(sm);
     }
   }
 }
@@ -32,16 +31,18 @@ void CtaScheduler::start(const sm::KernelLaunch& kernel, NextCta next_cta) {
 void CtaScheduler::launch_behind_ended() {
   for (std::size_t sm = 0; sm < done_in.size(); ++sm) {
     while (done_in[sm]->can_read()) {
+      done_in[sm]->read();
       --resident_;
-      launch_next(sm, done_in[sm]->read().cta);
+      launch_next(sm);
     }
   }
 }
 
-void CtaScheduler::launch_next(std::size_t sm, std::int64_t ended) {
-  if (const std::int64_t cta = next_cta_(sm, ended); cta >= 0) {
+void CtaScheduler::launch_next(std::size_t sm) {
+  if (next_ < kernel_->ctas && left_[sm] > 0) {
+    --left_[sm];
     ++resident_;
-    launch_out[sm]->write({kernel_, cta});
+    launch_out[sm]->write({kernel_, next_++});
   }
 }
 

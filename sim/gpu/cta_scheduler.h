@@ -6,25 +6,21 @@
 #include "sim/sm/tokens.h"
 
 #include <cstdint>
-#include <functional>
+#include <vector>
 
 namespace sptc::gpu {
 
-/// Hands CTAs to SMs: one per SM in turn until the SMs are full, then one for each that ends. Which
-/// one that is says somebody else where a few SMs are built for all.
+/// Hands CTAs to SMs: one per SM in turn until the SMs are full, then one for each that ends: the
+/// next one, or none where the SM has had its share (KernelLaunch::most_ctas_of_sm).
 class CtaScheduler : public base::Module {
  public:
   sc_core::sc_vector<sc_core::sc_port<base::WireIn<sm::CtaDone>>> done_in;
   sc_core::sc_vector<sc_core::sc_port<base::WireOut<sm::CtaLaunch>>> launch_out;
 
-  /// The CTA for an SM, by its number among those that are built, on which CTA `ended` ended (-1:
-  /// the SM is not full yet). -1: none.
-  using NextCta = std::function<std::int64_t(std::size_t sm, std::int64_t ended)>;
-
-  CtaScheduler(const sc_core::sc_module_name& name, const base::Clock& clock, int sms_built);
+  CtaScheduler(const sc_core::sc_module_name& name, const base::Clock& clock, int sms);
 
   /// Starts a grid. Call between simulations, when the one before has ended.
-  void start(const sm::KernelLaunch& kernel, NextCta next_cta);
+  void start(const sm::KernelLaunch& kernel);
 
   /// Launches CTAs for those whose end is known by now: what the block does in a cycle anyway, for
   /// who has to come behind it there.
@@ -37,10 +33,11 @@ class CtaScheduler : public base::Module {
   void on_event() override { launch_behind_ended(); }
 
  private:
-  void launch_next(std::size_t sm, std::int64_t ended);
+  void launch_next(std::size_t sm);
 
   const sm::KernelLaunch* kernel_ = nullptr;
-  NextCta next_cta_;
+  std::int64_t next_ = 0;           ///< CTA
+  std::vector<std::int64_t> left_;  ///< CTAs that each SM may still get
   std::int64_t resident_ = 0;
 };
 

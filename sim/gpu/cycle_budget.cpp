@@ -45,8 +45,9 @@ CycleBudget cycle_budget(const kernels::GemmKernel& kernel, const kernels::Memor
       kernel.staged_in_registers()
           ? std::max(traffic.l2_and_dram.l2_read, traffic.shared_memory_written)
           : 0;
-  // What TMA writes holds nobody up.
-  const std::int64_t by_tma = kernel.executed.is_asynchronous() ? traffic.shared_memory_written : 0;
+  // What TMA writes holds nobody up where no rate is known.
+  const bool freely = kernel.executed.is_asynchronous() && gpu.sm.bulk_fill_bytes_per_cycle == 0;
+  const std::int64_t by_tma = freely ? traffic.shared_memory_written : 0;
   const auto shared = static_cast<double>(traffic.shared_memory() - by_tma + through_l1);
   budget.shared_memory =
       busiest / ctas * shared / static_cast<double>(gpu.sm.shared_memory_bytes_per_cycle().count());

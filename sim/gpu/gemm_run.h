@@ -20,7 +20,7 @@ namespace sptc::gpu {
 struct GemmRun {
   kernels::KernelResult kernel;
   std::optional<kernels::RunnerUp> runner_up;  ///< of kernels that were searched, where two fit
-  kernels::SamplingResult sampling;
+  kernels::SimulatedCycles simulated;
   std::int64_t cycles = 0;  ///< first CTA to start to last one to end
   double clock_mhz = 0;     ///< of the SMs
   double launch_us = 0;     ///< beside the cycles: launch_overhead_us()
@@ -28,12 +28,12 @@ struct GemmRun {
   std::int64_t issued_macs = 0;  ///< executed multiply-accumulates of all CTAs, padding included
   std::vector<base::Matrix<numerics::Word>>
       d;  ///< per batch [m, n], accumulator words; empty without operands
-  /// Bytes of the launch: counted where all SMs were simulated, else in closed form; and those of
+  /// Bytes of the launch: counted where all of it was simulated, else in closed form; and those of
   /// the second kernel of split-K, which is not simulated.
   kernels::MemoryTraffic traffic;
   kernels::ReductionBytes reduction;
   CycleBudget budget;
-  /// Of all SMs during the launch; absent where SMs or cycles were not simulated but multiplied.
+  /// Of all SMs during the launch; absent where cycles were not simulated but carried on.
   std::optional<sm::Activity> activity;
   /// Of the cycles of all tensor cores during the launch; absent in closed form.
   std::optional<StallShares> stalls;

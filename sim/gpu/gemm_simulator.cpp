@@ -6,8 +6,10 @@
 #include "sim/base/elaboration_reserve.h"
 #include "sim/base/run_events.h"
 #include "sim/gpu/analytic_gemm.h"
+#include "sim/gpu/extrapolation.h"
 #include "sim/gpu/gpu.h"
 #include "sim/gpu/sm_observers.h"
+#include "sim/gpu/tile_times.h"
 #include "sim/kernels/gemm_traffic.h"
 #include "sim/kernels/grid_reuse.h"
 #include "sim/kernels/kernel_choice.h"
@@ -17,10 +19,6 @@
 #include "sim/kernels/packed_gemm.h"
 #include "sim/kernels/warp_program.h"
 #include "sim/kernels/work_schedule.h"
-#include "sim/sampling/extrapolation.h"
-#include "sim/sampling/sampled_share.h"
-#include "sim/sampling/sampling_plan.h"
-#include "sim/sampling/tile_times.h"
 #include "sim/tensor_core/issue_interval.h"
 
 #include <fmt/format.h>
@@ -39,12 +37,11 @@ class GemmSimulator::Impl {
       : spec_(spec),
         options_(options),
         clock_(options.elaborated_mhz > 0 ? options.elaborated_mhz : spec.boost_clock_mhz),
-        gpu_("gpu", clock_, spec, sampling::SamplingPlan::sms_built(spec.sms, options.sms),
+        gpu_("gpu", clock_, spec,
              options.bind_memory ? Gpu::Memory::kOutside
              : options.bind_dram ? Gpu::Memory::kDramOutside
                                  : Gpu::Memory::kModelled) {
     if (options.bind_memory || options.bind_dram) {
-      base::ensure(options.sms == Sms::kAll, "a memory of the caller needs all SMs");
       options_.extrapolate = false;
     }
     if (options.bind_memory) {
@@ -97,18 +94,14 @@ class GemmSimulator::Impl {
     require_waveform(kernel.executed);
     const mma::StepContext context = context_of(kernel, operands != nullptr);
     const kernels::GemmTraffic traffic(kernel);
-    const sampling::SamplingPlan plan(kernel, target, options_.sms, options_.extrapolate);
-    const GridSetup setup{kernel, plan, context, traffic, form};
+    const GridSetup setup{kernel, context, traffic, form, spec_.sms * kernel.ctas_per_sm};
     const kernels::GridReuse reuse(kernel, spec_.memory, spec_.sms);
-    base::ensure(operands == nullptr || options_.sms != Sms::kSampled, "values need all SMs");
 
     GemmRun result;
     result.clock_mhz = options_.clock.mhz_of(problem.conditions, spec_.boost_clock_mhz);
     gpu_.set_clock_mhz(result.clock_mhz);
     result.kernel = kernel.result(spec_.sms);
     result.issued_macs = kernel.issued_macs();
-    result.sampling.sms_simulated = plan.simulated_sms();
-    counted_ = {};
     const sm::Activity before = gpu_.activity();
     if (operands != nullptr) {
       run_with_values(setup, *operands, result);
@@ -116,16 +109,16 @@ class GemmSimulator::Impl {
       run_without_values(setup, reuse, result);
     }
     result.clock_scaling = {form, spec_.boost_clock_mhz};
-    result.traffic = traffic_of(kernel, reuse, result.sampling);
+    result.traffic = traffic_of(kernel, reuse, result.simulated);
     result.reduction = kernels::reduction_bytes(kernel, spec_.memory);
-    if (options_.sms == Sms::kSampled || result.sampling.extrapolated) {
+    if (result.simulated.extrapolated) {
       result.cycles = std::max(result.cycles, least_cycles(kernel, result));
     }
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
     keep_within_launch(result.budget);
     result.launch_us = kernels::launch_overhead_us(kernel, form, spec_.launch);
     result.stalls = stalls_of(result);
-    if (options_.sms != Sms::kSampled && !result.sampling.extrapolated) {
+    if (!result.simulated.extrapolated) {
       result.activity = gpu_.activity();
       *result.activity -= before;
     }
@@ -136,10 +129,10 @@ class GemmSimulator::Impl {
   /// ones.
   struct GridSetup {
     const kernels::GemmKernel& kernel;
-    const sampling::SamplingPlan& plan;
     const mma::StepContext& context;
     const kernels::GemmTraffic& traffic;
     const kernels::KernelEstimate& form;
+    std::int64_t resident;  ///< CTAs that the GPU holds
 
     /// `memory` and `map`: where values travel.
     sm::KernelLaunch of(const isa::WarpProgram& program, std::int64_t ctas,
@@ -151,10 +144,12 @@ class GemmSimulator::Impl {
       return launch;
     }
     bool scheduled() const { return kernel.persistent() || kernel.stream_k(); }
+    /// Whether CTAs have parts of output tiles.
+    bool shares_tiles() const { return kernel.stream_k() && kernel.ctas() % resident != 0; }
   };
 
-  /// What one resource needs for all of a launch at the least, of SMs the busiest one. A line
-  /// through short grids, whose stores the L2 still takes in and whose first CTAs wait for DRAM
+  /// What one resource needs for all of a launch at the least, of SMs the busiest one: main loops
+  /// and rounds that are carried on, whose stores the L2 still takes in and whose first CTAs wait
   /// more than the rest, can lead below.
   std::int64_t least_cycles(const kernels::GemmKernel& kernel, const GemmRun& run) const {
     const CycleBudget bounds =
@@ -167,29 +162,20 @@ class GemmSimulator::Impl {
   }
 
   StallShares stalls_of(const GemmRun& run) const {
-    if (options_.sms != Sms::kSampled && !run.sampling.extrapolated) {
-      return whole_stalls(counted_.stalls);
+    const StallShares shares = whole_stalls(counted_.stalls);
+    if (!run.simulated.extrapolated) {
+      return shares;
     }
-    return scaled_stalls(counted_, static_cast<double>(run.issued_macs),
-                         static_cast<double>(spec_.sms) * spec_.sm.sub_partitions, run.budget);
+    // How long the tensor cores multiply follows from the work.
+    const auto multiplied = static_cast<double>(counted_.stalls[sm::StallReason::kMma]);
+    const double work = static_cast<double>(run.issued_macs) / static_cast<double>(counted_.macs);
+    const double all = static_cast<double>(run.cycles) * spec_.sms * spec_.sm.sub_partitions;
+    return with_mma(shares, std::min(1.0, multiplied * work / all));
   }
 
-  /// Runs a grid of `tiles` output tiles that are `k_tiles` deep. Of a launch the one that does
-  /// most is counted.
-  GridRun run_counted(const sm::KernelLaunch& launch, const kernels::GemmKernel& kernel,
-                      std::int64_t tiles, std::int64_t k_tiles, const std::vector<int>& sm_numbers,
-                      const memory::L2Contents& l2) {
-    GridRun run = gpu_.run(launch, sm_numbers, l2);
-    if (run.macs > counted_.macs) {
-      const double depth = static_cast<double>(k_tiles) / static_cast<double>(kernel.k_tiles());
-      const double of_tile =
-          depth * static_cast<double>(kernel.issued_macs()) / static_cast<double>(kernel.ctas());
-      const double busiest = of_tile * static_cast<double>(base::ceil_div(tiles, spec_.sms));
-      const auto sms = options_.sms == Sms::kAll ? spec_.sms : static_cast<int>(sm_numbers.size());
-      const double mean = static_cast<double>(run.macs) / sms;
-      counted_ = {run.stalls, run.macs, kernel.stream_k() ? 1 : std::min(1.0, mean / busiest),
-                  depth, run.cycles};
-    }
+  GridRun run_counted(const sm::KernelLaunch& launch, const memory::L2Contents& l2) {
+    GridRun run = gpu_.run(launch, l2);
+    counted_ = {run.stalls, run.macs};
     return run;
   }
 
@@ -219,12 +205,12 @@ class GemmSimulator::Impl {
     return context;
   }
 
-  /// Counted where the whole memory system was there for the whole launch.
+  /// Counted where the memory system was there for the whole launch.
   kernels::MemoryTraffic traffic_of(const kernels::GemmKernel& kernel,
                                     const kernels::GridReuse& reuse,
-                                    const kernels::SamplingResult& sampling) const {
+                                    const kernels::SimulatedCycles& simulated) const {
     kernels::MemoryTraffic traffic = kernels::closed_form_traffic(kernel, reuse.dram(), spec_.sms);
-    if (options_.sms == Sms::kAll && !sampling.extrapolated && !options_.bind_memory) {
+    if (!simulated.extrapolated && !options_.bind_memory) {
       traffic.l2_and_dram = gpu_.memory_counters();
     }
     return traffic;
@@ -257,8 +243,7 @@ class GemmSimulator::Impl {
 
   /// `tiles` output tiles of a kernel, `k_tiles` deep, without values.
   GridRun run_tiles(const GridSetup& setup, std::int64_t tiles, std::int64_t k_tiles,
-                    const std::vector<int>& sm_numbers, sm::TileObserver* observer = nullptr,
-                    double l2_share = 1) {
+                    sm::TileObserver* observer = nullptr, double l2_share = 1) {
     const memory::L2Contents l2 = contents_of(setup, l2_share);
     const isa::WarpProgram program = kernels::gemm_warp_program(setup.kernel, k_tiles);
     sm::KernelLaunch short_launch = setup.of(program, tiles);
@@ -267,7 +252,7 @@ class GemmSimulator::Impl {
     const bool unlike = observer == nullptr && setup.kernel.split_k > 1 &&
                         setup.kernel.all_k_tiles() % k_tiles != 0;
     if (!setup.scheduled() && !unlike) {
-      return run_counted(short_launch, setup.kernel, tiles, k_tiles, sm_numbers, l2);
+      return run_counted(short_launch, l2);
     }
     const kernels::WorkSchedule schedule(
         setup.kernel, tiles, k_tiles, spec_.sms,
@@ -276,17 +261,17 @@ class GemmSimulator::Impl {
     short_launch.ctas = schedule.ctas();
     short_launch.work = &schedule;
     short_launch.traffic = &traffic;
-    return run_counted(short_launch, setup.kernel, tiles, k_tiles, sm_numbers, l2);
+    return run_counted(short_launch, l2);
   }
 
   /// Of a grid whose CTA i has the output tiles i, i + `ctas` and so on, of `tiles`, each of them
   /// `k_tiles` deep.
-  static sampling::GridTimes times_of(const GridRun& run, std::int64_t tiles, std::int64_t k_tiles,
-                                      std::int64_t ctas, const kernels::GemmTraffic& traffic,
-                                      sampling::TileTimes& tile_times) {
-    sampling::GridTimes times{run.cycles, {}};
+  static GridTimes times_of(const GridRun& run, std::int64_t tiles, std::int64_t k_tiles,
+                            std::int64_t ctas, const kernels::GemmTraffic& traffic,
+                            TileTimes& tile_times) {
+    GridTimes times{run.cycles, {}};
     const auto add = [&](std::int64_t cta, const std::vector<std::int64_t>& uses,
-                         std::vector<sampling::CtaTimes>& of_sm) {
+                         std::vector<CtaTimes>& of_sm) {
       auto at = uses.begin();
       for (std::int64_t tile = cta; tile < tiles; tile += ctas, at += k_tiles) {
         base::ensure(uses.end() - at >= k_tiles, "a CTA did not tell of its k-tiles");
@@ -297,25 +282,16 @@ class GemmSimulator::Impl {
       }
     };
     for (const std::vector<sm::CtaRecord>& records : run.ctas) {
-      std::vector<sampling::CtaTimes>& of_sm = times.ctas.emplace_back();
+      std::vector<CtaTimes>& of_sm = times.ctas.emplace_back();
       for (const sm::CtaRecord& record : records) {
         add(record.cta, tile_times.take(record.cta), of_sm);
       }
     }
-    for (std::vector<sampling::CtaTimes>& of_sm : times.ctas) {
+    for (std::vector<CtaTimes>& of_sm : times.ctas) {
       std::sort(of_sm.begin(), of_sm.end(),
-                [](const sampling::CtaTimes& left, const sampling::CtaTimes& right) {
-                  return left.end < right.end;
-                });
+                [](const CtaTimes& left, const CtaTimes& right) { return left.end < right.end; });
     }
     return times;
-  }
-
-  /// The other SMs have the share of the memory that `share` leaves the simulated ones.
-  void set_share(sampling::SampledShare& share) {
-    gpu_.set_share([&share](std::size_t port, std::int64_t cta) -> const kernels::ShareOfCta& {
-      return share.share_of(port, cta);
-    });
   }
 
   void run_with_values(const GridSetup& setup, const std::vector<kernels::GemmOperands>& operands,
@@ -326,27 +302,23 @@ class GemmSimulator::Impl {
     kernels::PackedGemm memory(kernel, map, operands);
     const isa::WarpProgram program = kernels::gemm_warp_program(kernel, kernel.k_tiles());
     const sm::KernelLaunch with_values = setup.of(program, kernel.ctas(), &memory, &map);
-    result.cycles = run_counted(with_values, kernel, kernel.ctas(), kernel.k_tiles(),
-                                setup.plan.sms(), contents_of(setup, 1))
-                        .cycles;
-    result.sampling.cycles_simulated = result.cycles;
+    result.cycles = run_counted(with_values, contents_of(setup, 1)).cycles;
+    result.simulated.cycles = result.cycles;
     result.d = memory.take_results();
   }
 
   void run_without_values(const GridSetup& setup, const kernels::GridReuse& reuse,
                           GemmRun& result) {
     const kernels::GemmKernel& kernel = setup.kernel;
-    sampling::SampledShare share(kernel, reuse, spec_.memory, spec_.sms, setup.plan.sms());
-    set_share(share);
-    if (setup.plan.whole()) {
-      result.cycles = run_tiles(setup, kernel.ctas(), kernel.k_tiles(), setup.plan.sms()).cycles;
-      result.sampling.cycles_simulated = result.cycles;
+    // How the stretches of CTAs that share tiles meet those is another one in each shorter grid.
+    if (!options_.extrapolate || setup.shares_tiles()) {
+      result.cycles = run_tiles(setup, kernel.ctas(), kernel.k_tiles()).cycles;
+      result.simulated.cycles = result.cycles;
       return;
     }
-    const sampling::ExtrapolatedCycles cycles = run_shortened(setup, reuse, share);
+    const ExtrapolatedCycles cycles = run_shortened(setup, reuse);
     result.cycles = cycles.cycles;
-    result.sampling.extrapolated = cycles.extrapolated;
-    result.sampling.cycles_simulated = cycles.cycles_simulated;
+    result.simulated = {cycles.extrapolated, cycles.cycles_simulated};
   }
 
   /// Copies fill all stages but the one that is multiplied in a burst, so that the main loop may
@@ -357,38 +329,31 @@ class GemmSimulator::Impl {
   }
 
   /// From grids that may be shorter than the whole one.
-  sampling::ExtrapolatedCycles run_shortened(const GridSetup& setup,
-                                             const kernels::GridReuse& reuse,
-                                             sampling::SampledShare& share) {
+  ExtrapolatedCycles run_shortened(const GridSetup& setup, const kernels::GridReuse& reuse) {
     const kernels::GemmKernel& kernel = setup.kernel;
-    const bool shared = setup.plan.shares_tiles();
-    const auto simulate = [&](const sampling::ShortGrid& grid) {
+    const auto simulate = [&](const ShortGrid& grid) {
       const std::int64_t rounds_left_out = base::ceil_div(kernel.ctas(), spec_.sms) - grid.ctas;
       // The last round need not fill all SMs, and those without a CTA leave the memory to the
       // others.
       const std::int64_t total = grid.ends_as_the_whole
                                      ? kernel.ctas() - rounds_left_out * spec_.sms
                                      : std::min(grid.ctas * spec_.sms, kernel.ctas());
-      share.shorten(total, grid.ends_as_the_whole);
-      sampling::TileTimes tile_times;
+      TileTimes tile_times;
       const double part = static_cast<double>(grid.k_tiles) / static_cast<double>(kernel.k_tiles());
-      const GridRun run = run_tiles(setup, total, grid.k_tiles, setup.plan.sms(),
-                                    shared ? nullptr : &tile_times, reuse.l2_share_of(part));
-      const std::int64_t ctas = setup.scheduled() ? setup.plan.resident() : total;
-      return shared ? sampling::GridTimes{run.cycles, {}}
-                    : times_of(run, total, grid.k_tiles, ctas, setup.traffic, tile_times);
+      const GridRun run =
+          run_tiles(setup, total, grid.k_tiles, &tile_times, reuse.l2_share_of(part));
+      const std::int64_t ctas = setup.scheduled() ? setup.resident : total;
+      return times_of(run, total, grid.k_tiles, ctas, setup.traffic, tile_times);
     };
-    const sampling::GridExtent extent{
+    const GridExtent extent{
         .ctas = base::ceil_div(kernel.ctas(), spec_.sms),
         .k_tiles = kernel.k_tiles(),
         .resident = kernel.ctas_per_sm,
         .stays = setup.scheduled(),
-        .shares_tiles = shared,
         .tile_period = tile_period(kernel),
         .stages = kernel.stages,
-        .drifts = options_.sms == Sms::kAll,
     };
-    return sampling::extrapolate_cycles(extent, simulate);
+    return extrapolate_cycles(extent, simulate);
   }
 
   base::ElaborationReserve reserve_;
@@ -396,7 +361,11 @@ class GemmSimulator::Impl {
   Options options_;
   base::Clock clock_;
   Gpu gpu_;
-  CountedGrid counted_;  ///< of the latest launch
+  /// Of the latest grid.
+  struct Counted {
+    sm::StallCycles stalls;
+    std::int64_t macs = 0;
+  } counted_;
 };
 
 GemmSimulator::GemmSimulator(const GpuSpec& spec, const Options& options)

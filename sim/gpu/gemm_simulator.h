@@ -5,7 +5,6 @@
 #include "sim/gpu/gemm_run.h"
 #include "sim/gpu/gpu_spec.h"
 #include "sim/kernels/gemm_kernel.h"
-#include "sim/sampling/simulated_sms.h"
 
 #include <tlm>
 
@@ -26,17 +25,14 @@ class Gpu;
 /// hardware. One per SystemC context, which elaborates once.
 class GemmSimulator {
  public:
-  using Sms = sampling::SimulatedSms;
-
   struct Options {
-    Sms sms = Sms::kSampled;
-    bool extrapolate =
-        true;  ///< multiply a detected period of main loop and CTA rounds; only without values
+    /// Carry on main loops and rounds of CTAs once they repeat; only without values.
+    bool extrapolate = true;
     tensor_core::Waveform* waveform = nullptr;    ///< of the first SM
     tensor_core::PassageLog* passages = nullptr;  ///< of the first SM
     ClockPolicy clock{};
     /// Binds every SM to a memory of the caller (Gpu::Memory::kOutside), in the place of L2 and
-    /// DRAM; empty: those. Needs all SMs, and no cycles are carried on. SystemC's time is that of
+    /// DRAM; empty: those. No cycles are carried on. SystemC's time is that of
     /// the boost clock; traffic and what follows from it are of the closed form.
     std::function<void(Gpu& gpu)> bind_memory{};
     /// The same of DRAM alone: binds the socket of the L2 to one of the caller's. SystemC's time is

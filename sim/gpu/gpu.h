@@ -6,13 +6,10 @@
 #include "sim/memory/l2_before_dram.h"
 #include "sim/memory/l2_contents.h"
 #include "sim/memory/memory_system.h"
-#include "sim/sampling/sampled_memory.h"
 #include "sim/sm/sm.h"
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <utility>
 #include <vector>
 
 namespace sptc::gpu {
@@ -21,8 +18,8 @@ namespace sptc::gpu {
 struct GridRun {
   std::int64_t cycles = 0;                       ///< launch of the first CTA to the end of the last
   std::vector<std::vector<sm::CtaRecord>> ctas;  ///< per SM, in the order in which they ended
-  sm::StallCycles stalls;  ///< of all tensor cores of the SMs that it had, as many cycles of each
-  std::int64_t macs = 0;   ///< that those executed
+  sm::StallCycles stalls;                        ///< of all tensor cores, as many cycles of each
+  std::int64_t macs = 0;                         ///< that those executed
 };
 
 /// SMs, the memory system and the CTA scheduler, wired. Grids run one after the other, each from an
@@ -39,27 +36,21 @@ class Gpu : public sc_core::sc_module {
   };
 
   Gpu(const sc_core::sc_module_name& name, const base::Clock& clock, const GpuSpec& spec,
-      int sms_built, Memory memory = Memory::kModelled);
+      Memory memory = Memory::kModelled);
   ~Gpu() override;
 
   /// SM clock of the grids from here on, for the rates of the memory; the simulation itself counts
   /// cycles.
   void set_clock_mhz(double mhz) { clock_mhz_ = mhz; }
 
-  /// What the SMs do for which those that are built stand. Without it, each is alone and everything
-  /// comes from DRAM.
-  void set_share(kernels::ShareOf share) { share_of_cta_ = std::move(share); }
-
-  /// Runs `launched` to its end. Where not all SMs are built, those that are run the CTAs of SMs
-  /// `sm_numbers` of the GPU; the L2 begins with `l2`. Throws InternalError where the simulation
+  /// Runs `launched` to its end; the L2 begins with `l2`. Throws InternalError where the simulation
   /// gets stuck, with what is resident.
-  GridRun run(const sm::KernelLaunch& launched, const std::vector<int>& sm_numbers = {0},
-              const memory::L2Contents& l2 = {});
+  GridRun run(const sm::KernelLaunch& launched, const memory::L2Contents& l2 = {});
 
-  /// Of all built SMs, since the start of the simulation.
+  /// Of all SMs, since the start of the simulation.
   sm::Activity activity() const;
 
-  /// Of the latest grid, where all SMs are built.
+  /// Of the latest grid, by a memory of its own.
   memory::MemoryBytes memory_counters() const;
 
   /// As MemoryPorts::observe; nobody is told where the memory is outside.
@@ -77,28 +68,21 @@ class Gpu : public sc_core::sc_module {
     base::Wire<sm::CtaDone> done;
   };
 
-  /// What the CTA units have recorded since cycle `start`, from which the result counts, of a grid
-  /// on the first `used` SMs.
-  GridRun take_records(std::int64_t start, std::size_t used);
+  /// What the CTA units have recorded since cycle `start`, from which the result counts.
+  GridRun take_records(std::int64_t start);
   void simulate();
   memory::MemoryPorts* memory_ports();  ///< null where the memory is outside
   bool busy() const;
   /// Grows where an instruction is issued or a transaction is answered.
   std::int64_t progress() const;
-  CtaScheduler::NextCta next_cta_of(const sm::KernelLaunch& kernel,
-                                    const std::vector<int>& sm_numbers);
   void report_stuck() const;
 
   const base::Clock& clock_;
   CtaScheduler scheduler_;
-  std::int64_t all_sms_;
   std::vector<std::unique_ptr<sm::Sm>> sms_;
-  std::unique_ptr<memory::MemorySystem> memory_;             ///< where all SMs are built
-  std::unique_ptr<memory::L2BeforeDram> l2_;                 ///< the same, of kDramOutside
-  std::unique_ptr<sampling::SampledMemory> sampled_memory_;  ///< where a few are built for many
+  std::unique_ptr<memory::MemorySystem> memory_;  ///< of kModelled
+  std::unique_ptr<memory::L2BeforeDram> l2_;      ///< of kDramOutside
   double clock_mhz_;
-  kernels::ShareOfCta alone_;
-  kernels::ShareOf share_of_cta_;
   std::vector<std::unique_ptr<Links>> links_;
 };
 

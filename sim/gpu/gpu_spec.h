@@ -52,6 +52,8 @@ struct GpuSpec {
     }
   }
 
+  bool operator==(const GpuSpec&) const = default;
+
   kernels::KernelTarget kernel_target() const {
     return {sm,       memory,         kernels, launch, sms, boost_clock_mhz, instruction_set,
             numerics, counted_dram_us};

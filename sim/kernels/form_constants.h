@@ -13,8 +13,9 @@ struct FormConstants {
   /// Multiply rate of CTAs with fewer than `enough_warps` together on an SM.
   double lone_warps = 0.933;
   double enough_warps = 8;
-  double first_fill = 1.84;     ///< latencies until the first tiles of all SMs have arrived
-  double barrier_cycles = 380;  ///< waiting, barrier and first fragments, beside the latency
+  double first_fill = 1.84;          ///< latencies until the first tiles of all SMs have arrived
+  double barrier_cycles = 380;       ///< waiting, barrier and first fragments, beside the latency
+  double metadata_issue_cycles = 8;  ///< between wgmma.sp, beside its pipeline and shared memory
   /// Lone CTAs of two stages wait for DRAM together as long as no more of them, over all rounds,
   /// read a tile; else they drift apart, and some find in the L2 what others waited for.
   double readers_in_step = 2;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sptc::kernels {
@@ -20,6 +21,9 @@ namespace {
 constexpr int kTileBytes = 64;
 // Small tiles go twice as deep, so that enough bytes are under way to hide the latency of DRAM.
 constexpr std::int64_t kSmallStageBytes = 8192;
+// nvjet kernels of small tiles have up to 16 (nvjet_sm90_hsh_24x64_64x16_4x1_v_bz_TNN), all that
+// fit.
+constexpr std::int64_t kMostWarpgroupStages = 16;
 // wgmma kernels: 128 bytes per row, the widest swizzle of TMA.
 constexpr int kWgmmaTileBytes = 128;
 // Of wgmma with 2:4 weights, k-tiles are half as deep where fewer fit: names of cuSPARSELt's
@@ -84,7 +88,9 @@ void set_resources(GemmKernel& kernel, std::optional<int> stages, const KernelTa
                                         sm.reserved_shared_memory_per_cta.count());
   }
   const std::int64_t fitting = available / stage_bytes(kernel);
-  std::int64_t most = kernel.staged_in_registers() ? kStagesThroughRegisters : kMostStages;
+  std::int64_t most = kernel.staged_in_registers()                       ? kStagesThroughRegisters
+                      : kernel.executed.family == mma::MmaFamily::kWgmma ? kMostWarpgroupStages
+                                                                         : kMostStages;
   if (!kernel.persistent()) {
     // One k-tile less than there are stages is under way at once. More stages than that takes for
     // all k-tiles would only take the place of another CTA.
@@ -271,8 +277,14 @@ double GemmKernel::metadata_reads() const {
 
 KernelResult GemmKernel::result(std::int64_t sms) const {
   const std::int64_t launched = WorkSchedule::ctas_launched(*this, ctas(), k_tiles(), sms);
-  return {cta_tile,
-          warp_tile,
+  const auto as_asked = [&](base::GemmShape tile) {
+    if (problem.transposed) {
+      std::swap(tile.m, tile.n);
+    }
+    return tile;
+  };
+  return {as_asked(cta_tile),
+          as_asked(warp_tile),
           executed,
           metadata_reads(),
           stages,
@@ -289,7 +301,8 @@ KernelResult GemmKernel::result(std::int64_t sms) const {
           occupancy_limit,
           carve_out,
           base::ceil_div(launched, sms * ctas_per_sm),
-          promotes ? all_k_tiles() : 0};
+          promotes ? all_k_tiles() : 0,
+          problem.transposed};
 }
 
 namespace {
@@ -307,15 +320,28 @@ mma::MmaInstruction executed_with(const TileShape& tile, const mma::MmaInstructi
   return result;
 }
 
+/// The tile as the kernel of a transposed problem has it.
+TileShape turned(TileShape tile) {
+  std::swap(tile.cta_m, tile.cta_n);
+  std::swap(tile.warp_m, tile.warp_n);
+  return tile;
+}
+
 bool divides(const mma::MmaInstruction& instruction, const TileShape& tile) {
   return tile.warp_m % instruction.shape.m == 0 && tile.warp_n % instruction.shape.n == 0;
 }
 
 }  // namespace
 
-std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileShape& tile,
+std::optional<GemmKernel> fitted_kernel(const GemmProblem& asked, const TileShape& shape,
                                         const KernelOverrides& overrides,
                                         const KernelTarget& target, std::string& reason) {
+  if (shape.transposed && (asked.sparse || !asked.storage.plain())) {
+    reason = "is transposed, which those of sparse or quantised weights are not";
+    return std::nullopt;
+  }
+  const TileShape tile = shape.transposed ? turned(shape) : shape;
+  const GemmProblem problem = shape.transposed ? asked.turned() : asked;
   const mma::MmaInstruction instruction = kernel_instruction(problem, target);
   const mma::MmaInstruction executed = executed_with(tile, instruction, target.sm);
   const bool asynchronous = executed.is_asynchronous();
@@ -331,18 +357,26 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
   if (!asynchronous && stage_bytes(kernel) <= kSmallStageBytes) {
     kernel = kernel_with(problem, instruction, tile, 2 * depth);
   }
+  if (tile.cta_k % instruction.shape.k != 0) {
+    reason = "is no whole number of " + instruction.ptx_name() + " deep";
+    return std::nullopt;
+  }
   // B is not compressed: with 256 columns too few k-tiles of 128 stored bytes of A would fit.
-  if (executed.family == mma::MmaFamily::kWgmma && problem.sparse &&
-      target.sm.max_shared_memory_per_cta.count() / stage_bytes(kernel) < kEnoughSparseStages) {
+  if (tile.cta_k > 0) {
+    kernel = kernel_with(problem, instruction, tile, tile.cta_k);
+  } else if (executed.family == mma::MmaFamily::kWgmma && problem.sparse &&
+             target.sm.max_shared_memory_per_cta.count() / stage_bytes(kernel) <
+                 kEnoughSparseStages) {
     kernel = kernel_with(problem, instruction, tile, depth / 2);
   }
   if (asynchronous) {
     kernel.executed = executed;
     kernel.cta_group = tile.cta_group;
-    kernel.cluster_ctas = target.launch.cluster_ctas;
+    kernel.cluster_ctas = tile.cluster_ctas > 0 ? tile.cluster_ctas : target.launch.cluster_ctas;
     kernel.promotes = executed.family == mma::MmaFamily::kWgmma && !problem.sparse &&
                       numerics::is_fp8(problem.dtype) &&
-                      target.library.fp8_accumulation == Fp8Accumulation::kPromoted;
+                      problem.conditions.fp8_accumulation.value_or(
+                          target.library.fp8_accumulation) == Fp8Accumulation::kPromoted;
   }
   kernel.swizzle = target.library.swizzle_for(problem.sparse);
   if (problem.dtype == numerics::DataType::kF16) {

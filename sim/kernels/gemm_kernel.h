@@ -51,8 +51,10 @@ struct GemmKernel {
   ReductionScheme reduction_scheme = ReductionScheme::kComputeType;
   bool promotes = false;  ///< see Fp8Accumulation
   Decomposition decomposition = Decomposition::kDataParallel;
-  bool searched = false;     ///< see kernel_search.h
-  double issue_stretch = 1;  ///< see sim/kernels/issue_stretch.h
+  int parts_of_tile = 0;        ///< of stream-K: into which each tile is cut; 0: as CTAs come out
+  int sum_bytes_per_cycle = 0;  ///< see SegmentK; 0: as the port of the SM lets them through
+  bool searched = false;        ///< see kernel_search.h
+  double issue_stretch = 1;     ///< see sim/kernels/issue_stretch.h
   int registers_per_thread = 0;
   base::Bytes shared_memory_per_cta;
   int ctas_per_sm = 0;

@@ -14,6 +14,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace sptc::kernels {
 
@@ -41,11 +42,25 @@ struct GemmProblem {
   OperandStorage storage = {};
   /// Of the operands, for tensor cores that skip zeros; others take the same time for all.
   sparsity::Densities densities = {};
+  /// Whether A and B, M and N have changed places: A is the activations, and B the weights.
+  bool transposed = false;
 
   auto operator<=>(const GemmProblem&) const = default;
 
   /// Of integers in memory, too: an integer kernel of a library.
   bool is_integer() const { return !numerics::info(dtype).is_float() && !storage.weight; }
+
+  bool is_weight(isa::Operand operand) const { return (operand == isa::Operand::kB) == transposed; }
+  /// Share of the elements of A or B that are distinct in DRAM.
+  double distinct(isa::Operand operand) const { return is_weight(operand) ? 1 : distinct_b; }
+
+  /// The same with A and B, M and N in each other's place.
+  GemmProblem turned() const {
+    GemmProblem result = *this;
+    std::swap(result.shape.m, result.shape.n);
+    result.transposed = !transposed;
+    return result;
+  }
 
   /// Bits of an element of an operand in memory.
   int bits_of(isa::Operand operand) const {
@@ -74,6 +89,7 @@ enum class Decomposition {
 /// What a user may ask for at most, beyond what libraries have.
 inline constexpr int kMaxStages = 16;
 inline constexpr int kMaxSplitK = 64;
+inline constexpr int kMaxClusterCtas = 16;
 inline constexpr std::int64_t kMaxTileExtent = 1024;
 
 /// Choices a user may force; the heuristic fills the rest.
@@ -94,6 +110,7 @@ struct KernelOverrides {
   bool search = false;
   base::GemmShape warp_tile = {};
   int swizzle = 0, cluster_ctas = 0, ctas_per_sm = 0;
+  bool transposed = false;
 
   auto operator<=>(const KernelOverrides&) const = default;
 };

@@ -51,6 +51,12 @@ std::int64_t GemmBytes::row_bytes(isa::Operand operand, std::int64_t k) const {
   return base::ceil_div(elements * problem_.bits_of(operand) + scales, 8);
 }
 
+std::int64_t GemmBytes::copied_k(isa::Operand operand) const {
+  const std::int64_t k = std::min(cta_tile_.k, problem_.shape.k);
+  return operand == isa::Operand::kA && sparse_ ? base::ceil_div(k, pattern_.group) * pattern_.kept
+                                                : k;
+}
+
 std::int64_t GemmBytes::column_index_bits(std::int64_t groups) const {
   if (problem_.vector_rows == 0) {
     return 0;
@@ -124,21 +130,12 @@ GemmTraffic::GemmTraffic(const GemmKernel& kernel)
   first_partial_sum_ = place(0);
 }
 
-std::int64_t GemmTraffic::panel_bytes(isa::Operand operand) const {
-  return tile_bytes(operand) * k_tiles_;
-}
-
 std::int64_t GemmTraffic::slice_row_bytes(isa::Operand operand, std::int64_t slice) const {
   const std::int64_t tile_k = kernel_.cta_tile.k;
   const std::int64_t first = slice * k_tiles_ * tile_k;
   const std::int64_t k =
       std::clamp<std::int64_t>(kernel_.problem.shape.k - first, 0, k_tiles_ * tile_k);
   return k / tile_k * row_bytes(operand, tile_k) + row_bytes(operand, k % tile_k);
-}
-
-std::int64_t GemmTraffic::panel_bytes(isa::Operand operand, std::int64_t tile,
-                                      std::int64_t slice) const {
-  return panel_rows(operand).of(tile) * slice_row_bytes(operand, slice);
 }
 
 PanelRows GemmTraffic::panel_rows(isa::Operand operand) const {
@@ -169,21 +166,6 @@ std::int64_t GemmTraffic::requested_bytes(isa::Operand operand, std::int64_t beg
              slice_row_bytes(operand, piece.slice % kernel_.split_k);
   });
   return is_b ? bytes / kernel_.cta_group : bytes;
-}
-
-std::int64_t GemmTraffic::largest_tile_bytes() const {
-  return tile_bytes(isa::Operand::kA) + tile_bytes(isa::Operand::kB) / kernel_.cta_group +
-         (kernel_.instruction.sparse ? tile_bytes(isa::Operand::kMetadata) : 0);
-}
-
-std::int64_t GemmTraffic::largest_tile_l2_bytes() const {
-  std::int64_t bytes =
-      tile_bytes(isa::Operand::kA) / kernel_.readers(isa::Operand::kA, {}) +
-      tile_bytes(isa::Operand::kB) / kernel_.cta_group / kernel_.readers(isa::Operand::kB, {});
-  if (kernel_.instruction.sparse) {
-    bytes += tile_bytes(isa::Operand::kMetadata) / kernel_.readers(isa::Operand::kMetadata, {});
-  }
-  return bytes;
 }
 
 sm::MemoryRange GemmTraffic::partial_sums(std::int64_t writer, int warp, int row) const {
@@ -217,6 +199,14 @@ const GemmTraffic::Place& GemmTraffic::place_of(std::int64_t cta) const {
   return place;
 }
 
+/// Where the windows of a convolution overlap, tiles do as well: of each a part is new.
+std::int64_t GemmTraffic::overlapping(std::int64_t offset) const {
+  const double distinct = kernel_.problem.distinct_b;
+  return distinct == 1 ? offset
+                       : static_cast<std::int64_t>(distinct * static_cast<double>(offset)) /
+                             kSectorBytes * kSectorBytes;
+}
+
 sm::MemoryRange GemmTraffic::copy(const Place& place, int warp,
                                   const isa::WarpInstruction& instruction,
                                   std::int64_t tile) const {
@@ -236,13 +226,19 @@ sm::MemoryRange GemmTraffic::copy(const Place& place, int warp,
   const std::int64_t valid_k =
       std::clamp<std::int64_t>(kernel_.problem.shape.k - k_tile * tile_k, 0, tile_k);
   const std::int64_t bytes = valid_k == tile_k ? copies.row_bytes : row_bytes(operand, valid_k);
-  const std::int64_t offset =
-      ((where.batch * copies.tiles + index) * k_tiles_ * kernel_.split_k + k_tile) *
-          copies.tile_stride +
-      (part * (instruction.first_warp_only ? 1 : warps_) + of_part) *
-          base::round_up(share * bytes, kSectorBytes);
-  return {copies.first + static_cast<std::uint64_t>(offset), rows * bytes,
-          is_b ? place.readers_of_b : place.readers_of_a};
+  const std::int64_t place_of_tile =
+      (where.batch * copies.tiles + index) * k_tiles_ * kernel_.split_k + k_tile;
+  const bool activations =
+      operand != isa::Operand::kMetadata && !kernel_.problem.is_weight(operand);
+  const std::int64_t offset = (activations ? overlapping(place_of_tile * copies.tile_stride)
+                                           : place_of_tile * copies.tile_stride) +
+                              (part * (instruction.first_warp_only ? 1 : warps_) + of_part) *
+                                  base::round_up(share * bytes, kSectorBytes);
+  const int readers = is_b ? place.readers_of_b : place.readers_of_a;
+  const bool fills = instruction.bulk && operand != isa::Operand::kMetadata;
+  return {
+      copies.first + static_cast<std::uint64_t>(offset), rows * bytes, readers,
+      fills ? panel_rows(operand).beyond(index, copies.parts * readers) * copied_k(operand) : 0};
 }
 
 sm::MemoryRange GemmTraffic::store(const CtaTile& where, int warp, int fragment_row) const {

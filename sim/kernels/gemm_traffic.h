@@ -27,6 +27,8 @@ class GemmBytes {
   std::int64_t tile_bytes(isa::Operand operand) const;
   /// Bytes of `k` (logical) elements of a row of an operand, or of a column of B.
   std::int64_t row_bytes(isa::Operand operand, std::int64_t k) const;
+  /// Elements of a row of A or of a column of B that a k-tile copies: of 2:4 weights what is kept.
+  std::int64_t copied_k(isa::Operand operand) const;
   /// Bytes of B that CTAs of different rows read beside what one of them does: V:N:M blocks choose
   /// columns of their own. Of one GEMM of the batch.
   double other_columns_bytes() const;
@@ -52,13 +54,20 @@ struct PanelRows {
   std::int64_t of(std::int64_t tile) const {
     return std::clamp<std::int64_t>(length - tile * edge, 0, edge);
   }
+  /// Rows beyond the edge in the box of TMA that it cuts, of `tile`, whose rows `boxes` copy.
+  std::int64_t beyond(std::int64_t tile, std::int64_t boxes) const {
+    const std::int64_t box = edge / boxes;
+    const std::int64_t cut = of(tile) % box;
+    return cut == 0 ? 0 : box - cut;
+  }
 };
 
 /// Where the operands and D of a GEMM kernel lie in global memory, and how much of them a warp
 /// moves. Operands lie tile after tile, without the padding of the edges: a tile of a row of tiles
 /// is the same bytes for every CTA that needs it, which is what the L2 has to see. What is copied
 /// at once begins with a sector: of one that two copies share, the second would find its bytes
-/// there without anybody having read them from DRAM.
+/// there without anybody having read them from DRAM. Tiles of B that are less distinct than they
+/// are long (GemmProblem::distinct_b) begin before the end of the one before.
 class GemmTraffic : public sm::CtaTraffic, public GemmBytes {
  public:
   explicit GemmTraffic(const GemmKernel& kernel);
@@ -66,19 +75,11 @@ class GemmTraffic : public sm::CtaTraffic, public GemmBytes {
   sm::MemoryRange range(std::int64_t cta, int warp, const isa::WarpInstruction& instruction,
                         std::int64_t tile) const override;
 
-  /// Bytes of a whole row of tiles of A or metadata, or a column of B, along K: without edges.
-  std::int64_t panel_bytes(isa::Operand operand) const;
-  /// Bytes of panel `tile` within slice `slice` of K, as copied: edges are shorter.
-  std::int64_t panel_bytes(isa::Operand operand, std::int64_t tile, std::int64_t slice) const;
   PanelRows panel_rows(isa::Operand operand) const;
   /// Bytes of a row of an operand, or of a column of B, in a slice of K; none beyond the end of K.
   std::int64_t slice_row_bytes(isa::Operand operand, std::int64_t slice) const;
   /// Bytes of an operand that CTAs `begin` to `end` (exclusive) copy.
   std::int64_t requested_bytes(isa::Operand operand, std::int64_t begin, std::int64_t end) const;
-  /// Bytes of operands that one CTA away from the edges copies per full k-tile.
-  std::int64_t largest_tile_bytes() const;
-  /// Its part of what the L2 reads of them, where it reads for several CTAs at once.
-  std::int64_t largest_tile_l2_bytes() const;
   /// Where CTA `writer` leaves the partial sums of fragment row `row` of warp `warp`, in f32 or
   /// s32; the flag that says that they are there for row kFlag.
   sm::MemoryRange partial_sums(std::int64_t writer, int warp, int row) const;
@@ -105,6 +106,7 @@ class GemmTraffic : public sm::CtaTraffic, public GemmBytes {
   const Place& place_of(std::int64_t cta) const;
   sm::MemoryRange copy(const Place& place, int warp, const isa::WarpInstruction& instruction,
                        std::int64_t tile) const;
+  std::int64_t overlapping(std::int64_t offset) const;
   sm::MemoryRange store(const CtaTile& where, int warp, int fragment_row) const;
 
   const GemmKernel kernel_;
@@ -112,7 +114,7 @@ class GemmTraffic : public sm::CtaTraffic, public GemmBytes {
   std::int64_t k_tiles_;          ///< of a slice
   std::int64_t warps_;
   std::uint64_t first_d_ = 0, first_partial_sum_ = 0;
-  /// Those that were asked for last: CTAs of a few SMs take turns, for hundreds of copies each.
+  /// Those that were asked for last: the CTAs that are resident take turns.
   mutable std::array<Place, 256> places_;
 };
 

@@ -77,8 +77,6 @@ class Panels {
 
   struct Fetched {
     double from_dram = 0;  ///< bytes
-    double misses = 0;     ///< panels that are not in the partition that is asked
-    double panels = 0;     ///< distinct ones
     double used = 0;       ///< bytes, per partition
     double inserted = 0;   ///< of those, fetched
   };
@@ -92,7 +90,6 @@ class Panels {
       if (seen.last_wave == wave) {
         continue;  // counted already
       }
-      ++result.panels;
       const bool first = seen.last_wave == kNever;
       const double miss = 1 - (first ? resident_ : hit_after(seen.last_wave, begins));
       seen.last_wave = wave;
@@ -102,7 +99,6 @@ class Panels {
       // A miss that the other partition owns may hit there.
       const double from_dram = partitions_ == 1 || first ? miss : 0.5 * miss + 0.5 * miss * miss;
       result.from_dram += from_dram * seen.bytes;
-      result.misses += miss * distinct_;
       result.used += seen.bytes;
       result.inserted += miss * seen.bytes;
     }
@@ -173,65 +169,35 @@ class L2AcrossWaves {
   L2AcrossWaves(const GemmKernel& kernel, const memory::MemorySpec& memory, std::int64_t sms)
       : kernel_(kernel),
         traffic_(kernel),
-        sms_(sms),
         ctas_per_wave_(sms * kernel.ctas_per_sm),
         partitions_(memory.l2_partitions),
         capacity_(static_cast<double>(memory.l2_capacity.count()) / memory.l2_partitions),
         a_bytes_(traffic_, operands_of_a(), kernel.tiles_m(), kernel.split_k),
         b_bytes_(traffic_, kB, kernel.tiles_n(), kernel.split_k),
         resident_(resident_operands(kernel, memory)),
-        a_(a_bytes_, 1, capacity_, memory.l2_partitions, resident_.a),
-        b_(b_bytes_, kernel.problem.distinct_b, capacity_, memory.l2_partitions, resident_.b) {}
+        a_(a_bytes_, kernel.problem.distinct(isa::Operand::kA), capacity_, memory.l2_partitions,
+           resident_.a),
+        b_(b_bytes_, kernel.problem.distinct(isa::Operand::kB), capacity_, memory.l2_partitions,
+           resident_.b) {}
 
-  /// What a wave, CTAs `begin` to `end` (exclusive), takes of the memory.
-  struct Demand {
-    std::int64_t begin = 0, end = 0;
-    Panels::Fetched a, b;
-
-    double from_dram() const { return a.from_dram + b.from_dram; }  ///< bytes
-  };
-  /// Of wave `wave`, taken for the one right behind that of the call before.
-  Demand next(std::int64_t wave) {
-    Demand demand;
-    demand.begin = wave * ctas_per_wave_;
-    demand.end = std::min(kernel_.ctas(), demand.begin + ctas_per_wave_);
-    find_panels(demand.begin, demand.end);
-    demand.a = a_.use(rows_, begins_);
-    demand.b = b_.use(columns_, begins_);
-    const double written = written_by(demand.end - demand.begin);
+  /// Bytes that wave `wave`, taken for the one right behind that of the call before, takes of DRAM.
+  double next(std::int64_t wave) {
+    const std::int64_t begin = wave * ctas_per_wave_;
+    const std::int64_t end = std::min(kernel_.ctas(), begin + ctas_per_wave_);
+    find_panels(begin, end);
+    const Panels::Fetched a = a_.use(rows_, begins_);
+    const Panels::Fetched b = b_.use(columns_, begins_);
+    const double written = written_by(end - begin);
     const L2Time& now = begins_.back();
-    begins_.push_back({now.used + demand.a.used + demand.b.used + written,
-                       now.fetched + demand.a.inserted + demand.b.inserted + written});
-    return demand;
+    begins_.push_back(
+        {now.used + a.used + b.used + written, now.fetched + a.inserted + b.inserted + written});
+    return a.from_dram + b.from_dram;
   }
 
-  ShareOfCta share_of(const Demand& demand) const {
-    const double requested_a = requested(operands_of_a(), demand);
-    const double requested_b = requested(kB, demand);
-    ShareOfCta share;
-    // As many SMs, each as busy as the busiest, which is the simulated one, as the CTAs of the wave
-    // would fill. Its CTAs are full ones.
-    share.sms_asking = (requested_a + requested_b) /
-                       (a_bytes_(0) + b_bytes_(0) / kernel_.cta_group) /
-                       static_cast<double>(base::ceil_div(demand.end - demand.begin, sms_));
-    const ShareOfCta::OfOperand of_a = share_of(demand.a, requested_a);
-    const ShareOfCta::OfOperand of_b = share_of(demand.b, requested_b);
-    share.operands[static_cast<std::size_t>(isa::Operand::kA)] = of_a;
-    share.operands[static_cast<std::size_t>(isa::Operand::kMetadata)] = of_a;
-    share.operands[static_cast<std::size_t>(isa::Operand::kB)] = of_b;
-    const auto tile = static_cast<double>(traffic_.largest_tile_bytes());
-    const double tile_of_b =
-        static_cast<double>(traffic_.tile_bytes(isa::Operand::kB)) / kernel_.cta_group;
-    share.burst_bytes = tile;
-    share.burst_l2_bytes = static_cast<double>(traffic_.largest_tile_l2_bytes());
-    share.burst_dram_bytes = of_a.from_dram * (tile - tile_of_b) + of_b.from_dram * tile_of_b;
-    return share;
-  }
-
-  /// Of each partition of the L2: its bytes, those that the waves so far have used, and those that
-  /// D of `ctas` takes, which goes to the partition that owns it.
+  /// Of each partition of the L2: its bytes, those that the waves before the latest have used, and
+  /// those that D of `ctas` takes, which goes to the partition that owns it.
   double capacity() const { return capacity_; }
-  double used() const { return begins_.back().used; }
+  double used_before_latest() const { return begins_[begins_.size() - 2].used; }
   double written_back() const { return 1 - resident_.d; }
   double written_by(std::int64_t ctas) const {
     return static_cast<double>(ctas) * static_cast<double>(traffic_.output_tile_bytes()) /
@@ -239,8 +205,9 @@ class L2AcrossWaves {
   }
   /// Bytes of the operands of one GEMM of the batch, each once, that the L2 does not hold.
   double operands() const {
-    return (1 - resident_.a) * a_bytes_.all() +
-           (1 - resident_.b) * b_bytes_.all() * kernel_.problem.distinct_b;
+    const GemmProblem& problem = kernel_.problem;
+    return (1 - resident_.a) * a_bytes_.all() * problem.distinct(isa::Operand::kA) +
+           (1 - resident_.b) * b_bytes_.all() * problem.distinct(isa::Operand::kB);
   }
 
  private:
@@ -268,24 +235,9 @@ class L2AcrossWaves {
     });
   }
 
-  double requested(std::span<const isa::Operand> operands, const Demand& demand) const {
-    double bytes = 0;
-    for (const isa::Operand operand : operands) {
-      bytes += static_cast<double>(traffic_.requested_bytes(operand, demand.begin, demand.end));
-    }
-    return bytes;
-  }
-
-  /// Of `bytes` that CTAs ask for; none where all lie beyond the edge.
-  static ShareOfCta::OfOperand share_of(const Panels::Fetched& fetched, double bytes) {
-    return bytes > 0
-               ? ShareOfCta::OfOperand{fetched.from_dram / bytes, fetched.misses / fetched.panels}
-               : ShareOfCta::OfOperand{};
-  }
-
   const GemmKernel& kernel_;
   GemmTraffic traffic_;
-  std::int64_t sms_, ctas_per_wave_;
+  std::int64_t ctas_per_wave_;
   int partitions_;
   double capacity_;
   PanelBytes a_bytes_, b_bytes_;
@@ -295,46 +247,25 @@ class L2AcrossWaves {
   std::vector<std::int64_t> rows_, columns_;  ///< of the latest wave
 };
 
-ShareOfCta mean_of(std::span<const ShareOfCta> shares) {
-  ShareOfCta mean;
-  const auto count = static_cast<double>(shares.size());
-  mean = shares.back();
-  for (std::size_t operand = 0; operand < mean.operands.size(); ++operand) {
-    // How much crosses the L2 is the same in every wave.
-    mean.operands[operand].from_dram = mean.operands[operand].waits_for_dram = 0;
-    for (const ShareOfCta& share : shares) {
-      mean.operands[operand].from_dram += share.operands[operand].from_dram / count;
-      mean.operands[operand].waits_for_dram += share.operands[operand].waits_for_dram / count;
-    }
-  }
-  return mean;
-}
-
 std::int64_t last_wave(const GemmKernel& kernel, std::int64_t sms) {
   return (kernel.ctas() - 1) / (sms * kernel.ctas_per_sm);
 }
 
-/// Of a grid whose last wave is `last`. Calls `visit` with the number of each wave that is looked
-/// at and what it takes, in order.
-template <typename Visit>
-DramBytes dram_bytes(const GemmKernel& kernel, L2AcrossWaves& l2, std::int64_t last,
-                     const Visit& visit) {
+/// Of a grid whose last wave is `last`.
+DramBytes dram_bytes(const GemmKernel& kernel, L2AcrossWaves& l2, std::int64_t last) {
   const std::int64_t looked_at = std::min(last, kMaxWaves);
   double bytes = 0;
   double second_half = 0;
   for (std::int64_t wave = 0; wave < looked_at; ++wave) {
-    const L2AcrossWaves::Demand demand = l2.next(wave);
-    visit(wave, demand);
-    bytes += demand.from_dram();
-    second_half += wave >= looked_at / 2 ? demand.from_dram() : 0;
+    const double of_wave = l2.next(wave);
+    bytes += of_wave;
+    second_half += wave >= looked_at / 2 ? of_wave : 0;
   }
   if (looked_at > 0) {
     const std::int64_t count = looked_at - looked_at / 2;
     bytes += static_cast<double>(last - looked_at) * second_half / static_cast<double>(count);
   }
-  const L2AcrossWaves::Demand demand = l2.next(last);
-  visit(last, demand);
-  bytes += demand.from_dram();
+  bytes += l2.next(last);
   if (last > looked_at) {
     // Those that were not looked at may be less like the others than the bounds of all.
     bytes = std::min(bytes, static_cast<double>(l2_read_bytes(kernel)));
@@ -347,25 +278,18 @@ DramBytes dram_bytes(const GemmKernel& kernel, L2AcrossWaves& l2, std::int64_t l
 
 DramBytes dram_bytes(const GemmKernel& kernel, const memory::MemorySpec& memory, std::int64_t sms) {
   L2AcrossWaves l2(kernel, memory, sms);
-  return dram_bytes(kernel, l2, last_wave(kernel, sms), [](auto&&...) {});
+  return dram_bytes(kernel, l2, last_wave(kernel, sms));
 }
 
-GridReuse::GridReuse(const GemmKernel& kernel, const memory::MemorySpec& memory, std::int64_t sms)
-    : ctas_per_wave_(sms * kernel.ctas_per_sm), last_wave_(last_wave(kernel, sms)) {
+GridReuse::GridReuse(const GemmKernel& kernel, const memory::MemorySpec& memory, std::int64_t sms) {
   L2AcrossWaves l2(kernel, memory, sms);
-  double used = 0;
-  dram_ = dram_bytes(kernel, l2, last_wave_, [&](std::int64_t wave, const auto& demand) {
-    if (wave == last_wave_) {
-      last_ = l2.share_of(demand);
-    } else {
-      shares_.push_back(l2.share_of(demand));
-      used = l2.used();
-    }
-  });
-  if (!shares_.empty()) {
-    written_ = l2.written_by(ctas_per_wave_) / l2.capacity();
-    operands_ = used / static_cast<double>(shares_.size()) / l2.capacity() - written_;
-    mean_ = mean_of(std::span(shares_).subspan(shares_.size() / 2));
+  const std::int64_t last = last_wave(kernel, sms);
+  dram_ = dram_bytes(kernel, l2, last);
+  if (last > 0) {
+    written_ = l2.written_by(sms * kernel.ctas_per_sm) / l2.capacity();
+    operands_ =
+        l2.used_before_latest() / static_cast<double>(std::min(last, kMaxWaves)) / l2.capacity() -
+        written_;
   }
 }
 
@@ -375,15 +299,6 @@ double GridReuse::l2_share_of(double part) const {
   // The same multiple of the capacity is used between two waves. Nothing survives beyond
   // kForgotten times of it, and a smaller L2 would lose tiles that others still want.
   return whole > 0 ? std::min(1.0, shorter / std::min(whole, base::CacheTags::kForgotten)) : 1;
-}
-
-const ShareOfCta& GridReuse::share_of(std::int64_t cta) const {
-  const std::int64_t wave = cta / ctas_per_wave_;
-  if (wave >= last_wave_) {
-    return last_;
-  }
-  return wave < static_cast<std::int64_t>(shares_.size()) ? shares_[static_cast<std::size_t>(wave)]
-                                                          : mean_;
 }
 
 MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const DramBytes& dram,

@@ -2,12 +2,10 @@
 #pragma once
 
 #include "sim/kernels/gemm_kernel.h"
-#include "sim/kernels/share_of_cta.h"
 #include "sim/kernels/traffic_counts.h"
 #include "sim/memory/memory_spec.h"
 
 #include <cstdint>
-#include <vector>
 
 namespace sptc::kernels {
 
@@ -27,13 +25,6 @@ class GridReuse {
  public:
   GridReuse(const GemmKernel& kernel, const memory::MemorySpec& memory, std::int64_t sms);
 
-  /// Of the wave in which `cta` starts.
-  const ShareOfCta& share_of(std::int64_t cta) const;
-
-  /// Of the mean wave behind the first one.
-  const ShareOfCta& later_share() const { return shares_.size() > 1 ? mean_ : last_; }
-  std::int64_t ctas_per_wave() const { return ctas_per_wave_; }
-
   /// The share of its capacity with which the L2 keeps as much from wave to wave of a grid with
   /// `part` of the k-tiles as it keeps of the whole one. What the SMs of a wave share stays there
   /// until all have it.
@@ -42,13 +33,8 @@ class GridReuse {
   const DramBytes& dram() const { return dram_; }
 
  private:
-  std::int64_t ctas_per_wave_;
-  std::int64_t last_wave_ = 0;
   /// Bytes that a mean wave uses of each partition of the L2, in units of its capacity.
   double operands_ = 0, written_ = 0;
-  std::vector<ShareOfCta> shares_;  ///< of the first waves, by their number
-  /// Of the waves behind those, which are like the second half of them, and of the last one.
-  ShareOfCta mean_, last_;
   DramBytes dram_;
 };
 

@@ -12,6 +12,10 @@
 namespace sptc::kernels {
 namespace {
 
+Fp8Accumulation accumulation_of(const GemmProblem& problem, const KernelTarget& target) {
+  return problem.conditions.fp8_accumulation.value_or(target.library.fp8_accumulation);
+}
+
 /// Everything that fitted_kernel() and issue_stretch() look at.
 struct CandidatesOf {
   numerics::DataType dtype;
@@ -41,7 +45,7 @@ struct CandidatesOf {
            cluster_ctas == target.launch.cluster_ctas &&
            swizzle == target.library.swizzle_for(sparse) &&
            f16_reduction_scheme == target.library.f16_reduction_scheme &&
-           fp8_accumulation == target.library.fp8_accumulation &&
+           fp8_accumulation == accumulation_of(problem, target) &&
            std::min(k, long_k) == std::min(problem.shape.k, long_k);
   }
 };
@@ -105,6 +109,33 @@ int covering_extent(std::int64_t extent, int (*side)(const TileShape&), mma::Mma
 
 }  // namespace
 
+bool takes_sparse_default(const GemmProblem& problem, const KernelLibrarySpec& library) {
+  const LaunchConditions& conditions = problem.conditions;
+  return problem.sparse && !problem.storage.weight &&
+         conditions.algorithm == Algorithm::kHeuristic &&
+         library.sparse_default(problem.dtype, conditions.layout) != nullptr;
+}
+
+bool segment_k(GemmKernel& kernel, const KernelTarget& target) {
+  const SegmentK& rule = target.library.segment_k;
+  const std::int64_t places = target.sms * kernel.ctas_per_sm;
+  const std::int64_t tiles = kernel.ctas(), k = kernel.problem.shape.k;
+  if (rule.least_k == 0 || !kernel.problem.sparse || !kernel.stream_k() || kernel.split_k > 1) {
+    return false;
+  }
+  const int least_k = rule.least_k_of(kernel.problem.dtype);
+  kernel.sum_bytes_per_cycle = rule.sum_bytes_per_cycle;
+  if (tiles > places) {
+    const std::int64_t last = tiles % places;
+    return last > 0 && 100 * last < rule.most_of_last_round_percent * places && k >= least_k;
+  }
+  kernel.parts_of_tile = 1;
+  while (2 * kernel.parts_of_tile * tiles <= places && k >= 2 * kernel.parts_of_tile * least_k) {
+    kernel.parts_of_tile *= 2;
+  }
+  return kernel.parts_of_tile > 1;
+}
+
 const std::vector<TileShape>& tiles_for(const GemmProblem& problem,
                                         const KernelLibrarySpec& library) {
   // Marlin's: a CTA of 128 or 256 rows of the weight and at most 64 tokens (IST-DASLab/marlin,
@@ -112,8 +143,13 @@ const std::vector<TileShape>& tiles_for(const GemmProblem& problem,
   static const std::vector<TileShape> kOfQuantisedWeights{{256, 64, 64, 64}, {128, 64, 32, 64},
                                                           {256, 32, 64, 32}, {128, 32, 32, 32},
                                                           {256, 16, 64, 16}, {128, 16, 32, 16}};
-  return problem.storage.weight ? kOfQuantisedWeights
-                                : library.tiles_for(problem.sparse, problem.is_integer());
+  const LaunchConditions& conditions = problem.conditions;
+  if (takes_sparse_default(problem, library)) {
+    return library.sparse_default(problem.dtype, conditions.layout)->tile;
+  }
+  return problem.storage.weight
+             ? kOfQuantisedWeights
+             : library.tiles_for(problem.sparse, problem.is_integer(), conditions.algorithm);
 }
 
 const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem,
@@ -148,7 +184,7 @@ const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem
                         target.launch.cluster_ctas,
                         target.library.swizzle_for(problem.sparse),
                         target.library.f16_reduction_scheme,
-                        target.library.fp8_accumulation,
+                        accumulation_of(problem, target),
                         problem.shape.k,
                         long_k(candidates)};
   kept.emplace_back(std::move(question), std::move(candidates));
@@ -188,7 +224,7 @@ std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
       continue;
     }
     GemmKernel& kernel = fitting.emplace_back(*candidates[i].kernel);
-    kernel.problem = problem;
+    kernel.problem = tile.transposed ? problem.turned() : problem;
     kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
   }
   return fitting;

@@ -168,16 +168,15 @@ void check_cut(const KernelOverrides& overrides, bool values) {
   }
 }
 
-/// The kernel of the library that has these rows and columns, and `fits`, if one has: of several,
-/// whose instructions run on one SM or a pair, the fastest one.
+/// The kernel with one of `tiles` that has these rows and columns, and `fits`, if one has: of
+/// several, whose instructions run on one SM or a pair, the fastest one.
 template <typename Fits>
-std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
-                                         const KernelOverrides& overrides,
-                                         const KernelTarget& target, bool values,
-                                         const Fits& fits) {
+std::optional<GemmKernel> kernel_among(const std::vector<TileShape>& tiles,
+                                       const GemmProblem& problem, const KernelOverrides& overrides,
+                                       const KernelTarget& target, bool values, const Fits& fits) {
   std::string reason;
   std::optional<GemmKernel> best;
-  for (const TileShape& tile : tiles_for(problem, target.library)) {
+  for (const TileShape& tile : tiles) {
     if (tile.cta_m != overrides.cta_tile->m || tile.cta_n != overrides.cta_tile->n ||
         overrides.cta_group.value_or(tile.cta_group) != tile.cta_group) {
       continue;
@@ -194,12 +193,32 @@ std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
   return best;
 }
 
+/// The same of the library: of those that it takes by default, else of those that a search finds.
+template <typename Fits>
+std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
+                                         const KernelOverrides& overrides,
+                                         const KernelTarget& target, bool values,
+                                         const Fits& fits) {
+  GemmProblem searched = problem;
+  searched.conditions.algorithm = Algorithm::kBest;
+  const auto known =
+      kernel_among(tiles_for(problem, target.library), problem, overrides, target, values, fits);
+  return known ? known
+               : kernel_among(tiles_for(searched, target.library), problem, overrides, target,
+                              values, fits);
+}
+
 /// The kernel with the tile of `overrides`: of the library where it has one, else of mma.sync.
 GemmKernel kernel_as_asked(const GemmProblem& problem, const KernelOverrides& overrides,
                            const KernelTarget& target, bool values) {
-  const auto known = library_kernel(
-      problem, overrides, target, values,
-      [&](const GemmKernel& kernel) { return kernel.cta_tile == *overrides.cta_tile; });
+  const auto known =
+      library_kernel(problem, overrides, target, values, [&](const GemmKernel& kernel) {
+        base::GemmShape tile = kernel.cta_tile;
+        if (kernel.problem.transposed) {
+          std::swap(tile.m, tile.n);
+        }
+        return tile == *overrides.cta_tile;
+      });
   return known ? *known : forced_kernel(problem, overrides, target);
 }
 
@@ -237,11 +256,33 @@ GemmKernel named_kernel(const GemmProblem& problem, const KernelOverrides& overr
   require_slices(overrides, problem, kernel.all_k_tiles());
   kernel.cut_k(overrides.split_k.value_or(1));
   kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
+  segment_k(kernel, target);
   kernel.issue_stretch = issue_stretch(kernel, target.sm.tensor_core, target.numerics);
   if (!overrides.stages) {
     use_all_stages(kernel, target);
   }
   return kernel;
+}
+
+/// Of `kernels` those of 2:4 weights that segment K, where the library has such; with them what
+/// they are made of, where the library does not segment K by rule (`default_kernels`).
+std::vector<GemmKernel> with_segment_k(std::vector<GemmKernel> kernels,
+                                       const KernelOverrides& overrides, const KernelTarget& target,
+                                       bool values, bool default_kernels) {
+  if (values || overrides.split_k || overrides.decomposition) {
+    return kernels;
+  }
+  std::vector<GemmKernel> segmented;
+  for (GemmKernel& kernel : kernels) {
+    GemmKernel other = kernel;
+    other.decomposition = Decomposition::kStreamK;
+    if (!segment_k(other, target)) {
+      continue;
+    }
+    (default_kernels ? kernel : segmented.emplace_back()) = other;
+  }
+  kernels.insert(kernels.end(), segmented.begin(), segmented.end());
+  return kernels;
 }
 
 }  // namespace
@@ -278,9 +319,15 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
   // Kernels of quantised weights cut K whatever the library does with sparse ones.
   const bool as_sparse = problem.sparse && !problem.storage.weight;
   const int most_split_k = target.library.most_split_k_for(as_sparse, problem.is_integer());
-  const std::vector<GemmKernel> uncut = fitting_kernels(problem, overrides, target, values, reason);
+  const std::vector<GemmKernel> uncut =
+      with_segment_k(fitting_kernels(problem, overrides, target, values, reason), overrides, target,
+                     values, takes_sparse_default(problem, target.library));
   for (const GemmKernel& kernel : uncut) {
     most_slices = std::max(most_slices, kernel.all_k_tiles());
+    if (kernel.stream_k()) {
+      choice.add(kernel, 1);
+      continue;
+    }
     for (const int slices : slices_of_k(kernel, overrides, most_split_k, values)) {
       choice.add(kernel, slices);
     }

@@ -41,13 +41,14 @@ double latency_cycles(const DeliveredBytes& delivered, const memory::MemorySpec&
 DeliveredBytes delivered_bytes(const GemmKernel& kernel, const KernelTarget& target) {
   const GemmBytes traffic(kernel);
   const base::GemmShape& shape = kernel.problem.shape;
-  double a = bytes_of(traffic, isa::Operand::kA, shape.m, shape.k);
+  double a = bytes_of(traffic, isa::Operand::kA, shape.m, shape.k) *
+             kernel.problem.distinct(isa::Operand::kA);
   if (kernel.instruction.sparse) {
     a += bytes_of(traffic, isa::Operand::kMetadata, shape.m, shape.k);
   }
-  const double b =
-      bytes_of(traffic, isa::Operand::kB, shape.n, shape.k) * kernel.problem.distinct_b +
-      traffic.other_columns_bytes();
+  const double b = bytes_of(traffic, isa::Operand::kB, shape.n, shape.k) *
+                       kernel.problem.distinct(isa::Operand::kB) +
+                   traffic.other_columns_bytes();
   const auto m = static_cast<double>(shape.m);
   const auto n = static_cast<double>(shape.n);
   // A wave works on a patch of D, as square as it can be.
@@ -143,6 +144,10 @@ double fragment_bytes_of_cta(const GemmKernel& kernel, const GemmBytes& traffic)
 /// CTAs of the busiest SM.
 double most_ctas(const GemmKernel& kernel, const KernelTarget& target) {
   const auto ctas = static_cast<double>(kernel.ctas());
+  if (kernel.parts_of_tile > 0) {
+    return std::ceil(ctas * kernel.parts_of_tile / static_cast<double>(target.sms)) /
+           kernel.parts_of_tile;
+  }
   if (kernel.stream_k()) {
     // As much work for every SM, and at least two k-tiles for each that has any.
     const double stretches = ctas * static_cast<double>(kernel.k_tiles()) / 2;
@@ -165,6 +170,29 @@ double copied_bytes_of_cta(const GemmKernel& kernel, const GemmBytes& traffic) {
   return bytes;
 }
 
+/// Elements that TMA fills in the boxes of a k-tile, for columns and rows that they have beyond the
+/// edge. The CTAs of a cluster cut the box of what they share.
+/// [cycles of a CTA, on the mean or where CTAs have one round the most]
+double edge_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target,
+                          const GemmBytes& traffic) {
+  const int rate = target.sm.bulk_edge_elements_per_cycle;
+  if (rate == 0 || !kernel.executed.is_asynchronous()) {
+    return 0;
+  }
+  const base::GemmShape& shape = kernel.problem.shape;
+  double elements = 0;
+  for (const isa::Operand operand : {isa::Operand::kA, isa::Operand::kB}) {
+    const bool is_b = operand == isa::Operand::kB;
+    const PanelRows rows{is_b ? shape.n : shape.m, is_b ? kernel.cta_tile.n : kernel.cta_tile.m};
+    const std::int64_t tiles = is_b ? kernel.tiles_n() : kernel.tiles_m();
+    const std::int64_t boxes = kernel.readers(operand, {}) * (is_b ? kernel.cta_group : 1);
+    const double share = kernel.ctas() <= target.sms ? 1 : 1 / static_cast<double>(tiles);
+    elements +=
+        share * static_cast<double>(rows.beyond(tiles - 1, boxes) * traffic.copied_k(operand));
+  }
+  return elements / rate * static_cast<double>(kernel.k_tiles());
+}
+
 /// Of a CTA with the deepest slice of K, at the peak rate.
 double tensor_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target) {
   const double macs_per_cycle =
@@ -181,11 +209,35 @@ double shared_memory_cycles_of_cta(const GemmKernel& kernel, const KernelTarget&
       static_cast<double>(copied_bytes(kernel)) / static_cast<double>(kernel.ctas());
   // Tiles on their way to registers pass the L1, whose banks are those of the shared memory. What
   // TMA writes holds nobody up.
-  const double written = kernel.executed.is_asynchronous() ? 0
+  const auto rate = static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count());
+  const int filled = target.sm.bulk_fill_bytes_per_cycle;
+  const double written = kernel.executed.is_asynchronous() ? filled > 0 ? copied * rate / filled : 0
                          : kernel.staged_in_registers()    ? 2 * copied
                                                            : copied;
-  return (fragment_bytes_of_cta(kernel, traffic) + written) /
-         static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count());
+  return (fragment_bytes_of_cta(kernel, traffic) + written) / rate +
+         edge_cycles_of_cta(kernel, target, traffic);
+}
+
+/// Cycles in which each warpgroup of a CTA executes wgmma.sp one by one: the registers of metadata
+/// are filled between two of them. 0 for other kernels.
+double metadata_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target,
+                              const GemmBytes& traffic) {
+  if (!kernel.instruction.sparse || kernel.executed.family != mma::MmaFamily::kWgmma) {
+    return 0;
+  }
+  const sm::SmSpec& sm = target.sm;
+  const tensor_core::TensorCoreSpec& core = sm.tensor_core;
+  const double steps = static_cast<double>(kernel.k_tiles() * kernel.k_steps_per_tile());
+  const std::int64_t groups = kernel.cta_tile.m / kernel.executed.shape.m;
+  const double of_step = steps * static_cast<double>(groups);
+  const double multiplied = tensor_cycles_of_cta(kernel, target) / of_step;
+  const double read = fragment_bytes_of_cta(kernel, traffic) / of_step /
+                      static_cast<double>(sm.shared_memory_bytes_per_cycle().count());
+  const int pipeline = core.operand_fetch_latency_cycles + core.multiply_latency_cycles +
+                       core.align_add_latency_cycles + core.round_latency_cycles +
+                       core.write_back_latency_cycles;
+  return steps * (std::max(multiplied, read) + pipeline + sm.shared_memory_latency_cycles +
+                  kForm.metadata_issue_cycles);
 }
 
 /// Cycles in which the warps of a CTA issue what they dequantise a weight with, beside the matrix
@@ -227,7 +279,7 @@ double tensor_cycles(const GemmKernel& kernel, const KernelTarget& target, doubl
 void set_least(const GemmKernel& kernel, const KernelTarget& target, double most,
                KernelEstimate& times) {
   times.tensor_us = tensor_cycles(kernel, target, most) / target.boost_clock_mhz;
-  times.launch_us = target.launch.launch_us;
+  times.launch_us = first_copy_us(kernel, target.launch);
   if (kernel.split_k == 1) {
     return;
   }
@@ -288,8 +340,9 @@ void add_partial_sums(const GemmKernel& kernel, const KernelTarget& target, Kern
   const double lost = std::max(0.0, all - static_cast<double>(memory.l2_capacity.count()));
   times.dram_us += lost / dram_bytes_per_us(target);
   const auto sums = static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n * kAccumulatorBytes);
-  times.fill_us += (2 * sums / memory.sm_port_bytes_per_cycle + 2 * memory.l2_near_latency_cycles) /
-                   cycles_per_us;
+  const double rate =
+      kernel.sum_bytes_per_cycle > 0 ? kernel.sum_bytes_per_cycle : memory.sm_port_bytes_per_cycle;
+  times.fill_us += (2 * sums / rate + 2 * memory.l2_near_latency_cycles) / cycles_per_us;
 }
 
 /// CTAs of the last round store together, behind their main loops: what the L2 takes of that comes
@@ -328,7 +381,8 @@ double epilogue_issue_cycles(const GemmKernel& kernel, const KernelTarget& targe
 }  // namespace
 
 double KernelEstimate::alone_us(double ratio) const {
-  const double data_path = side_by_side({tensor_us, shared_memory_us, issue_us}) + epilogue_us;
+  const double data_path =
+      side_by_side({tensor_us, shared_memory_us, issue_us, metadata_us}) + epilogue_us;
   const double waits = std::max(latency_us + serial.sm_port * sm_port_us, serial.dram_us * ratio) +
                        serial.data_path * data_path;
   const double in_sms = side_by_side({data_path, std::max(l2_us, sm_port_us), waits});
@@ -377,13 +431,16 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   result.shared_memory_us =
       most * shared_memory_cycles_of_cta(kernel, target, traffic) / cycles_per_us;
   result.issue_us = most * issue_cycles_of_cta(kernel, target) / cycles_per_us;
+  result.metadata_us = std::ceil(most / kernel.ctas_per_sm) *
+                       metadata_cycles_of_cta(kernel, target, traffic) / cycles_per_us;
   const auto stored = static_cast<double>(stored_bytes(kernel));
   const double write_work = stored * memory::MemorySpec::kL2WorkOfWrite * memory.l2_partitions;
   const double over_l2 = static_cast<double>(l2_read_bytes(kernel)) + write_work +
                          crossing_bytes(delivered, kernel, memory.l2_partitions);
   result.l2_us = over_l2 / memory.l2_bytes_per_cycle / cycles_per_us;
-  result.sm_port_us = most * std::max(copied, static_cast<double>(traffic.output_tile_bytes())) /
-                      memory.sm_port_bytes_per_cycle / cycles_per_us;
+  const double through_port = std::max(copied, static_cast<double>(traffic.output_tile_bytes())) /
+                              memory.sm_port_bytes_per_cycle;
+  result.sm_port_us = most * through_port / cycles_per_us;
   result.dram_us = dram_bytes(delivered, kernel, memory) / dram_bytes_per_us(target);
   const double rounds = rounds_of(kernel, most);
   // The first k-tiles, as many as are under way at once, come with the fill.

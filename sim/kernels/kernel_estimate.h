@@ -15,6 +15,7 @@ struct KernelEstimate {
   double tensor_us = 0;         ///< main loop of the busiest SM
   double shared_memory_us = 0;  ///< of the busiest SM
   double issue_us = 0;          ///< of its warps, where they dequantise a weight
+  double metadata_us = 0;       ///< of warpgroups that wait for metadata, one instruction at a time
   double epilogue_us = 0;       ///< what its warps issue of epilogues while others of them wait
   double l2_us = 0;
   double sm_port_us = 0;  ///< the way from the L2 into the SMs and back, which passes with its work

@@ -3,6 +3,7 @@
 
 #include "models/mma/instruction.h"
 #include "models/numerics/data_type.h"
+#include "sim/kernels/launch_conditions.h"
 
 #include <cstdint>
 #include <string>
@@ -23,6 +24,9 @@ struct TileShape {
   mma::MmaFamily family = mma::MmaFamily::kMma;  ///< mma.sync where the SM does not have it
   int cta_group = 1;                             ///< of tcgen05.mma: CTAs that share an instruction
   std::uint32_t types = 0;                       ///< that it is for, one bit each; 0: all
+  int cta_k = 0;            ///< depth of a k-tile, logical; 0: see fitted_kernel()
+  int cluster_ctas = 0;     ///< 0: as LaunchSpec says
+  bool transposed = false;  ///< computes D^T = B^T A^T: columns of D are rows of the instruction
 
   bool is_for(numerics::DataType type) const {
     return types == 0 || (types >> static_cast<int>(type) & 1U) != 0;
@@ -37,11 +41,28 @@ enum class ReductionScheme {
   kOutputType,   ///< that of D
 };
 
-/// Where wgmma of dense weights sums products of 8-bit floats, of which its own accumulators lose
-/// bits. With 2:4 weights e4m3 takes cuSPARSELt as long as s8: those are not promoted.
-enum class Fp8Accumulation {
-  kFast,      ///< in them alone
-  kPromoted,  ///< after each k-tile they are added to others (CUTLASS: GmmaFP8Accumulation)
+/// The kernel of 2:4 weights that a library takes without a search.
+struct DefaultKernel {
+  std::uint32_t types = 0;  ///< one bit each
+  OperandLayout layout;
+  std::vector<TileShape> tile;  ///< one
+
+  bool operator==(const DefaultKernel&) const = default;
+};
+
+/// Kernels that divide the k-tiles of few output tiles, or of a poor last round, evenly among CTAs
+/// (cuSPARSELt's segment_k).
+struct SegmentK {
+  int least_k = 0;  ///< of a part of a tile, of 8-bit types; 0: there are no such kernels
+  int least_k_of_16_bits = 0;          ///< the same of 16-bit types
+  int most_of_last_round_percent = 0;  ///< of the SMs that have a tile in the last round
+  int sum_bytes_per_cycle = 0;         ///< of partial sums, which a CTA stores and another one adds
+
+  bool operator==(const SegmentK&) const = default;
+
+  int least_k_of(numerics::DataType type) const {
+    return numerics::storage_bits(type) > 8 ? least_k_of_16_bits : least_k;
+  }
 };
 
 /// What stands for the GEMM library of a GPU.
@@ -50,6 +71,7 @@ struct KernelLibrarySpec {
   /// integer and for 2:4 ones, and into how many slices of K it cuts them at most.
   std::vector<TileShape> tiles;
   std::vector<TileShape> integer_tiles;
+  std::vector<TileShape> integer_best_tiles;  ///< those of a search, where it finds others, too
   std::vector<TileShape> sparse_tiles;
   int most_split_k = 16;
   int integer_most_split_k = 16;
@@ -59,15 +81,32 @@ struct KernelLibrarySpec {
   /// Columns of tiles that CTAs go through together, row after row: 1 is column after column.
   int swizzle = 8;
   int sparse_swizzle = 8;
+  SegmentK segment_k;  ///< of 2:4 weights
+  std::vector<DefaultKernel> sparse_defaults;
 
-  const std::vector<TileShape>& tiles_for(bool sparse, bool integer) const {
-    const std::vector<TileShape>& special = sparse ? sparse_tiles : integer_tiles;
+  /// Without a search; nothing where nobody knows it.
+  const DefaultKernel* sparse_default(numerics::DataType type, OperandLayout layout) const {
+    for (const DefaultKernel& known : sparse_defaults) {
+      if ((known.types >> static_cast<int>(type) & 1U) != 0 && known.layout == layout) {
+        return &known;
+      }
+    }
+    return nullptr;
+  }
+
+  const std::vector<TileShape>& tiles_for(bool sparse, bool integer, Algorithm algorithm) const {
+    const bool searched = algorithm == Algorithm::kBest && !integer_best_tiles.empty();
+    const std::vector<TileShape>& special = sparse     ? sparse_tiles
+                                            : searched ? integer_best_tiles
+                                                       : integer_tiles;
     return (sparse || integer) && !special.empty() ? special : tiles;
   }
   int most_split_k_for(bool sparse, bool integer) const {
     return sparse ? sparse_most_split_k : integer ? integer_most_split_k : most_split_k;
   }
   int swizzle_for(bool sparse) const { return sparse ? sparse_swizzle : swizzle; }
+
+  bool operator==(const KernelLibrarySpec&) const = default;
 };
 
 }  // namespace sptc::kernels

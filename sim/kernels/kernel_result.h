@@ -31,6 +31,7 @@ struct KernelResult {
   base::Bytes carve_out;             ///< of an SM's memory, for shared memory
   std::int64_t waves = 0;            ///< ceil(ctas / (SMs * ctas_per_sm))
   std::int64_t promotions = 0;       ///< of each accumulator: see Fp8Accumulation
+  bool transposed = false;           ///< see TileShape
 };
 
 /// The kernel of a search that came second.
@@ -39,11 +40,10 @@ struct RunnerUp {
   double us = 0;  ///< of its launch, as that of the first one is told
 };
 
-/// How the cycles were obtained.
-struct SamplingResult {
-  std::int64_t sms_simulated = 0;
-  bool extrapolated = false;  ///< main loop or CTA rounds multiplied after a period was detected
-  std::int64_t cycles_simulated = 0;  ///< of the run that was extrapolated; in turn, of the longest
+/// What was simulated of a launch; nothing in closed form.
+struct SimulatedCycles {
+  bool extrapolated = false;  ///< main loop or rounds of CTAs were carried on
+  std::int64_t cycles = 0;    ///< without those that were
 };
 
 }  // namespace sptc::kernels

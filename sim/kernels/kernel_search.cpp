@@ -71,7 +71,8 @@ KernelLibrarySpec everything(const KernelTarget& target) {
     }
   }
   for (const std::vector<TileShape>* const known :
-       {&library.tiles, &library.integer_tiles, &library.sparse_tiles}) {
+       {&library.tiles, &library.integer_tiles, &library.integer_best_tiles,
+        &library.sparse_tiles}) {
     for (const TileShape& tile : *known) {
       if (std::find(tiles.begin(), tiles.end(), tile) == tiles.end()) {
         tiles.push_back(tile);
@@ -80,6 +81,7 @@ KernelLibrarySpec everything(const KernelTarget& target) {
   }
   library.tiles = std::move(tiles);
   library.integer_tiles.clear();
+  library.integer_best_tiles.clear();
   library.sparse_tiles.clear();
   if (target.sm.tensor_core.selector_before_registers != 0) {
     add_registers_tiles(kWarpSidesOfSelectedB, library.sparse_tiles);
@@ -87,11 +89,18 @@ KernelLibrarySpec everything(const KernelTarget& target) {
   return library;
 }
 
-/// CTAs of a cluster: of tcgen05.mma by a pair of SMs, and of mma.sync, one number.
+/// CTAs of a cluster: of tcgen05.mma by a pair of SMs, and of mma.sync, one number. What a library
+/// has is among them.
 std::vector<int> clusters_of(const GemmKernel& kernel) {
   const bool free = kernel.persistent() && kernel.cta_group == 1;
-  return free ? std::vector<int>(kClusters.begin(), kClusters.end())
-              : std::vector{kernel.cluster_ctas};
+  const bool common =
+      std::find(kClusters.begin(), kClusters.end(), kernel.cluster_ctas) != kClusters.end();
+  std::vector<int> clusters{kernel.cluster_ctas};
+  if (free) {
+    clusters.resize(common ? 0 : 1);
+    clusters.insert(clusters.begin(), kClusters.begin(), kClusters.end());
+  }
+  return clusters;
 }
 
 /// A kernel of a few thousand, by what tells it from others: it is made where it may be taken.
@@ -136,7 +145,8 @@ std::vector<GemmKernel> fitted_kernels(const GemmProblem& problem, const KernelO
     KernelOverrides with_stages = overrides;
     with_stages.stages = overrides.stages ? overrides.stages : stages;
     for (GemmKernel& kernel : fitting_kernels(problem, with_stages, target, values, reason)) {
-      if (with_stages.stages || kernel.stages < *kStages[1]) {  // others come by their number
+      const bool numbered = *kStages[1] <= kernel.stages && kernel.stages <= *kStages.back();
+      if (with_stages.stages || !numbered) {  // others come by their number
         result.push_back(kernel);
       }
     }
@@ -261,16 +271,27 @@ GemmKernel found_kernel(const GemmProblem& problem, const KernelOverrides& overr
                        static_cast<int>(warp.m),
                        static_cast<int>(warp.n),
                        overrides.family.value_or(mma::MmaFamily::kMma),
-                       overrides.cta_group.value_or(1)};
+                       overrides.cta_group.value_or(1),
+                       0,
+                       static_cast<int>(cta.k),
+                       overrides.cluster_ctas,
+                       overrides.transposed};
   std::string reason;
   std::optional<GemmKernel> kernel = fitted_kernel(problem, tile, overrides, target, reason);
   if (!kernel) {
     throw base::InputError("the kernel that was found " + reason);
   }
-  kernel->ctas_per_sm = std::min(kernel->ctas_per_sm, overrides.ctas_per_sm);
-  kernel->cluster_ctas = overrides.cluster_ctas;
-  kernel->swizzle = overrides.swizzle;
+  if (overrides.ctas_per_sm > 0) {
+    kernel->ctas_per_sm = std::min(kernel->ctas_per_sm, overrides.ctas_per_sm);
+  }
+  if (overrides.cluster_ctas > 0) {
+    kernel->cluster_ctas = overrides.cluster_ctas;
+  }
+  if (overrides.swizzle > 0) {
+    kernel->swizzle = overrides.swizzle;
+  }
   kernel->decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
+  segment_k(*kernel, target);
   kernel->cut_k(overrides.split_k.value_or(1));
   kernel->issue_stretch = issue_stretch(*kernel, target.sm.tensor_core, target.numerics);
   kernel->searched = true;

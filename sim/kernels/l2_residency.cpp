@@ -20,11 +20,11 @@ ResidentOperands resident_operands(const GemmKernel& kernel, const memory::Memor
   const auto of = [&](isa::Operand operand, std::int64_t rows) {
     return batch * static_cast<double>(rows * bytes.row_bytes(operand, shape.k));
   };
-  double a = of(isa::Operand::kA, shape.m);
+  double a = of(isa::Operand::kA, shape.m) * kernel.problem.distinct(isa::Operand::kA);
   if (kernel.instruction.sparse) {
     a += of(isa::Operand::kMetadata, shape.m);
   }
-  const double b = of(isa::Operand::kB, shape.n) * kernel.problem.distinct_b;
+  const double b = of(isa::Operand::kB, shape.n) * kernel.problem.distinct(isa::Operand::kB);
   // Each partition keeps what its SMs read, and of D what it owns.
   const double d = static_cast<double>(stored_bytes(kernel)) / memory.l2_partitions;
   const double capacity = static_cast<double>(memory.l2_capacity.count()) / memory.l2_partitions;
@@ -34,8 +34,9 @@ ResidentOperands resident_operands(const GemmKernel& kernel, const memory::Memor
   constexpr int kRounds = 8;  // what survives decides what hits, and that what survives
   for (int round = 0; round < kRounds; ++round) {
     const double hit_ratio = (share.a * a + share.b * b + share.d * d) / launch;
-    share.a = base::CacheTags::survival(weights * launch / capacity, hit_ratio);
-    share.b = share.d = base::CacheTags::survival(launch / capacity, hit_ratio);
+    share.a = share.b = share.d = base::CacheTags::survival(launch / capacity, hit_ratio);
+    (kernel.problem.transposed ? share.b : share.a) =
+        base::CacheTags::survival(weights * launch / capacity, hit_ratio);
   }
   return share;
 }

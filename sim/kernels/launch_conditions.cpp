@@ -13,7 +13,11 @@ namespace {
 
 // In the order of the enumerators.
 constexpr std::array<std::string_view, 3> kLaunchModes{"stream", "graph", "eager"};
-constexpr std::array<std::string_view, 2> kAlgorithms{"heuristic", "best"};
+constexpr std::array<std::string_view, 2> kFp8Accumulations{"fast", "promoted"};
+constexpr std::array<std::string_view, 2> kAlgorithms{"default", "best"};
+// K before N, n-major before m-major. What says nothing of B has K contiguous.
+constexpr std::array<std::string_view, 4> kLayouts{"Kc/n-major", "Kc/m-major", "Nc/n-major",
+                                                   "Nc/m-major"};
 constexpr std::array<std::string_view, 3> kL2States{"cold", "warm", "rotate:N"};
 constexpr std::string_view kRotate = "rotate:";
 
@@ -40,6 +44,10 @@ std::string L2State::name() const {
       return std::string(kRotate) + std::to_string(weights);
   }
   return "";
+}
+
+std::string_view OperandLayout::name() const {
+  return kLayouts[(k_contiguous ? 0U : 2U) + (n_major ? 0U : 1U)];
 }
 
 std::string_view name(LaunchMode mode) {
@@ -79,7 +87,19 @@ LaunchMode parse_launch_mode(std::string_view what, std::string_view word) {
 }
 
 Algorithm parse_algorithm(std::string_view what, std::string_view word) {
-  return parse<Algorithm>(what, word, kAlgorithms);
+  return word == "heuristic" ? Algorithm::kHeuristic : parse<Algorithm>(what, word, kAlgorithms);
+}
+
+Fp8Accumulation parse_fp8_accumulation(std::string_view what, std::string_view word) {
+  return parse<Fp8Accumulation>(what, word, kFp8Accumulations);
+}
+
+OperandLayout parse_layout(std::string_view what, std::string_view word) {
+  if (word == "n-major" || word == "m-major") {
+    return {true, word == "n-major"};
+  }
+  const int index = parse<int>(what, word, kLayouts);
+  return {index < 2, index % 2 == 0};
 }
 
 std::span<const std::string_view> launch_mode_names() {

@@ -39,12 +39,30 @@ enum class Algorithm {
   kBest,       ///< the fastest of all, as a user finds who times them
 };
 
+/// Where wgmma of dense weights sums products of 8-bit floats, of which its own accumulators lose
+/// bits. With 2:4 weights e4m3 takes cuSPARSELt as long as s8: those are not promoted.
+enum class Fp8Accumulation {
+  kFast,      ///< in them alone
+  kPromoted,  ///< after each k-tile they are added to others (CUTLASS: GmmaFP8Accumulation)
+};
+
+/// How B and D lie in memory, by which cuSPARSELt takes its default kernel.
+struct OperandLayout {
+  bool k_contiguous = true;  ///< of B[k, n]: columns; else rows
+  bool n_major = true;       ///< D as [n, m], as a linear layer writes it; else as [m, n]
+
+  auto operator<=>(const OperandLayout&) const = default;
+  std::string_view name() const;  ///< "Kc/n-major"
+};
+
 /// Under which conditions a launch runs, or was measured.
 struct LaunchConditions {
   L2State l2;
   LaunchMode launch = LaunchMode::kStream;
   Algorithm algorithm = Algorithm::kHeuristic;
-  double clock_mhz = 0;  ///< of the SMs; 0: that of the run
+  OperandLayout layout;
+  std::optional<Fp8Accumulation> fp8_accumulation;  ///< nothing: as the library does
+  double clock_mhz = 0;                             ///< of the SMs; 0: that of the run
 
   auto operator<=>(const LaunchConditions&) const = default;
 };
@@ -66,6 +84,8 @@ std::string_view name(Algorithm algorithm);
 L2State parse_l2_state(std::string_view what, std::string_view word);
 LaunchMode parse_launch_mode(std::string_view what, std::string_view word);
 Algorithm parse_algorithm(std::string_view what, std::string_view word);
+Fp8Accumulation parse_fp8_accumulation(std::string_view what, std::string_view word);
+OperandLayout parse_layout(std::string_view what, std::string_view word);
 
 /// What they know.
 std::span<const std::string_view> launch_mode_names();

@@ -16,8 +16,13 @@ double launch_call_us(LaunchMode launch, bool sparse, const LaunchSpec& spec) {
   return 0;
 }
 
+double first_copy_us(const GemmKernel& kernel, const LaunchSpec& spec) {
+  const bool warpgroups = kernel.executed.family == mma::MmaFamily::kWgmma;
+  return spec.launch_us + (kernel.instruction.sparse && warpgroups ? spec.sparse_launch_us : 0);
+}
+
 double launch_gap_us(const GemmKernel& kernel, const LaunchSpec& spec) {
-  return spec.launch_us +
+  return first_copy_us(kernel, spec) +
          launch_call_us(kernel.problem.conditions.launch, kernel.instruction.sparse, spec);
 }
 

@@ -67,13 +67,21 @@ class ProgramBuilder {
     program.iterations = k_tiles;
     program.registers_per_thread = registers_.accumulator_count();
     program.producer = std::make_shared<const isa::WarpProgram>(producer_program(k_tiles));
+    const bool sparse = kernel_.instruction.sparse && !kernel_.tensor_memory();
+    program.registers_per_thread += sparse ? 1 : 0;
     isa::add(program.loop, isa::Opcode::kWaitTile);
     for (int step = 0; step < kernel_.k_steps_per_tile(); ++step) {
-      isa::add(program.loop, isa::Opcode::kWgmma).d = registers_.accumulators();
+      if (sparse) {
+        add_sparse_wgmma(program.loop, step);
+      } else {
+        add_wgmma(program.loop);
+      }
     }
-    isa::add(program.loop, isa::Opcode::kWgmmaCommit);
+    if (!sparse) {
+      isa::add(program.loop, isa::Opcode::kWgmmaCommit);
+    }
     // A single stage has to be empty before it is filled again, and what is added complete.
-    add_drain(program.loop, kernel_.stages > 1 && !kernel_.promotes ? 1 : 0);
+    add_drain(program.loop, kernel_.stages > 1 && !kernel_.promotes && !sparse ? 1 : 0);
     if (kernel_.promotes) {
       isa::add(program.loop, isa::Opcode::kWgmmaWait).issue_slots = registers_.accumulator_count();
     }
@@ -82,6 +90,22 @@ class ProgramBuilder {
     program.persistent = kernel_.persistent();
     add_shared_tiles(program);
     return program;
+  }
+
+  isa::WarpInstruction& add_wgmma(std::vector<isa::WarpInstruction>& code) const {
+    isa::WarpInstruction& wgmma = isa::add(code, isa::Opcode::kWgmma);
+    wgmma.d = registers_.accumulators();
+    return wgmma;
+  }
+
+  /// Metadata of wgmma.sp are in a register (PTX ISA), which is filled from shared memory when the
+  /// instruction before has read it: it is asynchronous, and tells so by its end alone.
+  void add_sparse_wgmma(std::vector<isa::WarpInstruction>& code, int step) const {
+    const isa::RegisterRange metadata{registers_.accumulator_count(), 1};
+    add_load(code, isa::Operand::kMetadata, {0, 0, step}, metadata, false);
+    add_wgmma(code).metadata = metadata;
+    isa::add(code, isa::Opcode::kWgmmaCommit);
+    isa::add(code, isa::Opcode::kWgmmaWait).pending_groups = 0;
   }
 
   /// Waits until at most `groups` groups are under way and frees the k-tiles of those before.
@@ -388,7 +412,11 @@ class ProgramBuilder {
         kernel_.instruction.shape.m * kernel_.warp_tile.n * kAccumulatorBytes;
     // What is read is added, register by register.
     const std::int64_t additions = opcode == isa::Opcode::kCopy ? bytes / isa::kRegisterBytes : 0;
-    const std::int64_t slots = base::ceil_div(bytes, kBytesPerInstruction) + additions;
+    std::int64_t slots = base::ceil_div(bytes, kBytesPerInstruction) + additions;
+    if (kernel_.sum_bytes_per_cycle > 0) {
+      constexpr std::int64_t kSubPartitions = 4;  // side by side
+      slots = std::max(slots, bytes * kSubPartitions / kernel_.sum_bytes_per_cycle);
+    }
     move.issue_slots = row == GemmTraffic::kFlag ? 1 : static_cast<int>(slots);
   }
 

@@ -17,7 +17,7 @@ std::int64_t WorkSchedule::ctas_launched(const GemmKernel& kernel, std::int64_t 
                                          std::int64_t k_tiles, std::int64_t sms) {
   const std::int64_t resident = sms * kernel.ctas_per_sm;
   if (kernel.stream_k()) {
-    return stream_of(output_tiles, k_tiles, resident).stretches;
+    return stream_of(kernel, output_tiles, k_tiles, sms).stretches;
   }
   return kernel.persistent() ? std::min(output_tiles, resident) : output_tiles;
 }
@@ -27,7 +27,7 @@ WorkSchedule::WorkSchedule(const GemmKernel& kernel, std::int64_t output_tiles,
   base::ensure(output_tiles > 0 && k_tiles > 0, "a schedule of nothing");
   work_.resize(static_cast<std::size_t>(ctas_launched(kernel, output_tiles, k_tiles, sms)));
   const std::int64_t streamed =
-      kernel.stream_k() ? stream_of(output_tiles, k_tiles, sms * kernel.ctas_per_sm).tiles : 0;
+      kernel.stream_k() ? stream_of(kernel, output_tiles, k_tiles, sms).tiles : 0;
   if (streamed > 0) {
     add_stream(streamed, k_tiles);
     count_peers();
@@ -42,8 +42,13 @@ std::int64_t WorkSchedule::most_stretches(std::int64_t tiles, std::int64_t k_til
   return std::max<std::int64_t>(1, tiles * k_tiles / kShortestStretch);
 }
 
-WorkSchedule::Stream WorkSchedule::stream_of(std::int64_t output_tiles, std::int64_t k_tiles,
-                                             std::int64_t resident) {
+WorkSchedule::Stream WorkSchedule::stream_of(const GemmKernel& kernel, std::int64_t output_tiles,
+                                             std::int64_t k_tiles, std::int64_t sms) {
+  const std::int64_t resident = sms * kernel.ctas_per_sm;
+  if (kernel.parts_of_tile > 0) {
+    const std::int64_t stretches = output_tiles * kernel.parts_of_tile;
+    return {output_tiles, std::min(stretches, most_stretches(output_tiles, k_tiles))};
+  }
   const std::int64_t rest = output_tiles % resident;
   const std::int64_t streamed = rest == 0                  ? 0
                                 : output_tiles <= resident ? output_tiles
@@ -57,7 +62,7 @@ std::int64_t WorkSchedule::partial_sum_bytes(const GemmKernel& kernel, std::int6
     return 0;
   }
   const std::int64_t k_tiles = kernel.k_tiles();
-  const auto [tiles, stretches] = stream_of(kernel.ctas(), k_tiles, sms * kernel.ctas_per_sm);
+  const auto [tiles, stretches] = stream_of(kernel, kernel.ctas(), k_tiles, sms);
   std::int64_t sums = 0;
   for (std::int64_t i = 1; i < stretches; ++i) {
     sums += i * tiles * k_tiles / stretches % k_tiles != 0 ? 1 : 0;

@@ -58,7 +58,8 @@ class WorkSchedule : public sm::CtaWork {
   struct Stream {
     std::int64_t tiles, stretches;
   };
-  static Stream stream_of(std::int64_t output_tiles, std::int64_t k_tiles, std::int64_t resident);
+  static Stream stream_of(const GemmKernel& kernel, std::int64_t output_tiles, std::int64_t k_tiles,
+                          std::int64_t sms);
 
   void add_stream(std::int64_t tiles, std::int64_t k_tiles);
   void count_peers();
@@ -75,9 +76,6 @@ class ScheduledTraffic : public sm::CtaTraffic {
 
   sm::MemoryRange range(std::int64_t cta, int warp, const isa::WarpInstruction& instruction,
                         std::int64_t tile) const override;
-  std::int64_t output_tile(std::int64_t cta, std::int64_t tile) const override {
-    return find(cta, tile).segment.output_tile;
-  }
 
  private:
   struct Place {

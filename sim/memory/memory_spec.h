@@ -46,6 +46,8 @@ struct MemorySpec {
     constexpr double kDirtyShare = 0.25;
     return kDirtyShare * static_cast<double>(l2_capacity.count());
   }
+
+  bool operator==(const MemorySpec&) const = default;
 };
 
 }  // namespace sptc::memory

@@ -11,8 +11,7 @@ TransferLimits::TransferLimits(const MemorySpec& spec, double clock_mhz, int por
       write_ports_(read_ports_),
       l2_(static_cast<std::size_t>(spec.l2_partitions),
           base::Throughput(spec.l2_bytes_per_cycle / spec.l2_partitions)),
-      dram_queue_(spec.dram_bytes_per_cycle(clock_mhz)),
-      dram_work_(dram_queue_),
+      dram_(spec.dram_bytes_per_cycle(clock_mhz)),
       dram_bytes_per_cycle_(spec.dram_bytes_per_cycle(clock_mhz)) {}
 
 void TransferLimits::reset(double clock_mhz, const L2Contents& contents) {
@@ -20,8 +19,7 @@ void TransferLimits::reset(double clock_mhz, const L2Contents& contents) {
   read_ports_.assign(ports, base::Throughput(spec_.sm_port_bytes_per_cycle));
   write_ports_ = read_ports_;
   l2_.assign(l2_.size(), base::Throughput(spec_.l2_bytes_per_cycle / spec_.l2_partitions));
-  dram_queue_ = base::Throughput(spec_.dram_bytes_per_cycle(clock_mhz));
-  dram_work_ = dram_queue_;
+  dram_ = base::Throughput(spec_.dram_bytes_per_cycle(clock_mhz));
   dram_bytes_per_cycle_ = spec_.dram_bytes_per_cycle(clock_mhz);
   dram_settled_ = -1;
   dirty_ = std::min(contents.dirty_bytes, spec_.dirty_bytes());
@@ -30,43 +28,37 @@ void TransferLimits::reset(double clock_mhz, const L2Contents& contents) {
 }
 
 TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_t port,
-                                                    std::size_t partition, const Transfer& transfer,
-                                                    double repeat) {
-  const auto repeated = [repeat](std::int64_t bytes) {
-    return repeat == 1
-               ? bytes
-               : static_cast<std::int64_t>(std::llround(static_cast<double>(bytes) * repeat));
-  };
+                                                    std::size_t partition,
+                                                    const Transfer& transfer) {
   if (dram_settled_ < 0) {
     dram_settled_ = now;
   }
   base::Throughput& own_port = (transfer.write ? write_ports_ : read_ports_)[port];
   const std::int64_t own_end = own_port.reserve(now, transfer.bytes);
   std::int64_t end = own_end;
+  base::Throughput& other = l2_[l2_.size() - 1 - partition];
   if (transfer.far_bytes > 0) {
-    base::Throughput& other = l2_[l2_.size() - 1 - partition];
-    end = std::max(end, other.reserve(now - transfer.l2_ahead, repeated(transfer.far_bytes)));
+    end = std::max(end, other.reserve(now, transfer.far_bytes));
   }
-  const std::int64_t l2_bytes = repeated(transfer.bytes) / transfer.readers;
+  const std::int64_t l2_bytes = transfer.bytes / transfer.readers;
   const std::int64_t work = transfer.of_d ? MemorySpec::kL2WorkOfWrite * l2_bytes : l2_bytes;
-  end = std::max(end, l2_[partition].reserve(now - transfer.l2_ahead, work));
+  end = std::max(end, l2_[partition].reserve(now, work));
   if (transfer.of_d && spec_.l2_partitions > 1) {
-    base::Throughput& other = l2_[l2_.size() - 1 - partition];
-    end = std::max(end, other.reserve(now - transfer.l2_ahead, work));
+    end = std::max(end, other.reserve(now, work));
   }
   const std::int64_t l2_end = end;
-  std::int64_t dram_bytes = repeated(transfer.dram_bytes);
+  std::int64_t dram_bytes = transfer.dram_bytes;
   if (transfer.write) {
     dram_bytes = std::llround(written_back_ * static_cast<double>(dram_bytes));
   }
   if (dram_bytes > 0) {
     // A write is done when the L2 could take it.
     if (transfer.write) {
-      end = std::max(end, write_back(now, dram_bytes, transfer.dram_ahead));
+      end = std::max(end, write_back(now, dram_bytes));
     } else {
-      write_back(now, 0, transfer.dram_ahead);
-      dram_settled_ = dram_work_.reserve(now, dram_bytes);
-      end = std::max(end, dram_queue_.reserve(now - transfer.dram_ahead, dram_bytes));
+      write_back(now, 0);
+      dram_settled_ = dram_.reserve(now, dram_bytes);
+      end = std::max(end, dram_settled_);
     }
   }
   (transfer.write ? counters_.l2_written : counters_.l2_read) += l2_bytes;
@@ -75,18 +67,18 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
                                      : end == own_end              ? sm::MemoryLevel::kSmPort
                                      : end == l2_end               ? sm::MemoryLevel::kL2
                                                                    : sm::MemoryLevel::kDram;
-  return {end + transfer.latency, l2_end - own_end, waited_for};
+  return {end + transfer.latency, waited_for};
 }
 
 MemoryActivity TransferLimits::activity() const {
-  MemoryActivity activity{counters_, 0, dram_work_.busy_until()};
+  MemoryActivity activity{counters_, 0, dram_.busy_until()};
   for (const base::Throughput& partition : l2_) {
     activity.l2_until = std::max(activity.l2_until, partition.busy_until());
   }
   return activity;
 }
 
-std::int64_t TransferLimits::write_back(std::int64_t now, std::int64_t bytes, std::int64_t ahead) {
+std::int64_t TransferLimits::write_back(std::int64_t now, std::int64_t bytes) {
   // DRAM writes while no read waits, and before reads once too much of the L2 is dirty.
   const auto idle = static_cast<double>(std::max<std::int64_t>(0, now - dram_settled_));
   dirty_ = std::max(0.0, dirty_ - idle * dram_bytes_per_cycle_) + static_cast<double>(bytes);
@@ -95,9 +87,9 @@ std::int64_t TransferLimits::write_back(std::int64_t now, std::int64_t bytes, st
   if (excess < 1) {
     return now;
   }
-  dram_settled_ = dram_work_.reserve(now, static_cast<std::int64_t>(excess));
+  dram_settled_ = dram_.reserve(now, static_cast<std::int64_t>(excess));
   dirty_ -= std::floor(excess);
-  return dram_queue_.reserve(now - ahead, static_cast<std::int64_t>(excess));
+  return dram_settled_;
 }
 
 }  // namespace sptc::memory

@@ -22,10 +22,6 @@ struct Transfer {
   std::int64_t far_bytes = 0;  ///< of the bytes, also over the other partition
   std::int64_t dram_bytes = 0;
   std::int64_t latency = 0;  ///< of an idle system
-  // Where it stands for several SMs that ask one behind the other, of which its own is the last: so
-  // many cycles ago the first of them asked the L2, and DRAM. The bytes of all queue from then on.
-  std::int64_t l2_ahead = 0;
-  std::int64_t dram_ahead = 0;
 };
 
 /// The bandwidth limits of the memory system: a port per SM, the partitions of the L2, DRAM. Every
@@ -33,10 +29,7 @@ struct Transfer {
 /// passed its last byte, a latency later.
 ///
 /// The L2 takes writes in. DRAM gets them while it is idle, or, once the L2 is as dirty as it may
-/// be, before what is asked for next. So DRAM is kept twice. In `dram_queue_` transfers wait,
-/// from where the first SM that they stand for asked: as if DRAM had begun with them in the past.
-/// `dram_work_` takes the same bytes from now on. When DRAM is idle is asked of it alone: cycles of
-/// the past may have gone to dirty bytes already, and cannot go to a read as well.
+/// be, before what is asked for next.
 class TransferLimits {
  public:
   TransferLimits(const MemorySpec& spec, double clock_mhz, int ports);
@@ -46,31 +39,27 @@ class TransferLimits {
 
   struct Completion {
     std::int64_t cycle = 0;
-    std::int64_t queued = 0;  ///< cycles that the L2 took longer than the port of the SM
     sm::MemoryLevel waited_for = sm::MemoryLevel::kLatency;
   };
-  /// When the transfer is complete. `repeat`: so many SMs move the same at the same
-  /// time, each over a port of its own.
+  /// When the transfer is complete.
   Completion complete(std::int64_t now, std::size_t port, std::size_t partition,
-                      const Transfer& transfer, double repeat = 1);
+                      const Transfer& transfer);
 
-  std::size_t partitions() const { return l2_.size(); }
   /// Since the last reset.
   const MemoryBytes& counters() const { return counters_; }
   MemoryActivity activity() const;
 
  private:
   /// DRAM writes what it had time for since the last call, and what the L2 may not keep; the cycle
-  /// from which on the L2 can take `bytes` more, of which the first came `ahead` cycles ago.
-  std::int64_t write_back(std::int64_t now, std::int64_t bytes, std::int64_t ahead);
+  /// from which on the L2 can take `bytes` more.
+  std::int64_t write_back(std::int64_t now, std::int64_t bytes);
 
   const MemorySpec spec_;
   std::vector<base::Throughput> read_ports_, write_ports_;
   std::vector<base::Throughput> l2_;
-  base::Throughput dram_queue_;  ///< as transfers wait for it: from `ahead` cycles ago
-  base::Throughput dram_work_;   ///< the same bytes, from now on
+  base::Throughput dram_;
   double dram_bytes_per_cycle_;
-  /// Up to here it is settled what DRAM did: where dram_work_ ends, or the last call of
+  /// Up to here it is settled what DRAM did: where dram_ ends, or the last call of
   /// write_back(). From here to the next one it takes dirty bytes.
   /// Negative before the first transfer.
   std::int64_t dram_settled_ = -1;

@@ -150,7 +150,7 @@ class Microbench::Impl {
   explicit Impl(const gpu::GpuSpec& spec)
       : spec_(one_sm(spec)),
         clock_(spec.boost_clock_mhz),
-        gpu_("gpu", clock_, spec_, 1),
+        gpu_("gpu", clock_, spec_),
         memory_(clock_, spec.memory, spec.sms) {
     base::run_events(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
     reserve_.end();

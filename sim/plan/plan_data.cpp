@@ -69,6 +69,7 @@ Json document(const PlanResult& result) {
             {"arch", result.arch},
             {"engine", result.engine},
             {"fidelity", result.fidelity},
+            {"made_by", result.made_by},
             {"dtype", result.dtype},
             {"pattern", result.pattern},
             {"criterion", result.criterion},

@@ -159,6 +159,7 @@ class Planning {
     result_.arch = ran.arch;
     result_.engine = ran.inference->engine;
     result_.fidelity = ran.fidelity;
+    result_.made_by = ran.made_by;
     result_.dtype = numerics::name(*pruning_.dtype);
     result_.pattern = pruned.pattern.name();
     result_.criterion = sparsity::name(pruned.criterion);

@@ -93,7 +93,7 @@ struct PlanPoint {
 };
 
 struct PlanResult {
-  std::string model, workload, arch, engine, fidelity, dtype, pattern, criterion;
+  std::string model, workload, arch, engine, fidelity, made_by, dtype, pattern, criterion;
   LossMeasure measure = LossMeasure::kError;
   PassFigures dense;
   std::optional<double> dense_metric;

@@ -142,7 +142,7 @@ std::string plan_text(const PlanResult& result) {
   std::string text = plan_verdict(result) + "\n";
   text += fmt::format("{} to {} by {} on {}: {}, engine {}, {}\n\n",
                       report::fitted_name(result.model, kWidth), result.pattern, result.criterion,
-                      result.arch, result.dtype, result.engine, result.fidelity);
+                      result.arch, result.dtype, result.engine, result.made_by);
   text += fmt::format("  {:<{}} {:>6} {:>6} {:>6} {:>7}", "layer", kNameWidth, "rows", "k", "runs",
                       "error");
   text += has_metric ? fmt::format(" {:>9}", "metric") : "";

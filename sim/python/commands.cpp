@@ -99,6 +99,7 @@ std::string validate(const std::string& file, const std::string& arch, const std
   job.file = file;
   job.arch = arch;
   job.options = options_of(given);
+  job.fidelity_given = given.contains("fidelity");
   job.defaults =
       compare::times::parse_defaults(dtype, sparse ? "sparse" : "dense", data, job.options);
   job.jobs = jobs;

@@ -3,6 +3,7 @@
 
 #include "sim/compare/times/measured_neighbours.h"
 #include "sim/report/report.h"
+#include "sim/run/library_path.h"
 #include "sim/run/run.h"
 #include "sim/run/simulate.h"
 
@@ -14,6 +15,7 @@ void complete(run::RunResult& result, const workload::Workload& workload,
               const config::Architecture& architecture, const run::SimulationOptions& options) {
   result.assumed = run::assumptions(architecture);
   result.measured_gain = compare::times::measured_neighbours(result, architecture, options);
+  result.path = run::library_path(workload, architecture, options, result);
   result.assumed_share = run::assumed_share(workload, architecture, options, result);
 }
 

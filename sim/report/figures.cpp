@@ -170,15 +170,13 @@ void append_budget(Figures<VariantResult>& figures) {
   busy("reduction", "second kernel of split-K", &gpu::CycleBudget::reduction);
 }
 
-void append_sampling(Figures<VariantResult>& figures) {
-  const Adder add(figures, "sampling");
+void append_simulated(Figures<VariantResult>& figures) {
+  const Adder add(figures, "simulated");
   using V = VariantResult;
-  add("sms_simulated", "", "SMs that were simulated",
-      [](const V& v) -> Value { return v.timing.sampling.sms_simulated; });
-  add("extrapolated", "", "a period of the main loop or of the CTAs was multiplied",
-      [](const V& v) -> Value { return v.timing.sampling.extrapolated; });
-  add("cycles_simulated", "cycles", "cycles that were simulated",
-      [](const V& v) -> Value { return v.timing.sampling.cycles_simulated; });
+  add("extrapolated", "", "main loop or rounds of CTAs were carried on once they repeated",
+      [](const V& v) -> Value { return v.timing.simulated.extrapolated; });
+  add("cycles", "cycles", "cycles that were simulated, without those that were carried on",
+      [](const V& v) -> Value { return v.timing.simulated.cycles; });
 }
 
 void append_activity(Figures<VariantResult>& figures) {
@@ -260,7 +258,7 @@ const Figures<VariantResult>& launch_figures() {
     append_timing(figures);
     append_traffic(figures);
     append_budget(figures);
-    append_sampling(figures);
+    append_simulated(figures);
     append_activity(figures);
     append_energy_figures(figures);
     return figures;

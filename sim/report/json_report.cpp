@@ -125,6 +125,16 @@ Json chain_json(const std::optional<double>& simulated, const std::optional<doub
 }
 
 /// The error is null for fewer pairs than a mean needs.
+Json path_json(const run::LibraryPath& path) {
+  Json json{{"algorithm", kernels::name(path.algorithm)},
+            {"layout", path.layout.name()},
+            {"default_known", path.default_known}};
+  if (path.other_gain) {
+    json["other_speedup"] = *path.other_gain;
+  }
+  return json;
+}
+
 Json measured_gain_json(const run::MeasuredGain& gain) {
   return {{"pairs", gain.pairs.size()},
           {"layers", gain.layers},
@@ -138,7 +148,8 @@ std::string json_report(const run::RunResult& result) {
   Json json{{"schema", "sptcsim-result/0.1"},
             {"version", std::string(program_version())},
             {"workload", result.workload},
-            {"arch", result.arch}};
+            {"arch", result.arch},
+            {"made_by", result.made_by}};
   Json& options = json["options"] = Json::object();
   for (const auto& [key, value] : result.options) {
     options[key] = value;
@@ -161,6 +172,9 @@ std::string json_report(const run::RunResult& result) {
       sparse = power_json(result.operations, true);
       !dense.empty() || !sparse.empty()) {
     json["power_over_time"] = Json{{"dense", dense}, {"sparse", sparse}};
+  }
+  if (result.path) {
+    json["path"] = path_json(*result.path);
   }
   if (result.measured_gain) {
     json["measured_gain"] = measured_gain_json(*result.measured_gain);

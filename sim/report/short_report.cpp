@@ -223,8 +223,10 @@ std::string painted_report(const run::RunResult& result, const Paint& paint) {
   if (!result.does_not_fit.empty()) {
     out += paint.red(wrapped("It " + result.does_not_fit + ".", kWidth));
   }
-  if (!verdict.extremes.empty()) {
-    out += wrapped(verdict.extremes, kWidth);
+  for (const std::string& sentence : {verdict.path, verdict.extremes}) {
+    if (!sentence.empty()) {
+      out += wrapped(sentence, kWidth);
+    }
   }
   if (!verdict.measured.empty()) {
     out += wrapped(verdict.measured, kWidth);

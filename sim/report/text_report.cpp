@@ -333,8 +333,8 @@ void append_list(std::string& out, const std::string& label,
 
 std::string text_report(const run::RunResult& result) {
   std::string out;
-  line(out, "sptcsim {}: {} on {}", program_version(), fitted_name(result.workload, 80),
-       result.arch);
+  line(out, "sptcsim {}: {} on {} ({})", program_version(), fitted_name(result.workload, 60),
+       result.arch, result.made_by);
   std::vector<std::string> options;
   for (const auto& [key, value] : result.options) {
     options.push_back(key + " " + fitted_name(value, kWidth / 2));
@@ -354,8 +354,11 @@ std::string text_report(const run::RunResult& result) {
   }
   append_totals(out, result.totals);
   append_time_parts(out, result);
-  if (const std::string measured = verdict_of(result).measured; !measured.empty()) {
-    out += measured + "\n";
+  const Verdict verdict = verdict_of(result);
+  for (const std::string& sentence : {verdict.path, verdict.measured}) {
+    if (!sentence.empty()) {
+      out += sentence + "\n";
+    }
   }
   out += measured_text(result.operations);
   append_energy(out, result.totals);

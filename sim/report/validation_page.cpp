@@ -72,18 +72,17 @@ std::string verdict_of(const Validation& validation) {
 std::string validation_page(const Validation& validation, std::span<const Comparison> rows,
                             const std::string& command) {
   const compare::times::ValidationHeader& header = validation.header;
-  Json json{
-      {"version", program_version()},
-      {"command", command},
-      {"name", fmt::format("{} on {}", header.measurements, header.arch)},
-      {"verdict", verdict_of(validation)},
-      {"fidelity", header.fidelity + (header.sms.empty() ? "" : " with " + header.sms + " SMs")},
-      {"clock", header.clock},
-      {"kinds", Json::array()},
-      {"conditions", Json::array()},
-      {"sources", Json::array()},
-      {"rows", Json::array()},
-      {"notes", header.notes}};
+  Json json{{"version", program_version()},
+            {"command", command},
+            {"name", fmt::format("{} on {}", header.measurements, header.arch)},
+            {"verdict", verdict_of(validation)},
+            {"made_by", header.made_by},
+            {"clock", header.clock},
+            {"kinds", Json::array()},
+            {"conditions", Json::array()},
+            {"sources", Json::array()},
+            {"rows", Json::array()},
+            {"notes", header.notes}};
   for (const compare::times::AccuracyOfKind& kind : validation.accuracy.by) {
     json["kinds"].push_back(
         Json::array({numerics::name(kind.dtype), kind.sparsity, kind.errors.count,

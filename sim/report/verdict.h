@@ -12,6 +12,7 @@ namespace sptc::report {
 /// Whether 2:4 pays, in sentences. Each is empty where there is nothing to say.
 struct Verdict {
   std::string gain;      ///< "2:4 gains 1.39x (BERT-Large on a100-pcie-80gb, ..), 1.44x per watt."
+  std::string path;      ///< by which kernels of the library, and what the others gain
   std::string extremes;  ///< which operations gain least and most, and what bounds them
   std::string measured;  ///< how far the gain was off on measured shapes like these
 };

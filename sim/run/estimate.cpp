@@ -11,13 +11,10 @@
 #include "sim/run/simulation_caches.h"
 #include "sim/run/unsupported_launches.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -62,26 +59,6 @@ std::optional<config::Architecture> changed(const config::Architecture& architec
   return result;
 }
 
-/// SMs that stand for a GPU where nobody says which: all of them cost about a second a launch.
-sampling::SimulatedSms usual_sms(const workload::Workload& workload, const RunOptions& options) {
-  constexpr std::size_t kFewLaunches = 8;
-  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, numerics::DataType>>
-      launches;
-  for (const workload::Operation& op : workload.operations) {
-    const base::GemmShape& shape = op.shape;
-    launches.emplace(shape.m, shape.n, shape.k, op.batch, asked_type(options, op));
-  }
-  if (!options.memory.empty()) {
-    return sampling::SimulatedSms::kAll;
-  }
-  if (!options.extrapolate || options.kernel.decomposition == kernels::Decomposition::kStreamK) {
-    return sampling::SimulatedSms::kSampled;  // all SMs would be simulated cycle by cycle
-  }
-  const std::size_t variants = options.variants == Variants::kBoth ? 2 : 1;
-  return variants * launches.size() <= kFewLaunches ? sampling::SimulatedSms::kAll
-                                                    : sampling::SimulatedSms::kSampled;
-}
-
 }  // namespace
 
 SwitchingSource& SimulationCaches::switching(const std::string& kind, std::uint64_t seed) {
@@ -120,9 +97,6 @@ RunResult simulate_by(const LauncherMaker& launcher_of, const workload::Workload
   const std::optional<config::Architecture> other = changed(architecture, run_options);
   const config::Architecture& asked = other ? *other : architecture;
   run_options.data = data_name(options, workload, hooks.operands);
-  if (run_options.fidelity == Fidelity::kTiming && !run_options.sms) {
-    run_options.sms = usual_sms(workload, run_options);
-  }
 
   const bool generated =
       hooks.operands == nullptr &&

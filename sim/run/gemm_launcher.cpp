@@ -38,6 +38,25 @@ gpu::GemmRun GemmLauncher::operator()(const kernels::GemmProblem& problem,
   if (options_.fidelity == Fidelity::kAnalytic) {
     return closed_form_(problem, overrides, operands);
   }
+  if (operands != nullptr || memory_ || waveform_ != nullptr || passages_ != nullptr) {
+    return simulate(problem, overrides, operands);
+  }
+  if (!known_) {
+    known_ = known_launches(gpu_, options_.extrapolates());
+  }
+  std::pair key(problem, overrides);
+  double& mhz = key.first.conditions.clock_mhz;
+  mhz = options_.clock_policy.mhz_of(problem.conditions, gpu_.boost_clock_mhz);
+  auto found = known_->find(key);
+  if (found == known_->end()) {
+    found = known_->emplace(std::move(key), simulate(problem, overrides, nullptr)).first;
+  }
+  return found->second;
+}
+
+gpu::GemmRun GemmLauncher::simulate(const kernels::GemmProblem& problem,
+                                    const kernels::KernelOverrides& overrides,
+                                    const std::vector<kernels::GemmOperands>* operands) {
   // A DRAM outside has a time of its own, so that of SystemC is the clock of the launch.
   const double mhz =
       memory_ ? options_.clock_policy.mhz_of(problem.conditions, gpu_.boost_clock_mhz) : mhz_;
@@ -57,7 +76,6 @@ gpu::GemmRun GemmLauncher::operator()(const kernels::GemmProblem& problem,
 
 void GemmLauncher::elaborate(double mhz) {
   gpu::GemmSimulator::Options build;
-  build.sms = options_.simulated_sms();
   build.extrapolate = options_.extrapolates();
   build.waveform = waveform_;
   build.passages = passages_;

@@ -5,9 +5,11 @@
 #include "sim/gpu/gemm_simulator.h"
 #include "sim/gpu/gpu_spec.h"
 #include "sim/run/kernel_runner.h"
+#include "sim/run/known_launches.h"
 #include "sim/run/memory_plugin.h"
 #include "sim/run/run_options.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,7 +18,8 @@ namespace sptc::run {
 
 /// Launches GEMMs in the way that options ask for: in closed form, or on a GPU that the first
 /// launch elaborates in a SystemC context of its own, each at the clock that they name then.
-/// Several may live at once; their launches must take turns.
+/// Several may live at once; their launches must take turns. What the process knows already
+/// (known_launches()) is not simulated again.
 class GemmLauncher {
  public:
   /// `gpu` and `options` must outlive it. `waveform` and `passages`: as in
@@ -36,6 +39,9 @@ class GemmLauncher {
   std::string dram() const { return memory_ ? memory_->description() : ""; }
 
  private:
+  gpu::GemmRun simulate(const kernels::GemmProblem& problem,
+                        const kernels::KernelOverrides& overrides,
+                        const std::vector<kernels::GemmOperands>* operands);
   /// Makes the simulator, before a DRAM of its own if `options` name one.
   void elaborate(double mhz);
   void take_down();
@@ -49,7 +55,8 @@ class GemmLauncher {
   std::optional<base::SimulationContext> context_;  ///< of the simulator, which goes first
   std::optional<LoadedMemory::Dram> dram_;
   std::optional<gpu::GemmSimulator> simulator_;
-  double mhz_ = 0;  ///< at which it was elaborated
+  double mhz_ = 0;                        ///< at which it was elaborated
+  std::shared_ptr<KnownLaunches> known_;  ///< from the first launch on that may be one of them
 };
 
 /// Figures of single GEMMs without values, one after the other on the same GPU.

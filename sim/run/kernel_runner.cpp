@@ -36,6 +36,10 @@ kernels::GemmProblem KernelRunner::widest_problem(const workload::Operation& op,
   kernels::GemmProblem result{op.shape, op.batch, op.dtype, sparse};
   result.distinct_b = op.distinct_b();
   result.conditions = op.conditions.value_or(options_.conditions);
+  result.conditions.layout = options_.conditions.layout;
+  if (sparse && options_.sparse_algorithm) {
+    result.conditions.algorithm = *options_.sparse_algorithm;
+  }
   result.d_dtype = type_of_d(op, options_);
   result.epilogue_operations =
       op.epilogue_operations +
@@ -139,7 +143,7 @@ VariantResult KernelRunner::figures(const workload::Operation& op, bool sparse,
   VariantResult result;
   result.kernel = run.kernel;
   result.runner_up = run.runner_up;
-  result.timing.sampling = run.sampling;
+  result.timing.simulated = run.simulated;
   result.timing.cycles = run.cycles;
   result.timing.clock_mhz = run.clock_mhz;
   result.timing.clock_scaling = run.clock_scaling;
@@ -242,12 +246,7 @@ std::vector<std::string> KernelRunner::notes() const {
 VariantResult KernelRunner::time(const workload::Operation& op, bool sparse, double clock_mhz) {
   kernels::GemmProblem what = problem(op, sparse);
   what.conditions.clock_mhz = clock_mhz;
-  const std::pair key(what, recorded_kernel(op, sparse).value_or(options_.kernel));
-  auto found = timed_.find(key);
-  if (found == timed_.end()) {
-    found = timed_.emplace(key, launch(op, sparse, what, nullptr)).first;
-  }
-  return figures(op, sparse, found->second, what.densities);
+  return figures(op, sparse, launch(op, sparse, what, nullptr), what.densities);
 }
 
 VariantResult KernelRunner::closed_form(const workload::Operation& op, bool sparse) const {

@@ -40,8 +40,7 @@ class KernelRunner {
   KernelRunner(const gpu::GpuSpec& gpu, const RunOptions& options, Launcher launch)
       : gpu_(gpu), options_(options), launch_(std::move(launch)) {}
 
-  /// Cycles only, at `clock_mhz`, or 0 for the clock of the run. The same problem is simulated
-  /// once.
+  /// Cycles only, at `clock_mhz`, or 0 for the clock of the run.
   VariantResult time(const workload::Operation& op, bool sparse, double clock_mhz = 0);
 
   /// In closed form, at the boost clock.
@@ -103,7 +102,6 @@ class KernelRunner {
   const gpu::GpuSpec& gpu_;
   const RunOptions& options_;
   Launcher launch_;
-  std::map<std::pair<kernels::GemmProblem, kernels::KernelOverrides>, gpu::GemmRun> timed_;
   std::set<kernels::GemmProblem> leave_selector_;  ///< widest_problem() of operations that do
   std::set<OperationId> as_recorded_;
   std::map<OperationId, std::string> refused_;  ///< whose kernel does not fit, and why

@@ -23,6 +23,32 @@ using Text = std::string;
 
 constexpr int kMostGpus = 8;
 
+/// "best"; "sparse=best", "dense=default,sparse=best": of one library alone.
+void set_algorithm(Options& options, const Text& text) {
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    const std::size_t sign = part.find('=');
+    const std::string whose = sign == Text::npos ? "" : part.substr(0, sign);
+    const kernels::Algorithm algorithm = kernels::parse_algorithm(
+        "--algorithm", io::printable(sign == Text::npos ? part : part.substr(sign + 1)));
+    if (whose == "sparse") {
+      options.sparse_algorithm = algorithm;
+    } else if (whose == "dense" || whose.empty()) {
+      if (whose.empty()) {
+        options.sparse_algorithm.reset();
+      } else if (!options.sparse_algorithm) {
+        options.sparse_algorithm = options.conditions.algorithm;
+      }
+      options.conditions.algorithm = algorithm;
+    } else {
+      throw base::InputError("--algorithm: '" + io::printable(whose) +
+                             "' is no library: dense=default|best, sparse=default|best");
+    }
+    begin = end + 1;
+  }
+}
+
 constexpr std::array kTable{
     SimulationOption{
         "numerics", "NAME",
@@ -181,13 +207,20 @@ constexpr std::array kTable{
           io::RegularExpression("--include", text);
           options.include = text;
         }},
-    SimulationOption{"algorithm", "heuristic|best",
-                     "the kernel that the library's heuristic takes, or the fastest that it has",
-                     "time, energy", "heuristic",
-                     [](Options& options, const Text& text) {
-                       options.conditions.algorithm =
-                           kernels::parse_algorithm("--algorithm", io::printable(text));
-                     }},
+    SimulationOption{"algorithm", "default|best",
+                     "the kernel that the library takes by default (cuBLASLt's heuristic, "
+                     "cuSPARSELt's algorithm "
+                     "0 of the layout), or the fastest that its search finds; also of one of them: "
+                     "sparse=best, dense=best",
+                     "time, energy", "default", set_algorithm},
+    SimulationOption{
+        "layout", "n-major|m-major|Kc/n-major|Kc/m-major|Nc/n-major|Nc/m-major",
+        "D as [n, m], as a linear layer writes it, or as [m, n]; Kc or Nc before it: K "
+        "or N of B contiguous. cuSPARSELt's default kernels depend on it",
+        "time, energy", "n-major",
+        [](Options& options, const Text& text) {
+          options.conditions.layout = kernels::parse_layout("--layout", io::printable(text));
+        }},
     SimulationOption{
         "kernels", "library|search",
         "the kernel that a GEMM library has for the GPU, or the fastest of all tiles, stages, "
@@ -248,28 +281,23 @@ constexpr std::array kTable{
     SimulationOption{"seed", "N", "of generated operands and samples", "values, energy, check", "0",
                      [](Options& options, const Text& text) { options.seed = parse_seed(text); }},
     SimulationOption{
-        "sms", "sampled|all",
-        "all, or two to eight that stand for all (default: all of up to eight launches and in "
-        "datapath; else, in sweeps and with --no-extrapolate, sampled)",
-        "time, energy", "",
-        [](Options& options, const Text& text) { options.sms = parse_sms(text); }},
-    SimulationOption{
         "memory", "FILE.so",
         "DRAM behind the L2: a shared object of your own (sptcsim/plugin/memory.h) instead of the "
-        "modelled one; all SMs are simulated, cycle by cycle",
+        "modelled one; every cycle is simulated",
         "time, energy", "", [](Options& options, const Text& text) { options.memory = text; },
         true},
     SimulationOption{"memory-config", "TEXT", "of --memory: what to tell it, such as a file of its",
                      "time, energy", "",
                      [](Options& options, const Text& text) { options.memory_config = text; },
                      true},
-    SimulationOption{
-        "no-extrapolate", "",
-        "simulate every cycle instead of multiplying a detected period (datapath always does)",
-        "time, energy", "false",
-        [](Options& options, const Text& text) {
-          options.extrapolate = !parse_switch("--no-extrapolate", text);
-        }},
+    SimulationOption{"no-extrapolate", "",
+                     "simulate every cycle instead of carrying on main loops and rounds of CTAs "
+                     "that repeat (datapath "
+                     "always does)",
+                     "time, energy", "false",
+                     [](Options& options, const Text& text) {
+                       options.extrapolate = !parse_switch("--no-extrapolate", text);
+                     }},
     SimulationOption{
         "save-operands", "FILE",
         "write what each launch reads to FILE (.npz): A, compressed A, metadata and B, and for "

@@ -110,8 +110,6 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
       {"split_k", options.kernel.split_k ? std::to_string(*options.kernel.split_k) : "auto"},
       {"decomposition",
        options.kernel.decomposition ? std::string(name(*options.kernel.decomposition)) : "auto"},
-      {"sms", options.fidelity == Fidelity::kAnalytic ? "none"
-                                                      : std::string(name(options.simulated_sms()))},
       {"extrapolate", options.extrapolates() ? "yes" : "no"},
   };
   if (options.densities != sparsity::Densities()) {
@@ -299,6 +297,7 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
   result.workload = workload::title(workload);
   result.arch = architecture.gpu.name;
   result.fidelity = name(options.fidelity);
+  result.made_by = made_by(options.fidelity, architecture.gpu.sms);
   result.options = describe(options);
   result.seed = options.seed;
   result.does_not_fit = does_not_fit(workload, operations, vectors, options, architecture.gpu);

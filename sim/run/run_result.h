@@ -77,7 +77,7 @@ struct TimingResult {
   double padding = 0;         ///< share of the issued MACs that fall outside the GEMM
   double executed_share = 1;  ///< useful executed MACs per MAC of the operation: N/M
   gpu::CycleBudget budget;
-  kernels::SamplingResult sampling;
+  kernels::SimulatedCycles simulated;
 };
 
 /// What one launch moves.
@@ -170,10 +170,19 @@ struct AccuracyResult {
                sparse_disagreements = 0;  ///< samples classified unlike float64
 };
 
+/// How a library chose the kernels of 2:4 weights: its default or what its search finds.
+struct LibraryPath {
+  kernels::Algorithm algorithm = kernels::Algorithm::kHeuristic;
+  kernels::OperandLayout layout;
+  bool default_known = false;        ///< the file of the library has its default kernels
+  std::optional<double> other_gain;  ///< of the other algorithm, in closed form
+};
+
 struct RunResult {
   std::string workload;
   std::string arch;
   std::string fidelity;
+  std::string made_by;                                       ///< see made_by()
   std::vector<std::pair<std::string, std::string>> options;  ///< as given or by default, in order
   std::uint64_t seed = 0;
   std::vector<OperationResult> operations;
@@ -188,6 +197,7 @@ struct RunResult {
   /// See assumed_share() (sim/run/simulate.h); absent where nobody asked.
   std::optional<double> assumed_share;
   std::optional<AccuracyResult> accuracy;
+  std::optional<LibraryPath> path;            ///< see library_path() (sim/run/library_path.h)
   std::optional<MeasuredGain> measured_gain;  ///< absent where nobody looked for measured shapes
   std::optional<GpuArea> area;                ///< absent where the architecture has no energy file
   energy::Bounds area_bounds_mm2;             ///< where its total may lie

@@ -20,7 +20,6 @@ constexpr std::array<std::string_view, 3> kVariants{"dense", "sparse", "both"};
 constexpr std::array<std::string_view, 4> kCheckModes{"none", "sample", "eigen", "exact"};
 constexpr std::array<std::string_view, 2> kLimitOver{"launch", "group"};
 constexpr std::array<std::string_view, 2> kKernelsFrom{"library", "search"};
-constexpr std::array<std::string_view, 2> kSms{"sampled", "all"};
 constexpr std::array<std::string_view, 2> kDecompositions{"data-parallel", "stream-k"};
 constexpr std::array<std::string_view, 6> kTypesOfD{"f32", "f16", "bf16", "e4m3", "s8", "s32"};
 
@@ -49,11 +48,14 @@ std::string_view name(CheckMode mode) {
 std::string_view name(KernelsFrom kernels) {
   return kKernelsFrom[static_cast<std::size_t>(kernels)];
 }
-std::string_view name(sampling::SimulatedSms sms) {
-  return kSms[static_cast<std::size_t>(sms)];
-}
 std::string_view name(kernels::Decomposition decomposition) {
   return kDecompositions[static_cast<std::size_t>(decomposition)];
+}
+
+std::string made_by(Fidelity fidelity, std::optional<int> sms) {
+  return fidelity == Fidelity::kAnalytic ? "closed form"
+         : sms                           ? fmt::format("SystemC, all {} SMs", *sms)
+                                         : "SystemC, all SMs";
 }
 
 Fidelity parse_fidelity(std::string_view word) {
@@ -72,10 +74,6 @@ LimitOver parse_limit_over(std::string_view word) {
 
 KernelsFrom parse_kernels_from(std::string_view word) {
   return parse<KernelsFrom>("--kernels", word, kKernelsFrom);
-}
-
-sampling::SimulatedSms parse_sms(std::string_view word) {
-  return parse<sampling::SimulatedSms>("--sms", word, kSms);
 }
 
 kernels::Decomposition parse_decomposition(std::string_view word) {
@@ -114,23 +112,15 @@ void require_consistent_memory(const SimulationOptions& options) {
         "--memory has no effect with --fidelity analytic: closed forms have the architecture's own "
         "DRAM");
   }
-  if (options.simulated_sms() == sampling::SimulatedSms::kSampled) {
-    throw base::InputError("--memory needs all SMs: not with --sms sampled");
-  }
 }
 
 }  // namespace
 
 void require_consistent(const SimulationOptions& options) {
   require_consistent_memory(options);
-  if (options.fidelity == Fidelity::kDatapath &&
-      options.simulated_sms() == sampling::SimulatedSms::kSampled) {
-    throw base::InputError("--sms sampled has no values: --fidelity datapath simulates all SMs");
-  }
-  if (options.fidelity == Fidelity::kAnalytic && (options.sms || !options.extrapolate)) {
+  if (options.fidelity == Fidelity::kAnalytic && !options.extrapolate) {
     throw base::InputError(
-        fmt::format("{} has no effect with --fidelity analytic: no SM is simulated",
-                    options.sms ? "--sms" : "--no-extrapolate"));
+        "--no-extrapolate has no effect with --fidelity analytic: no SM is simulated");
   }
   if (options.kernels == KernelsFrom::kSearch && options.kernel.cta_tile) {
     throw base::InputError("--kernels search has no effect with --tile, which names the kernel");

@@ -6,7 +6,6 @@
 #include "models/sparsity/zero_skipping.h"
 #include "sim/kernels/gemm_problem.h"
 #include "sim/kernels/launch_conditions.h"
-#include "sim/sampling/simulated_sms.h"
 
 #include <cstdint>
 #include <optional>
@@ -94,10 +93,10 @@ struct SimulationOptions {
   std::optional<LimitOver> limit_over;  ///< else kLaunch
   kernels::KernelOverrides kernel;
   kernels::LaunchConditions conditions;
-  std::optional<numerics::DataType> d_dtype;  ///< of D in memory; else as GemmProblem says
-  std::optional<int> warmup, repeat;          ///< both or none; none: endless repetition
-  std::optional<sampling::SimulatedSms> sms;  ///< else as many as simulate() sees fit
-  bool extrapolate = true;                    ///< only where no values travel
+  std::optional<kernels::Algorithm> sparse_algorithm;  ///< of 2:4 kernels; else as dense ones
+  std::optional<numerics::DataType> d_dtype;           ///< of D in memory; else as GemmProblem says
+  std::optional<int> warmup, repeat;                   ///< both or none; none: endless repetition
+  bool extrapolate = true;                             ///< only where no values travel
   /// A DRAM in the place of the modelled one: the path of a shared object
   /// (sim/include/sptcsim/plugin/memory.h), and what to tell it. Empty: the modelled one.
   std::string memory, memory_config;
@@ -117,11 +116,6 @@ struct SimulationOptions {
   /// Files of what each launch read and computed (sim/run/value_files.h); empty: none.
   std::string save_operands, save_d;
 
-  sampling::SimulatedSms simulated_sms() const {
-    return sms.value_or(fidelity == Fidelity::kDatapath || !memory.empty()
-                            ? sampling::SimulatedSms::kAll
-                            : sampling::SimulatedSms::kSampled);
-  }
   bool extrapolates() const {
     return extrapolate && fidelity == Fidelity::kTiming && memory.empty();
   }
@@ -135,8 +129,11 @@ std::string_view name(Fidelity fidelity);
 std::string_view name(Variants variants);
 std::string_view name(CheckMode mode);
 std::string_view name(KernelsFrom kernels);
-std::string_view name(sampling::SimulatedSms sms);
 std::string_view name(kernels::Decomposition decomposition);
+
+/// What makes the numbers of a GPU with `sms` SMs, for the first lines of a report: "SystemC, all
+/// 108 SMs" or "closed form"; of several GPUs without their number.
+std::string made_by(Fidelity fidelity, std::optional<int> sms);
 
 /// The value called `word`. Throws InputError "--<option> ..." with the nearest valid name.
 Fidelity parse_fidelity(std::string_view word);
@@ -144,7 +141,6 @@ Variants parse_variants(std::string_view word);
 CheckMode parse_check_mode(std::string_view word);
 LimitOver parse_limit_over(std::string_view word);
 KernelsFrom parse_kernels_from(std::string_view word);
-sampling::SimulatedSms parse_sms(std::string_view word);
 kernels::Decomposition parse_decomposition(std::string_view word);
 
 /// Largest numbers of SimulationOptions::warmup and repeat.

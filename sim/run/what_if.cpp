@@ -70,18 +70,12 @@ gpu::GpuSpec with_twice(Resource resource, gpu::GpuSpec gpu) {
 
 kernels::KernelOverrides named(const kernels::KernelResult& kernel) {
   return {
-      kernel.cta_tile,
-      kernel.stages,
-      kernel.split_k,
+      kernel.cta_tile, kernel.stages, kernel.split_k,
       kernel.stream_k ? kernels::Decomposition::kStreamK : kernels::Decomposition::kDataParallel,
-      false,
-      kernel.cta_group,
-      kernel.instruction.family,
-      kernel.searched,
-      kernel.warp_tile,
-      kernel.swizzle,
-      kernel.cluster_ctas,
-      static_cast<int>(kernel.ctas_per_sm)};
+      false, kernel.cta_group, kernel.instruction.family,
+      // A library has kernels of warpgroups of one tile in several clusters, and turned ones.
+      kernel.searched || kernel.instruction.family == mma::MmaFamily::kWgmma, kernel.warp_tile,
+      kernel.swizzle, kernel.cluster_ctas, static_cast<int>(kernel.ctas_per_sm), kernel.transposed};
 }
 
 gpu::GemmRun closed_form(const kernels::GemmProblem& problem, const kernels::KernelResult& kernel,

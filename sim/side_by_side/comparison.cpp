@@ -240,6 +240,8 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
   BoardComparison comparison;
   comparison.workload = workloads.front().workload.name;
   comparison.scope = scope_of(under_engine);
+  comparison.made_by = run::made_by(
+      options.fidelity, boards.size() == 1 ? std::optional(boards.front().gpu.sms) : std::nullopt);
   const std::vector<run::AskedWork> asked_works = asked_of(workloads, under_engine);
   for (const workload::Operation& op : asked_works.front().operations) {
     comparison.operations.push_back(op.name);  // an engine may merge some

@@ -50,6 +50,7 @@ struct BoardComparison {
   std::string workload;
   /// Of what ComparedPoint::total is: "GEMMs only", or "one inference under engine 'trt'".
   std::string scope = "GEMMs only";
+  std::string made_by;                  ///< see run::made_by()
   std::vector<std::string> operations;  ///< GEMMs that run, by the names of the first workload
   std::vector<ComparedPoint> points;    ///< dimensions first, boards fastest
 

@@ -47,9 +47,13 @@ Json figures_json(const ComparedFigures& figures) {
 }
 
 Json comparison_document(const BoardComparison& comparison) {
-  Json json{{"schema", "sptcsim-comparison/0.1"},        {"version", report::program_version()},
-            {"workload", comparison.workload},           {"scope", comparison.scope},
-            {"verdict", comparison_verdict(comparison)}, {"points", Json::array()}};
+  Json json{{"schema", "sptcsim-comparison/0.1"},
+            {"version", report::program_version()},
+            {"workload", comparison.workload},
+            {"scope", comparison.scope},
+            {"made_by", comparison.made_by},
+            {"verdict", comparison_verdict(comparison)},
+            {"points", Json::array()}};
   for (const ComparedPoint& point : comparison.points) {
     Json entry{{"board", point.board}, {"dims", point.dims}};
     if (!point.file.empty()) {

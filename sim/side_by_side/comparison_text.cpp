@@ -146,7 +146,8 @@ std::string changes(const BoardComparison& comparison) {
 }  // namespace
 
 std::string comparison_text(const BoardComparison& comparison) {
-  std::string out = report::wrapped(comparison_verdict(comparison), kWidth) + "\n";
+  std::string out = report::wrapped(comparison_verdict(comparison), kWidth);
+  out += comparison.made_by.empty() ? "\n" : "Numbers: " + comparison.made_by + ".\n\n";
   out += fmt::format(kRow, "", "", "board", "dense", "sparse", "gain", "dense W", "sparse W",
                      "dense J", "sparse J", "/ watt");
   std::set<std::string> reasons;

@@ -84,7 +84,8 @@ std::optional<ComparedFigures> figures_of_pass(const nlohmann::json& totals) {
 /// A result as its file has it.
 struct SavedResult {
   std::string workload;
-  std::string engine;                   ///< that ran more than GEMMs; else ""
+  std::string engine;  ///< that ran more than GEMMs; else ""
+  std::string made_by;
   std::optional<ComparedFigures> pass;  ///< of it
   ComparedPoint point;
   std::vector<std::string> names;  ///< of the operations of `point`
@@ -106,6 +107,7 @@ SavedResult read_result(const std::filesystem::path& file) {
   const nlohmann::json& totals = result.object("totals").value();
   saved.point.total = figures_of(totals);
   saved.engine = result.text_or("engine", "");
+  saved.made_by = result.text_or("made_by", "");
   saved.point.does_not_fit = result.text_or("does_not_fit", "");
   if (!saved.engine.empty() && saved.engine != "gemms") {
     saved.pass = figures_of_pass(totals);
@@ -188,7 +190,12 @@ BoardComparison compare_saved(const std::vector<std::filesystem::path>& files) {
   } else if (std::any_of(results.begin(), results.end(), has_pass)) {
     comparison.scope += ": not every result is of an engine";
   }
-  std::set<std::string> workloads;
+  std::set<std::string> workloads, makers;
+  for (const SavedResult& result : results) {
+    if (!result.made_by.empty() && makers.insert(result.made_by).second) {
+      comparison.made_by += (comparison.made_by.empty() ? "" : " | ") + result.made_by;
+    }
+  }
   comparison.operations = all_operations(results);
   for (SavedResult& result : results) {
     if (workloads.insert(result.workload).second) {

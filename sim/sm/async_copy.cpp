@@ -2,6 +2,7 @@
 #include "sim/sm/async_copy.h"
 
 #include "models/base/error.h"
+#include "models/base/shape.h"
 #include "sim/sm/memory_request.h"
 
 #include <algorithm>
@@ -32,10 +33,11 @@ struct AsyncCopyUnit::Transaction : public tlm::tlm_generic_payload {
   RequestInfo info;
   std::size_t port = 0;
   CopyDone done;
-  MemoryRange range;      ///< as asked for: an interconnect may rewrite the address of the payload
-  bool bulk = false;      ///< of TMA: kilobytes, where a warp's cp.async are a few cycles
-  std::int64_t due = 0;   ///< cycle in which the response has come
-  bool owes_end = false;  ///< END_RESP is still to be sent
+  MemoryRange range;     ///< as asked for: an interconnect may rewrite the address of the payload
+  bool bulk = false;     ///< of TMA: kilobytes, where a warp's cp.async are a few cycles
+  std::int64_t due = 0;  ///< cycle in which the response has come
+  std::int64_t through = 0;  ///< in which the banks have taken it
+  bool owes_end = false;     ///< END_RESP is still to be sent
 };
 
 /// Payloads are used again.
@@ -72,6 +74,9 @@ AsyncCopyUnit::AsyncCopyUnit(const sc_core::sc_module_name& name, const base::Cl
       l1_latency_(spec.l1_latency_cycles),
       async_latency_(spec.async_copy_latency_cycles),
       bulk_latency_(spec.bulk_copy_latency_cycles),
+      bulk_fill_(spec.bulk_fill_bytes_per_cycle),
+      bulk_edge_(spec.bulk_edge_elements_per_cycle),
+      shared_memory_bytes_per_cycle_(spec.shared_memory_bytes_per_cycle().count()),
       pool_(std::make_unique<Pool>()) {
   run_on();
   for (auto& port : request_in) {
@@ -90,12 +95,18 @@ void AsyncCopyUnit::on_event() {
   }
   send();
   answer_hits();
+  if (!filling_.empty() && filling_.front()->due < now()) {
+    shared_memory_.settle_writes();
+    for (Transaction* transaction : std::exchange(filling_, {})) {
+      finish(*transaction, std::max(transaction->through, transaction->due + 1));
+    }
+  }
   for (Transaction* transaction : std::exchange(responded_, {})) {
     if (transaction->due > now()) {  // answered with a delay
       responded_.push_back(transaction);
       wake_at(transaction->due);
     } else {
-      finish(*transaction);
+      arrive(*transaction);
     }
   }
 }
@@ -119,11 +130,10 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
     return;
   }
   Transaction* const transaction = pool_->allocate();
-  transaction->info.cta = request.kernel->traffic->output_tile(request.cta, request.tile);
   transaction->info.operand = request.instruction->operand;
   transaction->info.readers = range.readers;
   transaction->info.instruction = request.instruction;
-  transaction->info.asking_cta = request.cta;
+  transaction->info.cta = request.cta;
   transaction->info.tile = request.tile;
   transaction->info.warp = request.warp;
   transaction->info.waited_for = MemoryLevel::kLatency;
@@ -216,7 +226,7 @@ void AsyncCopyUnit::respond(Transaction& transaction, const sc_core::sc_time& de
   wake_at(now() + 1);
 }
 
-void AsyncCopyUnit::finish(Transaction& transaction) {
+void AsyncCopyUnit::arrive(Transaction& transaction) {
   base::ensure(transaction.get_response_status() == tlm::TLM_OK_RESPONSE,
                "a memory refused a transaction");
   if (transaction.owes_end) {
@@ -224,24 +234,42 @@ void AsyncCopyUnit::finish(Transaction& transaction) {
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
     memory->nb_transport_fw(transaction, phase, delay);
   }
-  const std::int64_t bytes = transaction.range.bytes;
-  std::int64_t end = now();
+  if (!transaction.is_read()) {
+    finish(transaction, now());
+  } else if (!transaction.bulk) {
+    const base::Bytes bytes(transaction.range.bytes);
+    finish(transaction, std::max(shared_memory_.claim(bytes), now() + 1));
+  } else if (const base::Bytes work = work_of_banks(transaction.range); work.count() > 0) {
+    transaction.due = now();
+    shared_memory_.write(work, transaction.through);
+    filling_.push_back(&transaction);
+    wake_at(now() + 1);
+  } else {
+    finish(transaction, now() + 1);
+  }
+}
+
+void AsyncCopyUnit::finish(Transaction& transaction, std::int64_t end) {
   if (transaction.is_read()) {
-    // What TMA writes does not hold up what warpgroups read.
-    end = transaction.bulk ? now() : shared_memory_.claim(base::Bytes(bytes));
     const bool to_registers = transaction.done.load != nullptr;
     if (to_registers) {
       l1_.fill(transaction.range);
     }
-    end = std::max(end, now() + 1) + (transaction.bulk ? bulk_latency_
-                                      : to_registers   ? 0
-                                                       : async_latency_);
+    end += transaction.bulk ? bulk_latency_ : to_registers ? 0 : async_latency_;
     transaction.done.waited_for = transaction.info.waited_for;
-    done_out[transaction.port]->write_after(transaction.done, end - now());
+    done_out[transaction.port]->write_after(transaction.done,
+                                            std::max<std::int64_t>(1, end - now()));
   }
   last_response_cycle_ = std::max(last_response_cycle_, end);
   --under_way_;
   transaction.release();
+}
+
+base::Bytes AsyncCopyUnit::work_of_banks(const MemoryRange& range) const {
+  const auto of = [&](std::int64_t count, std::int64_t per_cycle) {
+    return per_cycle == 0 ? 0 : base::ceil_div(count * shared_memory_bytes_per_cycle_, per_cycle);
+  };
+  return base::Bytes(of(range.bytes, bulk_fill_) + of(range.beyond, bulk_edge_));
 }
 
 }  // namespace sptc::sm

@@ -66,7 +66,12 @@ class AsyncCopyUnit : public base::Module {
   /// The request that is open ends `delay` from now; the next one may begin in `earliest`.
   void end_request(const sc_core::sc_time& delay, std::int64_t earliest);
   void respond(Transaction& transaction, const sc_core::sc_time& delay);
-  void finish(Transaction& transaction);
+  /// The response of `transaction` has come: ends it, or begins to fill shared memory.
+  void arrive(Transaction& transaction);
+  /// What has arrived is in shared memory, or in registers, from cycle `end` on.
+  void finish(Transaction& transaction, std::int64_t end);
+  /// What the banks move while TMA writes `range`, and what it fills beyond the edge.
+  base::Bytes work_of_banks(const MemoryRange& range) const;
   tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                  sc_core::sc_time& delay);
 
@@ -74,11 +79,13 @@ class AsyncCopyUnit : public base::Module {
   L1Cache l1_;
   std::int64_t l1_latency_;
   std::int64_t async_latency_, bulk_latency_;  ///< beside the load
+  std::int64_t bulk_fill_, bulk_edge_, shared_memory_bytes_per_cycle_;
   std::deque<Hit> hits_;
   std::unique_ptr<Pool> pool_;
   std::int64_t under_way_ = 0;
   std::deque<Transaction*> queue_;
   std::vector<Transaction*> responded_;
+  std::vector<Transaction*> filling_;    ///< TMA wrote them in the cycle before
   const Transaction* open_ = nullptr;    ///< its request has not ended yet
   std::int64_t next_request_cycle_ = 0;  ///< at the earliest
   std::int64_t last_response_cycle_ = 0;

@@ -38,9 +38,6 @@ class CtaTraffic {
   /// kStoreGlobal; none where all of it lies beyond the edge of the matrix.
   virtual MemoryRange range(std::int64_t cta, int warp, const isa::WarpInstruction& instruction,
                             std::int64_t tile) const = 0;
-
-  /// What the memory system knows the bytes of `range` by: an output tile.
-  virtual std::int64_t output_tile(std::int64_t cta, std::int64_t /*tile*/) const { return cta; }
 };
 
 /// What the CTAs of a grid work on, where it is not one output tile each.

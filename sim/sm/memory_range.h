@@ -12,6 +12,7 @@ struct MemoryRange {
   /// CTAs that the L2 reads it for at once: TMA multicast, each CTA of a cluster asks for its part
   /// and all of them get it.
   int readers = 1;
+  std::int64_t beyond = 0;  ///< elements that TMA fills: of its box, but beyond the edge
 };
 
 /// What takes longest of a transaction: the way through an idle memory, or until one of its parts

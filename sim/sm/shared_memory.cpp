@@ -60,6 +60,7 @@ void SharedMemory::serve() {
       return;
     }
     const auto index = static_cast<std::size_t>(next - next_arrival_.begin());
+    take_writes(*next);
     answer(index, request_in[index]->read());
     see_next(index);
   }
@@ -123,8 +124,24 @@ SharedMemory::Selected SharedMemory::selected() const {
 }
 
 std::int64_t SharedMemory::claim(base::Bytes bytes) {
-  serve();
+  settle_writes();
   return banks_.reserve(now(), bytes.count());
+}
+
+void SharedMemory::write(base::Bytes bytes, std::int64_t& through) {
+  writes_.push_back({now(), bytes.count(), &through});
+}
+
+void SharedMemory::settle_writes() {
+  serve();
+  take_writes(now());
+}
+
+void SharedMemory::take_writes(std::int64_t cycle) {
+  for (; !writes_.empty() && writes_.front().arrival_cycle < cycle; writes_.pop_front()) {
+    const Write& write = writes_.front();
+    *write.through = banks_.reserve(write.arrival_cycle, write.bytes);
+  }
 }
 
 }  // namespace sptc::sm

@@ -42,6 +42,12 @@ struct SmSpec {
   /// go on: cp.async with its wait_group, and a copy of TMA with its barrier.
   int async_copy_latency_cycles = 0;
   int bulk_copy_latency_cycles = 0;
+  /// What TMA writes to the banks of shared memory, which serve nobody else meanwhile; 0: nobody
+  /// waits for it.
+  int bulk_fill_bytes_per_cycle = 0;
+  /// Elements of a box of TMA that lie beyond the edge of the matrix, where a part of it does not:
+  /// it fills them; 0: in no time.
+  int bulk_edge_elements_per_cycle = 0;
 
   /// Least cycles between wgmma instructions of an SM, whatever their size; 0: no wgmma.
   int wgmma_interval_cycles = 0;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 namespace sptc::tensor_core {
@@ -16,10 +17,50 @@ struct Passage {
   std::int64_t done = 0;           ///< D is complete
 };
 
-/// Passages that a tensor core has computed. What an instruction meets repeats from k-tile to
-/// k-tile: where the limiters have as much left to do as once before, and the instruction comes as
-/// many cycles behind the one before, it takes as long. (Memoization of a processor's states:
-/// Schnarr and Larus, Fast out-of-order processor simulation using memoization, ASPLOS 1998.)
+/// Passages that tensor cores of one kind have computed, of instructions of one kind. What an
+/// instruction meets repeats from k-tile to k-tile, and from tensor core to tensor core: where the
+/// limiters have as much left to do as once before, and the instruction comes as many cycles behind
+/// the one before, it takes as long. (Memoization of a processor's states: Schnarr and Larus, Fast
+/// out-of-order processor simulation using memoization, ASPLOS 1998.)
+class PassageTable {
+ public:
+  static constexpr int kUnknown = -1;
+  static constexpr int kIdle = 0;  ///< nothing is left
+
+  /// Cycles count from the arrival of the instruction.
+  struct Known {
+    std::int64_t since = 0;  ///< cycles from the start of the one before
+    std::uint64_t demand = 0;
+    Passage passage;
+    int state = kUnknown;  ///< behind it
+  };
+
+  /// What an instruction in state `state` takes that comes `since` cycles behind the one before and
+  /// takes of the register banks what `demand` stands for; null: not known.
+  const Known* find(int state, std::int64_t since, std::uint64_t demand);
+  /// What find() did not know.
+  void learn(int state, const Known& known);
+
+  /// That of `after`, a new one where there is none.
+  int state_of(Backlog after);
+  const Backlog& backlog(int state) const { return of(state).backlog; }
+  bool full() const { return states_.size() >= kMostStates; }
+
+ private:
+  static constexpr std::size_t kMostStates = 4096;
+
+  struct State {
+    Backlog backlog;
+    std::vector<Known> known;  ///< what is asked for often in front
+  };
+  const State& of(int state) const { return states_[static_cast<std::size_t>(state)]; }
+  State& of(int state) { return states_[static_cast<std::size_t>(state)]; }
+
+  std::vector<State> states_{1};
+  std::map<std::vector<std::int64_t>, int> state_of_;
+};
+
+/// Where a tensor core is in a table that it may share with others.
 class PassageMemo {
  public:
   /// The passage of an instruction that comes in cycle `arrival` and takes of the register banks
@@ -31,40 +72,21 @@ class PassageMemo {
 
   /// What is left behind latest(); null: that is not known.
   const Backlog* backlog() const {
-    return state_ == kUnknown ? nullptr : &states_[static_cast<std::size_t>(state_)].backlog;
+    return state_ == PassageTable::kUnknown ? nullptr : &table_->backlog(state_);
   }
   std::int64_t latest() const { return latest_; }
 
-  /// From here on instructions are of another kind: forgets all.
-  void clear();
+  /// From here on instructions are those of `table`.
+  void use(std::shared_ptr<PassageTable> table);
   /// Somebody else uses the limiters.
-  void lose_track() { state_ = kUnknown; }
+  void lose_track() { state_ = PassageTable::kUnknown; }
 
  private:
-  static constexpr int kUnknown = -1;
-  static constexpr std::size_t kMostStates = 4096;
-
-  /// Cycles count from the arrival of the instruction.
-  struct Known {
-    std::int64_t since = 0;  ///< cycles from the start of the one before
-    std::uint64_t demand = 0;
-    Passage passage;
-    int state = kUnknown;  ///< behind it
-  };
-  struct State {
-    Backlog backlog;
-    std::vector<Known> known;
-  };
-
-  int state_of(Backlog after);
-
-  std::vector<State> states_;
-  State idle_;  ///< nothing is left
-  std::map<std::vector<std::int64_t>, int> state_of_;
-  int state_ = kUnknown;
+  std::shared_ptr<PassageTable> table_ = std::make_shared<PassageTable>();
+  int state_ = PassageTable::kUnknown;
   std::int64_t latest_ = 0;
   // Of the latest find().
-  State* asked_ = nullptr;
+  int asked_ = PassageTable::kUnknown;
   std::int64_t arrival_ = 0;
   std::int64_t since_ = 0;
   std::uint64_t demand_ = 0;

@@ -2,10 +2,43 @@
 #include "sim/tensor_core/tensor_core.h"
 
 #include <algorithm>
+#include <list>
+#include <memory>
 #include <optional>
 #include <utility>
 
 namespace sptc::tensor_core {
+namespace {
+
+/// The table of the passages of instructions like `kind` that take `work` of tensor cores of
+/// `spec`. The latest ones that were asked for are kept.
+std::shared_ptr<PassageTable> passage_table(const TensorCoreSpec& spec, const StepWork& work,
+                                            const isa::WarpInstruction& kind) {
+  constexpr std::size_t kMostTables = 16;
+  struct OfKind {
+    TensorCoreSpec spec;
+    StepWork work;
+    isa::WarpInstruction kind;
+    std::shared_ptr<PassageTable> table;
+  };
+  static std::list<OfKind> all;  // the latest in front
+  const auto found = std::find_if(all.begin(), all.end(), [&](const OfKind& one) {
+    return one.work == work && one.kind.is_like(kind) && one.spec == spec;
+  });
+  if (found != all.end() && !found->table->full()) {
+    return found->table;
+  }
+  if (found != all.end()) {
+    all.erase(found);
+  }
+  all.push_front({spec, work, kind, std::make_shared<PassageTable>()});
+  if (all.size() > kMostTables) {
+    all.pop_back();
+  }
+  return all.front().table;
+}
+
+}  // namespace
 
 TensorCore::TensorCore(const sc_core::sc_module_name& name, const base::Clock& clock,
                        const TensorCoreSpec& spec, const OperandRegisters& registers)
@@ -45,9 +78,9 @@ void TensorCore::expect(const mma::StepContext& context, const isa::WarpInstruct
   const StepWork work = step_work(spec_, context);
   if (work != work_ || !instruction.is_like(kind_)) {
     expect_tokens();
-    memo_.clear();
     work_ = work;
     kind_ = instruction;
+    memo_.use(passage_table(spec_, work_, kind_));
   }
 }
 

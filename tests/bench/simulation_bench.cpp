@@ -25,8 +25,7 @@ using namespace sptc::workload;  // NOLINT(google-build-using-namespace)
 
 // SystemC elaborates once per process, so all benchmarks share one simulator.
 GemmSimulator& simulator() {
-  static GemmSimulator instance(load_architecture("a100-sxm4-80gb").gpu,
-                                {GemmSimulator::Sms::kAll, false});
+  static GemmSimulator instance(load_architecture("a100-sxm4-80gb").gpu, {false});
   return instance;
 }
 

@@ -29,7 +29,7 @@ gpu::GpuSpec small_gpu() {
   return spec;
 }
 
-const gpu::GemmSimulator::Options kNothingRaised{gpu::GemmSimulator::Sms::kAll, false};
+const gpu::GemmSimulator::Options kNothingRaised{false};
 
 std::vector<kernels::GemmProblem> shapes() {
   std::vector<kernels::GemmProblem> all;
@@ -72,7 +72,7 @@ std::vector<Measured> measure(const gpu::GemmSimulator::Options& options,
   std::vector<Measured> all;
   for (const kernels::GemmProblem& problem : problems) {
     const gpu::GemmRun run = simulator.run(problem, {}, nullptr);
-    all.push_back({run.cycles, run.sampling.cycles_simulated, run.sampling.extrapolated});
+    all.push_back({run.cycles, run.simulated.cycles, run.simulated.extrapolated});
   }
   return all;
 }
@@ -85,8 +85,8 @@ std::vector<Measured> measure_in_child(const gpu::GemmSimulator::Options& option
 TEST(Extrapolation, StaysNearTheWholeSimulation) {
   const std::vector<kernels::GemmProblem> problems = shapes();
   ASSERT_GE(problems.size(), 25U);
-  const auto whole = measure_in_child({gpu::GemmSimulator::Sms::kSampled, false}, problems);
-  const auto short_runs = measure({gpu::GemmSimulator::Sms::kSampled, true}, problems);
+  const auto whole = measure_in_child({false}, problems);
+  const auto short_runs = measure({true}, problems);
   std::printf("%-36s %12s %12s %9s %7s\n", "GEMM", "whole", "extrapolated", "deviation", "saved");
   int extrapolated = 0;
   double worst = 0;
@@ -124,11 +124,10 @@ TEST(Extrapolation, CtasOfTheSecondFillThatBeginBesideThoseOfTheFirstAreCarriedO
     return support::in_child<std::int64_t>(
                1,
                [&] {
-                 gpu::GemmSimulator simulator(spec,
-                                              {gpu::GemmSimulator::Sms::kSampled, extrapolate});
+                 gpu::GemmSimulator simulator(spec, {extrapolate});
                  const gpu::GemmRun run =
                      simulator.run({{2048, 2048, 2048}, 1, DataType::kF16, false}, kernel, nullptr);
-                 EXPECT_EQ(run.sampling.extrapolated, extrapolate);
+                 EXPECT_EQ(run.simulated.extrapolated, extrapolate);
                  return std::vector{run.cycles};
                })
         .front();
@@ -136,18 +135,19 @@ TEST(Extrapolation, CtasOfTheSecondFillThatBeginBesideThoseOfTheFirstAreCarriedO
   const auto whole = static_cast<double>(cycles(false));
   const double deviation = static_cast<double>(cycles(true)) / whole - 1;
   std::printf("%12.0f %8.3f%%\n", whole, 100 * deviation);
-  EXPECT_LE(std::abs(deviation), 0.02);
+  // Of all SMs, which share a memory; of SMs with a memory of their own it was 2 %.
+  EXPECT_LE(std::abs(deviation), 0.03);
 }
 
 /// Fraction by which the cycles of all SMs, carried on, differ from those of the whole simulation.
-double deviation_of_all_sms(const gpu::GpuSpec& spec, const kernels::GemmProblem& problem) {
+double deviation_of(const gpu::GpuSpec& spec, const kernels::GemmProblem& problem) {
   const auto cycles = [&](bool extrapolate) {
     return support::in_child<std::int64_t>(
                1,
                [&] {
-                 gpu::GemmSimulator simulator(spec, {gpu::GemmSimulator::Sms::kAll, extrapolate});
+                 gpu::GemmSimulator simulator(spec, {extrapolate});
                  const gpu::GemmRun run = simulator.run(problem, {}, nullptr);
-                 EXPECT_EQ(run.sampling.extrapolated, extrapolate) << describe(problem);
+                 EXPECT_EQ(run.simulated.extrapolated, extrapolate) << describe(problem);
                  return std::vector{run.cycles};
                })
         .front();
@@ -167,16 +167,14 @@ TEST(Extrapolation, AShorterGridKeepsNoMoreInTheL2FromWaveToWaveThanTheWhole) {
   spec.memory.l2_capacity = base::Bytes(spec.memory.l2_capacity.count() / 8);
   spec.memory.l2_bytes_per_cycle /= 16;
   spec.memory.dram_gb_per_s /= 8;
-  EXPECT_LE(std::abs(deviation_of_all_sms(spec, {{1024, 1536, 2560}, 1, DataType::kF16, false})),
-            0.025);
+  EXPECT_LE(std::abs(deviation_of(spec, {{1024, 1536, 2560}, 1, DataType::kF16, false})), 0.025);
 }
 
 TEST(Extrapolation, SmsThatShareAMemoryAreCarriedOnOnceTheirRoundsAreApart) {
   // In the second round all SMs copy and store at once; later the stores of some fall to the main
   // loops of others.
   const gpu::GpuSpec spec = config::load_architecture("a40").gpu;
-  EXPECT_LE(std::abs(deviation_of_all_sms(spec, {{4096, 4096, 448}, 1, DataType::kF16, false})),
-            0.02);
+  EXPECT_LE(std::abs(deviation_of(spec, {{4096, 4096, 448}, 1, DataType::kF16, false})), 0.02);
 }
 
 // --- what holds of any cycles
@@ -221,7 +219,7 @@ void expect_invariants(gpu::GemmSimulator& simulator, const gpu::GpuSpec& spec,
 
 TEST(Invariants, SparsityGainsAtMostTwoWhereCyclesAreCarriedOn) {
   const gpu::GpuSpec spec = small_gpu();
-  gpu::GemmSimulator simulator(spec, {gpu::GemmSimulator::Sms::kSampled, true});
+  gpu::GemmSimulator simulator(spec, {true});
   for (const kernels::GemmProblem& problem : shapes()) {
     if (!problem.sparse) {
       expect_invariants(simulator, spec, problem);
@@ -229,8 +227,6 @@ TEST(Invariants, SparsityGainsAtMostTwoWhereCyclesAreCarriedOn) {
   }
 }
 
-// Cycles of sampled SMs, and those that are carried on, are raised to what the busiest resource
-// needs: those of all SMs of a whole launch are not.
 TEST(Invariants, CyclesOfWholeLaunchesAreNeverBelowTheMacBoundAndSparsityGainsAtMostTwo) {
   const gpu::GpuSpec spec = small_gpu();
   gpu::GemmSimulator simulator(spec, kNothingRaised);
@@ -288,7 +284,7 @@ void expect_more_to_take_more(const gpu::GemmSimulator::Options& options, std::i
 }
 
 TEST(Invariants, MoreDepthRowsColumnsOrBatchTakeMore) {
-  expect_more_to_take_more({gpu::GemmSimulator::Sms::kSampled, true}, 16384);
+  expect_more_to_take_more({true}, 16384);
 }
 
 TEST(Invariants, MoreDepthRowsColumnsOrBatchTakeMoreInWholeLaunches) {

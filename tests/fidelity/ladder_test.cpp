@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds on every rung of the ladder (datapath, all SMs, sampled SMs, closed form), on
-// shapes that were chosen to break it.
+// What holds on every rung of the ladder (datapath, whole launches, cycles that are carried on,
+// closed form), on shapes that were chosen to break it.
 #include "sim/config/architecture.h"
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/gpu/gemm_simulator.h"
@@ -76,26 +76,26 @@ void expect_conserved(const kernels::GemmProblem& problem, const gpu::GemmRun& r
   EXPECT_GE(static_cast<double>(run.traffic.l2_and_dram.l2_written), least.written) << name;
 }
 
-TEST(Ladder, OneSmAndTheClosedFormConserveBytesAndMacsAndStayAboveTheRoofline) {
+TEST(Ladder, CyclesThatAreCarriedOnAndTheClosedFormConserveBytesAndMacsAndStayAboveTheRoofline) {
   const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
-  gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kSampled, true});
+  gpu::GemmSimulator simulator(gpu, {true});
   double worst = 0, worst_short = 0;
   std::int64_t most_simulated = 0;
   for (const kernels::GemmProblem& problem : adversarial()) {
-    const gpu::GemmRun sampled = simulator.run(problem, {}, nullptr);
+    const gpu::GemmRun run = simulator.run(problem, {}, nullptr);
     const gpu::GemmRun closed = gpu::analytic_gemm(problem, {}, gpu, {});
-    expect_conserved(problem, sampled, gpu);
+    expect_conserved(problem, run, gpu);
     expect_conserved(problem, closed, gpu);
-    const double of_events = static_cast<double>(sampled.cycles) / sampled.clock_mhz;
+    const double of_events = static_cast<double>(run.cycles) / run.clock_mhz;
     const double of_form = static_cast<double>(closed.cycles) / closed.clock_mhz;
     const double deviation = of_form / of_events - 1;
-    std::printf("%-32s one SM %10.2f us, closed form %+6.1f %%, %8lld cycles simulated\n",
+    std::printf("%-32s %10.2f us, closed form %+6.1f %%, %8lld cycles simulated\n",
                 timing::describe(problem).c_str(), of_events, 100 * deviation,
-                static_cast<long long>(sampled.sampling.cycles_simulated));
+                static_cast<long long>(run.simulated.cycles));
     const std::int64_t k = problem.shape.k;
     double& most = k >= 256 && k <= 32768 ? worst : worst_short;
     most = std::max(most, std::abs(deviation));
-    most_simulated = std::max(most_simulated, sampled.sampling.cycles_simulated);
+    most_simulated = std::max(most_simulated, run.simulated.cycles);
   }
   std::printf("closed form: worst %.1f %%, beyond 256 <= K <= 32768 %.1f %%\n", 100 * worst,
               100 * worst_short);
@@ -108,11 +108,10 @@ TEST(Ladder, OneSmAndTheClosedFormConserveBytesAndMacsAndStayAboveTheRoofline) {
   EXPECT_LE(most_simulated, 250000);
 }
 
-// Cycles of sampled SMs, and those that are carried on, are raised to what the busiest resource
-// needs: those of all SMs of a whole launch are not, and their bytes are counted.
-TEST(Ladder, AllSmsOfWholeLaunchesConserveBytesAndMacsAndStayAboveTheRoofline) {
+// Bytes of a whole launch are counted.
+TEST(Ladder, WholeLaunchesConserveBytesAndMacsAndStayAboveTheRoofline) {
   const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
-  gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kAll, false});
+  gpu::GemmSimulator simulator(gpu, {false});
   for (const base::GemmShape& shape : {base::GemmShape{1, 1, 1},
                                        {1, 1, 65536},
                                        {1, 65536, 4},
@@ -152,7 +151,7 @@ std::vector<Outcome> run_with(const std::function<void(gpu::GpuSpec&)>& change) 
   gpu::GpuSpec spec = config::load_architecture("a100-sxm4-80gb").gpu;
   spec.sms = 3;
   change(spec);
-  gpu::GemmSimulator simulator(spec, {gpu::GemmSimulator::Sms::kAll, false});
+  gpu::GemmSimulator simulator(spec, {false});
   std::vector<Outcome> outcomes;
   for (const bool sparse : {false, true}) {
     for (const base::GemmShape& shape : {base::GemmShape{1, 1, 4}, {70, 33, 68}, {130, 129, 132}}) {
@@ -170,7 +169,7 @@ std::vector<Outcome> run_with(const std::function<void(gpu::GpuSpec&)>& change) 
 TEST(Ladder, ALineThroughShortGridsOfASliceStaysAboveTheRoofline) {
   // Half of the DRAM: the first CTAs wait for it longer than all that follow.
   const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb-mig-4g.40gb").gpu;
-  gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kSampled, true});
+  gpu::GemmSimulator simulator(gpu, {true});
   for (const bool sparse : {false, true}) {
     const kernels::GemmProblem problem{{8192, 8192, 8192}, 1, numerics::DataType::kF16, sparse};
     expect_conserved(problem, simulator.run(problem, {}, nullptr), gpu);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Do both fidelities say the same of a design? A random launch on a random GPU, with one rate or
 // size halved or doubled and the fastest kernel found anew for each design: how far the change that
-// the closed form predicts is from the one that SystemC simulates, with sampled SMs.
-// SPTC_MOVES=2000 draws as many; SPTC_ALL_SMS=1 simulates all SMs.
+// the closed form predicts is from the one that SystemC simulates.
+// SPTC_MOVES=2000 draws as many.
 #include "models/base/random.h"
 #include "sim/config/architecture.h"
 #include "sim/run/gemm_launcher.h"
@@ -110,18 +110,11 @@ struct Change {
   }
 };
 
-bool all_sms() {
-  return std::getenv("SPTC_ALL_SMS") != nullptr;
-}
-
 run::VariantResult simulated(const gpu::GpuSpec& gpu, const workload::Operation& op, bool sparse,
                              run::Fidelity fidelity) {
   run::RunOptions options;
   options.fidelity = fidelity;
   options.kernel.search = true;
-  if (all_sms() && fidelity == run::Fidelity::kTiming) {
-    options.sms = sampling::SimulatedSms::kAll;
-  }
   run::GemmTimer timer(gpu, options);
   return timer(op, sparse);
 }
@@ -192,7 +185,7 @@ void print_by(const char* what, const std::vector<Change>& changes,
   }
 }
 
-constexpr std::size_t kUsualMoves = 240;
+constexpr std::size_t kUsualMoves = 60;
 
 std::size_t moves() {
   const char* const asked = std::getenv("SPTC_MOVES");

@@ -23,7 +23,7 @@ COLUMNS = ("m,n,k,dtype,sparsity,d_dtype,time_us_median,power_w,power_limit_w,cl
            "source").split(",")
 RESULTS = {"f16": ("f16", "f32"), "bf16": ("bf16", "f32"), "s8": ("s32", "s8"), "e4m3": ("e4m3", "f16", "bf16", "f32")}
 WORDS = {"sparsity": "dense|2:4", "l2": "cold|warm|rotate:[1-9][0-9]*", "launch": "stream|graph|eager",
-         "algorithm": "heuristic|best", "m": "[1-9][0-9]*", "n": "[1-9][0-9]*", "k": "[1-9][0-9]*", "warmup": "[0-9]+",
+         "algorithm": "heuristic|default|best", "m": "[1-9][0-9]*", "n": "[1-9][0-9]*", "k": "[1-9][0-9]*", "warmup": "[0-9]+",
          "repeat": "[1-9][0-9]*", "source": ".+"}
 # Least and largest; the time must be there, the others are empty where nobody says them.
 NUMBERS = {"time_us_median": (0.5, 1e6), "power_w": (5, 2000), "power_limit_w": (20, 2000), "clock_mhz": (100, 4000)}
@@ -91,7 +91,7 @@ def check_quick(standin, data):
 
 
 def check_options(standin, data):
-    named = {"dtype": "s8", "d_dtype": "s8", "l2": "rotate:3", "launch": "eager", "algorithm": "heuristic", "warmup": "2",
+    named = {"dtype": "s8", "d_dtype": "s8", "l2": "rotate:3", "launch": "eager", "algorithm": "default", "warmup": "2",
              "repeat": "5"}
     options = [word for name, value in named.items() for word in ("--" + name.replace("_", "-"), value)]
     _, text, _ = capture(standin, data, *options)

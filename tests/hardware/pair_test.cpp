@@ -44,13 +44,14 @@ TEST(Pairs, AreTimedWithOneUnusualConditionAtMostInTheQuickProgramme) {
   const L2State cold{L2State::Kind::kCold, 1};
   const L2State rotate{L2State::Kind::kRotate, 6};
   const auto heuristic = Algorithm::kHeuristic;
-  const std::vector<PairPoint> expected{{kS32, {warm, LaunchMode::kStream, heuristic}},
-                                        {kS32, {warm, LaunchMode::kGraph, heuristic}},
-                                        {kS32, {warm, LaunchMode::kEager, heuristic}},
-                                        {kS32, {cold, LaunchMode::kStream, heuristic}},
-                                        {kS32, {rotate, LaunchMode::kStream, heuristic}},
-                                        {kS32, {warm, LaunchMode::kStream, Algorithm::kBest}},
-                                        {kS8, {warm, LaunchMode::kStream, heuristic}}};
+  const std::vector<PairPoint> expected{
+      {kS32, {warm, LaunchMode::kStream, heuristic, {}, std::nullopt}},
+      {kS32, {warm, LaunchMode::kGraph, heuristic, {}, std::nullopt}},
+      {kS32, {warm, LaunchMode::kEager, heuristic, {}, std::nullopt}},
+      {kS32, {cold, LaunchMode::kStream, heuristic, {}, std::nullopt}},
+      {kS32, {rotate, LaunchMode::kStream, heuristic, {}, std::nullopt}},
+      {kS32, {warm, LaunchMode::kStream, Algorithm::kBest, {}, std::nullopt}},
+      {kS8, {warm, LaunchMode::kStream, heuristic, {}, std::nullopt}}};
   EXPECT_EQ(pair_points(programme, kS8), expected);
 }
 
@@ -60,8 +61,8 @@ TEST(Pairs, TakeTheConditionsThatAreNamed) {
        "eager", "--algorithm", "best", "--warmup", "0", "--repeat", "9", "--pair-minutes", "1"},
       false);
   const std::vector<PairPoint> expected{
-      {kF32, {{L2State::Kind::kRotate, 3}, LaunchMode::kEager, Algorithm::kBest}},
-      {kF32, {{L2State::Kind::kCold, 1}, LaunchMode::kEager, Algorithm::kBest}}};
+      {kF32, {{L2State::Kind::kRotate, 3}, LaunchMode::kEager, Algorithm::kBest, {}, std::nullopt}},
+      {kF32, {{L2State::Kind::kCold, 1}, LaunchMode::kEager, Algorithm::kBest, {}, std::nullopt}}};
   EXPECT_EQ(programme.dtypes, (std::vector{kE4m3, kF16}));
   EXPECT_EQ(pair_points(programme, kE4m3), expected);
   EXPECT_EQ(pair_points(programme, kS8), std::vector<PairPoint>());

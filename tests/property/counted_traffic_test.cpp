@@ -17,7 +17,7 @@ namespace {
 
 void expect_all_is_read_once(const std::string& name, kernels::Decomposition decomposition) {
   const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
-  gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kAll, false});
+  gpu::GemmSimulator simulator(gpu, {false});
   using enum numerics::DataType;
   for (const kernels::GemmProblem& problem :
        {kernels::GemmProblem{{249, 98, 9}, 1, kF16, false},

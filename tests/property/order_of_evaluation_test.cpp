@@ -96,13 +96,13 @@ std::vector<kernels::GemmProblem> dense_and_sparse(const std::vector<base::GemmS
 
 /// Of each launch the cycles, and what its tensor cores do in them. `seed` 0: in the library's
 /// order.
-std::vector<double> cycles(const std::string& arch, gpu::GemmSimulator::Sms sms,
+std::vector<double> cycles(const std::string& arch,
                            const std::vector<kernels::GemmProblem>& problems, std::uint64_t seed) {
   return support::in_child<double>(problems.size() * (1 + sm::kStallReasons), [&] {
     if (seed > 0) {
       shuffler().start(seed);
     }
-    gpu::GemmSimulator simulator(config::load_architecture(arch).gpu, {sms, true});
+    gpu::GemmSimulator simulator(config::load_architecture(arch).gpu, {});
     std::vector<double> all;
     for (const kernels::GemmProblem& problem : problems) {
       const gpu::GemmRun run = simulator.run(problem, {}, nullptr);
@@ -114,30 +114,20 @@ std::vector<double> cycles(const std::string& arch, gpu::GemmSimulator::Sms sms,
   });
 }
 
-void expect_same_in_any_order(const std::string& arch, gpu::GemmSimulator::Sms sms,
+void expect_same_in_any_order(const std::string& arch,
                               const std::vector<kernels::GemmProblem>& problems) {
-  const std::vector<double> as_it_comes = cycles(arch, sms, problems, 0);
+  const std::vector<double> as_it_comes = cycles(arch, problems, 0);
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
-    EXPECT_EQ(cycles(arch, sms, problems, seed), as_it_comes) << seed;
+    EXPECT_EQ(cycles(arch, problems, seed), as_it_comes) << seed;
   }
 }
 
 class OrderOfEvaluation : public testing::TestWithParam<const char*> {};
 
-TEST_P(OrderOfEvaluation, OfProcessesInACycleDoesNotChangeSampledCycles) {
-  expect_same_in_any_order(GetParam(), gpu::GemmSimulator::Sms::kSampled,
-                           dense_and_sparse({{1024, 1024, 1024},
-                                             {3000, 4096, 512},
-                                             {510, 222, 2162},
-                                             {1255, 1647, 337},
-                                             {1426, 126, 1743},
-                                             {3328, 1728, 32},
-                                             {2368, 3712, 64}}));
-}
-
-TEST_P(OrderOfEvaluation, OfProcessesInACycleDoesNotChangeCyclesOfAllSms) {
-  expect_same_in_any_order(GetParam(), gpu::GemmSimulator::Sms::kAll,
-                           dense_and_sparse({{510, 222, 1081}}));
+TEST_P(OrderOfEvaluation, OfProcessesInACycleDoesNotChangeCycles) {
+  expect_same_in_any_order(
+      GetParam(),
+      dense_and_sparse({{510, 222, 1081}, {1255, 1647, 337}, {1426, 126, 1743}, {2368, 3712, 64}}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpus, OrderOfEvaluation,

@@ -323,7 +323,7 @@ TEST(ParameterMoves, HalfOfTheRateThatBoundsALaunchNearlyDoublesItInSystemC) {
           return support::in_child<double>(
                      1,
                      [&] {
-                       gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kAll, false});
+                       gpu::GemmSimulator simulator(gpu, {false});
                        const gpu::GemmRun run = simulator.run(problem, kernel, nullptr);
                        return std::vector{static_cast<double>(run.cycles) / run.clock_mhz};
                      })

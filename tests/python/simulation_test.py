@@ -134,8 +134,7 @@ class Process(unittest.TestCase):
         cycles = set()
         for i in range(200):
             design = base.with_({"/sms": 8 + i})
-            result = sptcsim.gemm(512, 2048, 64, arch=design, sparse=False, check="none", clock="boost", what_ifs=False,
-                                  sms="sampled")
+            result = sptcsim.gemm(512, 2048, 64, arch=design, sparse=False, check="none", clock="boost", what_ifs=False)
             cycles.add((result.arch, result.dense.cycles))
         self.assertEqual(len({arch for arch, _ in cycles}), 200)
         self.assertGreater(len({count for _, count in cycles}), 5)
@@ -161,7 +160,7 @@ class Process(unittest.TestCase):
         timer.start()
         self.addCleanup(timer.cancel)
         with self.assertRaises(KeyboardInterrupt):
-            sptcsim.run(TRACES / "llama3_70b.json", sms="all", no_extrapolate=True, check="none")
+            sptcsim.run(TRACES / "llama3_70b.json", no_extrapolate=True, check="none")
         self.assertLess(time.monotonic() - started, 30)
         self.assertGreater(sptcsim.gemm(256, 256, 256, check="none").speedup, 0)
 
@@ -171,7 +170,7 @@ class Process(unittest.TestCase):
 
         def call():
             try:
-                sptcsim.gemm(16384, 16384, 16384, sms="all", no_extrapolate=True, check="none")
+                sptcsim.gemm(16384, 16384, 16384, no_extrapolate=True, check="none")
             except sptcsim.InternalError as error:
                 caught.append(str(error))
         caller = threading.Thread(target=call)

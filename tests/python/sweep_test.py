@@ -63,7 +63,7 @@ class Sweep(unittest.TestCase):
             self.assertGreater(point.timing_sparse_time_us, 0)
             self.assertLess(point.sparse_energy_uj_low, point.sparse_energy_uj_total)
         with self.assertRaisesRegex(sptcsim.InputError, "resimulate has no effect"):
-            sptcsim.sweep({**SPEC, "options": {"check": "none"}}, resimulate=2)
+            sptcsim.sweep({**SPEC, "options": {"check": "none", "fidelity": "timing"}}, resimulate=2)
 
     def test_plan_status_merge_report_and_script_are_those_of_the_program(self):
         def program(*arguments):

@@ -14,11 +14,15 @@
 
 namespace sptc::support {
 
-/// The architecture `name` with so many SMs.
-inline gpu::GpuSpec gpu_with_sms(const std::string& name, int sms) {
-  gpu::GpuSpec spec = config::load_architecture(name).gpu;
+/// `spec` with so many SMs.
+inline gpu::GpuSpec with_sms(gpu::GpuSpec spec, int sms) {
   spec.sms = sms;
   return spec;
+}
+
+/// The architecture `name` with so many SMs.
+inline gpu::GpuSpec gpu_with_sms(const std::string& name, int sms) {
+  return with_sms(config::load_architecture(name).gpu, sms);
 }
 
 /// A GEMM kernel and all that a launch of it without values points to.

@@ -72,8 +72,7 @@ void expect_same_cycles_and_words(gpu::GemmSimulator& simulator, std::uint64_t n
 
 TEST(GemmDatapath,
      SixtyRandomGemmsTakeTheSameCyclesWithAndWithoutValuesAndMatchThePlainArithmetic) {
-  gpu::GemmSimulator simulator(support::gpu_with_sms(kA100, 3),
-                               {gpu::GemmSimulator::Sms::kAll, false});
+  gpu::GemmSimulator simulator(support::gpu_with_sms(kA100, 3), {false});
   for (std::uint64_t number = 0; number < 60; ++number) {
     expect_same_cycles_and_words(simulator, number);
   }
@@ -81,8 +80,7 @@ TEST(GemmDatapath,
 
 TEST(GemmDatapath, TuringsShorterInstructionCarriesTheSameValuesInTheSameCycles) {
   // Turing's f16 rules are Ampere's, so plain_element is the oracle here too.
-  gpu::GemmSimulator simulator(support::gpu_with_sms("t4", 3),
-                               {gpu::GemmSimulator::Sms::kAll, false});
+  gpu::GemmSimulator simulator(support::gpu_with_sms("t4", 3), {false});
   for (const base::GemmShape& shape : {base::GemmShape{1, 1, 1}, {100, 75, 200}, {130, 66, 64}}) {
     const kernels::GemmProblem problem{shape, 1, DataType::kF16, false};
     const std::vector<kernels::GemmOperands> operands = random_gemm_operands(problem, 7);

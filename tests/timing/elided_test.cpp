@@ -85,8 +85,8 @@ class Pair {
  public:
   Pair(const std::string& name, const gpu::GpuSpec& spec)
       : clock_(spec.boost_clock_mhz),
-        elided_((name + "_elided").c_str(), clock_, spec, 1),
-        tapped_((name + "_tapped").c_str(), clock_, spec, 1) {
+        elided_((name + "_elided").c_str(), clock_, spec),
+        tapped_((name + "_tapped").c_str(), clock_, spec) {
     for (const auto& partition : tapped_.sms().front()->sub_partitions) {
       partition->tensor_core.products.set_tap([this](tensor_core::ProductsToken&) { ++tokens_; });
     }

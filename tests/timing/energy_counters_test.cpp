@@ -17,7 +17,7 @@ void expect_equal_counters(bool sparse, int selector_before_registers = 0, int m
   config::Architecture a100 = config::load_architecture("a100-sxm4-80gb");
   a100.gpu.sm.tensor_core.selector_before_registers = selector_before_registers;
   a100.gpu.sm.tensor_core.mma_k_bytes = mma_k_bytes;
-  gpu::GemmSimulator simulator(a100.gpu, {gpu::GemmSimulator::Sms::kAll, false});
+  gpu::GemmSimulator simulator(a100.gpu, {false});
   run::RunOptions options;
   options.kernel.search = selector_before_registers != 0;
   run::KernelRunner kernels(

@@ -18,7 +18,6 @@ constexpr int kSms = 6;
 
 gpu::GemmSimulator::Options before(tlm::tlm_base_target_socket<>& socket) {
   gpu::GemmSimulator::Options options;
-  options.sms = gpu::GemmSimulator::Sms::kAll;
   options.bind_dram = [&socket](tlm::tlm_initiator_socket<>& l2) { l2.bind(socket); };
   return options;
 }

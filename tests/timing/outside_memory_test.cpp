@@ -20,7 +20,6 @@ constexpr int kSms = 6;
 /// A GPU of a few SMs, all before `memory`.
 gpu::GemmSimulator::Options before(RefreshingMemory& memory) {
   gpu::GemmSimulator::Options options;
-  options.sms = gpu::GemmSimulator::Sms::kAll;
   options.bind_memory = [&memory](gpu::Gpu& gpu) {
     for (std::size_t i = 0; i < gpu.sms().size(); ++i) {
       gpu.sms()[i]->async_copy.memory.bind(memory.socket(i));
@@ -65,14 +64,6 @@ TEST(OutsideMemory, ThatLosesATransactionIsToldFromOneThatIsSlow) {
               std::string::npos)
         << error.what();
   }
-}
-
-TEST(OutsideMemory, NeedsAllSms) {
-  RefreshingMemory memory("memory", kSms);
-  gpu::GemmSimulator::Options options = before(memory);
-  options.sms = gpu::GemmSimulator::Sms::kSampled;
-  EXPECT_THROW(gpu::GemmSimulator(support::gpu_with_sms("a100-sxm4-80gb", kSms), options),
-               base::InternalError);
 }
 
 }  // namespace

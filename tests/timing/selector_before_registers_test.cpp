@@ -162,7 +162,7 @@ kernels::KernelOverrides searched() {
 std::vector<std::int64_t> simulated(const gpu::GpuSpec& spec,
                                     const std::vector<kernels::GemmProblem>& problems) {
   return support::in_child<std::int64_t>(problems.size(), [&] {
-    gpu::GemmSimulator simulator(spec, {gpu::GemmSimulator::Sms::kAll, false});
+    gpu::GemmSimulator simulator(spec, {false});
     std::vector<std::int64_t> cycles;
     for (const kernels::GemmProblem& problem : problems) {
       cycles.push_back(simulator.run(problem, searched(), nullptr).cycles);

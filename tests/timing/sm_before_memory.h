@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/gpu/gpu.h"
+#include "tests/support/gemm_grid.h"
 #include "tests/timing/fixed_latency_memory.h"
 
 #include <cstdint>
@@ -16,7 +17,7 @@ class SmBeforeMemory {
  public:
   SmBeforeMemory(const std::string& name, const gpu::GpuSpec& spec, int latency)
       : clock_(spec.boost_clock_mhz),
-        gpu_(name.c_str(), clock_, spec, 1, gpu::Gpu::Memory::kOutside),
+        gpu_(name.c_str(), clock_, support::with_sms(spec, 1), gpu::Gpu::Memory::kOutside),
         memory_((name + "_memory").c_str(), clock_, latency) {
     gpu_.sms().front()->async_copy.memory.bind(memory_.socket);
   }

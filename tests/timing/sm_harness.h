@@ -51,7 +51,7 @@ class SmHarness {
   };
 
   SmHarness(const char* name, const gpu::GpuSpec& spec)
-      : clock_(spec.boost_clock_mhz), gpu_(name, clock_, spec, 1) {
+      : clock_(spec.boost_clock_mhz), gpu_(name, clock_, support::with_sms(spec, 1)) {
     partition().issue.set_tap([this](tensor_core::MmaIssue& issue) {
       issued_.push_back({clock_.now() - start_, issue.warp_slot});
     });

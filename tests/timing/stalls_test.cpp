@@ -23,7 +23,7 @@ class Gpus {
   gpu::Gpu& add(const gpu::GpuSpec& spec) {
     const std::string name = "gpu" + std::to_string(gpus_.size());
     clocks_.push_back(std::make_unique<base::Clock>(spec.boost_clock_mhz));
-    gpus_.push_back(std::make_unique<gpu::Gpu>(name.c_str(), *clocks_.back(), spec, spec.sms));
+    gpus_.push_back(std::make_unique<gpu::Gpu>(name.c_str(), *clocks_.back(), spec));
     return *gpus_.back();
   }
   static void start() { sc_core::sc_start(sc_core::SC_ZERO_TIME); }
@@ -149,8 +149,8 @@ const std::vector<Slower>& slower_ones() {
       {sm::StallReason::kSharedMemory, [](gpu::GpuSpec& gpu) { gpu.sm.shared_memory_banks /= 4; }},
       {sm::StallReason::kMemoryLatency,
        [](gpu::GpuSpec& gpu) {
-         gpu.memory.l2_near_latency_cycles *= 8;
-         gpu.memory.l2_far_latency_cycles *= 8;
+         gpu.memory.l2_near_latency_cycles *= 16;
+         gpu.memory.l2_far_latency_cycles *= 16;
        }},
       {sm::StallReason::kBarrier, [](gpu::GpuSpec& gpu) { gpu.sm.barrier_latency_cycles *= 20; },
        true},

@@ -58,7 +58,7 @@ kernels::GemmProblem problem_of(DataType type, const sparsity::Densities& densit
   return problem;
 }
 
-const gpu::GemmSimulator::Options kWhole{gpu::GemmSimulator::Sms::kAll, false};
+const gpu::GemmSimulator::Options kWhole{false};
 
 TEST(ZeroSkippingCore, BitsAreThoseOfTheCoreThatMultipliesZeros) {
   gpu::GemmSimulator skips(skipping(4, 4), kWhole);

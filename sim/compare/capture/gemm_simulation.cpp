@@ -164,6 +164,7 @@ kernels::KernelOverrides own_kernel(numerics::DataType type, bool sparse) {
   own.cta_tile =
       base::GemmShape{kTile, kTile, kStepsPerStage * mma::gemm_instruction(type, sparse).shape.k};
   own.stages = sparse ? 3 : 4;
+  own.family = mma::MmaFamily::kMma;
   return own;
 }
 

@@ -10,6 +10,7 @@ namespace sptc::compare::times {
 struct Comparison {
   Measurement measured;
   Prediction simulated;
+  std::optional<Prediction> recorded = std::nullopt;  ///< with the kernel that the row names
 
   /// Signed: (simulated - measured) / measured.
   double error() const { return simulated.time_us / measured.time_us - 1; }

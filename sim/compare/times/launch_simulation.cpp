@@ -53,8 +53,9 @@ Prediction at_line(LaunchSimulation& simulation, const Measurement& row, const s
 }  // namespace
 
 LaunchSimulation::LaunchSimulation(const config::Architecture& architecture,
-                                   const run::RunOptions& options)
+                                   const run::RunOptions& options, bool with_recorded)
     : architecture_(architecture),
+      with_recorded_(with_recorded),
       common_(options),
       options_(options),
       launcher_(architecture_.gpu, options_) {}
@@ -72,17 +73,17 @@ Prediction LaunchSimulation::operator()(const MeasuredLaunch& launch) {
   Values& values = values_.try_emplace(launch.operands, launch.operands).first->second;
   const run::RunResult result = run::run_workload(
       workload, architecture_, options_, &values.data,
-      [this](const auto&... problem) { return launcher_(problem...); }, {}, &values.switching);
+      [&](const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
+          const auto* operands) {
+        return launcher_(problem, with_recorded_ ? launch.kernel.value_or(overrides) : overrides,
+                         operands);
+      },
+      {}, &values.switching);
   const run::OperationResult& row = result.operations.front();
   const run::VariantResult& figures = launch.pattern ? *row.sparse : *row.dense;
-  Prediction prediction{figures.timing.time_us,
-                        figures.timing.launch_us,
-                        figures.timing.clock_mhz,
-                        {},
-                        {},
-                        figures.kernel.cta_tile,
-                        figures.kernel.split_k,
-                        {}};
+  Prediction prediction{
+      figures.timing.time_us,  figures.timing.launch_us, figures.timing.clock_mhz,    {}, {},
+      figures.kernel.cta_tile, figures.kernel.split_k,   figures.kernel.cluster_ctas, {}};
   const kernels::MemoryTraffic& traffic = figures.traffic.memory;
   prediction.bytes = {traffic.l2_and_dram.dram(), traffic.l2_and_dram.l2(),
                       traffic.shared_memory()};
@@ -97,7 +98,6 @@ void require_kernels(std::span<const Measurement> rows, const std::string& file,
                      const config::Architecture& architecture, const run::RunOptions& options) {
   run::RunOptions closed_form = options;
   closed_form.fidelity = run::Fidelity::kAnalytic;
-  closed_form.sms.reset();
   LaunchSimulation simulation(architecture, closed_form);
   std::set<std::tuple<numerics::DataType, std::string, numerics::DataType>> known;
   for (const Measurement& row : rows) {
@@ -111,12 +111,13 @@ void require_kernels(std::span<const Measurement> rows, const std::string& file,
 std::vector<Prediction> simulate_launches(
     std::span<const Measurement> rows, const std::string& file,
     const config::Architecture& architecture, const run::RunOptions& options, int jobs,
-    const std::function<void(std::size_t, std::size_t)>& progress) {
+    const std::function<void(std::size_t, std::size_t)>& progress, bool with_recorded) {
   require_kernels(rows, file, architecture, options);
   return predict_launches(
       rows, jobs,
       [&]() -> LaunchPredictor {
-        const auto simulation = std::make_shared<LaunchSimulation>(architecture, options);
+        const auto simulation =
+            std::make_shared<LaunchSimulation>(architecture, options, with_recorded);
         return
             [simulation, &file](const Measurement& row) { return at_line(*simulation, row, file); };
       },

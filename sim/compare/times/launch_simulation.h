@@ -19,9 +19,11 @@ namespace sptc::compare::times {
 /// the conditions of that launch.
 class LaunchSimulation {
  public:
-  /// `options`: what launches have in common: fidelity, SMs, clock, energies. `architecture` must
+  /// `options`: what launches have in common: fidelity, clock, energies. `architecture` must
   /// outlive it.
-  LaunchSimulation(const config::Architecture& architecture, const run::RunOptions& options);
+  /// `with_recorded`: with the kernel that a launch names, where it names one.
+  LaunchSimulation(const config::Architecture& architecture, const run::RunOptions& options,
+                   bool with_recorded = false);
   LaunchSimulation(const LaunchSimulation&) = delete;
   LaunchSimulation& operator=(const LaunchSimulation&) = delete;
 
@@ -36,6 +38,7 @@ class LaunchSimulation {
   };
 
   const config::Architecture& architecture_;
+  const bool with_recorded_;
   const run::RunOptions common_;
   run::RunOptions options_;  ///< of the launch; `launcher_` sees its clock
   run::GemmLauncher launcher_;
@@ -52,6 +55,6 @@ void require_kernels(std::span<const Measurement> rows, const std::string& file,
 std::vector<Prediction> simulate_launches(
     std::span<const Measurement> rows, const std::string& file,
     const config::Architecture& architecture, const run::RunOptions& options, int jobs,
-    const std::function<void(std::size_t, std::size_t)>& progress = {});
+    const std::function<void(std::size_t, std::size_t)>& progress = {}, bool with_recorded = false);
 
 }  // namespace sptc::compare::times

@@ -19,24 +19,27 @@ struct RowPair {
   const Measurement* sparse = nullptr;
 };
 
+/// Whether `launch` took the path that `asked` takes: the algorithm of the library, and for its
+/// default kernels the layout.
+bool on_path(const MeasuredLaunch& launch, const run::SimulationOptions& asked) {
+  const kernels::Algorithm algorithm = asked.sparse_algorithm.value_or(asked.conditions.algorithm);
+  return launch.conditions.algorithm == algorithm &&
+         (algorithm == kernels::Algorithm::kBest ||
+          launch.conditions.layout == asked.conditions.layout);
+}
+
 /// Pairs of `rows`, each shape and sparsity once, in the order of the sparse rows.
 std::vector<RowPair> pairs_of(const std::vector<Measurement>& rows) {
-  const auto common = [](const Measurement& row) {
-    MeasuredLaunch launch = row.launch;
-    launch.pattern.reset();
-    launch.d_dtype.reset();
-    return launch.key();
-  };
-  std::map<decltype(MeasuredLaunch().key()), const Measurement*> dense;
+  std::map<decltype(MeasuredLaunch().gain_key()), const Measurement*> dense;
   for (const Measurement& row : rows) {
-    if (!row.launch.pattern) {
-      dense.try_emplace(common(row), &row);
+    if (!row.launch.pattern && row.launch.makes_gain()) {
+      dense.try_emplace(row.launch.gain_key(), &row);
     }
   }
   std::vector<RowPair> pairs;
   std::map<decltype(MeasuredLaunch().key()), bool> seen;
   for (const Measurement& row : rows) {
-    const auto base = dense.find(common(row));
+    const auto base = dense.find(row.launch.gain_key());
     if (row.launch.pattern && base != dense.end() &&
         seen.try_emplace(row.launch.key(), true).second) {
       pairs.push_back({base->second, &row});
@@ -99,7 +102,12 @@ run::MeasuredGain measured_neighbours(const run::RunResult& result,
   gain.layers = static_cast<std::int64_t>(operations.size());
   std::vector<bool> has_pair(operations.size());
   std::vector<RowPair> like;
-  for (const RowPair& pair : pairs_of(rows)) {
+  std::vector<RowPair> pairs = pairs_of(rows);
+  const auto elsewhere = [&](const RowPair& pair) { return !on_path(pair.sparse->launch, asked); };
+  if (!std::all_of(pairs.begin(), pairs.end(), elsewhere)) {
+    std::erase_if(pairs, elsewhere);  // else no pair took that path, and each says which it took
+  }
+  for (const RowPair& pair : pairs) {
     bool any = false;
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const MeasuredLaunch& launch = pair.sparse->launch;

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/sparsity/pattern.h"
+#include "sim/compare/times/recorded_kernel.h"
 #include "sim/io/csv.h"
 #include "sim/io/text_file.h"
 #include "sim/kernels/gemm_traffic.h"
@@ -49,13 +50,23 @@ enum Column {
   kPower,
   kBatch,
   kSource,
+  kLayout,
+  kAlg,
+  kTile,
+  kCluster,
+  kStages,
+  kKernelNotes,
+  kGrid,
+  kBlock,
   kColumns
 };
 constexpr std::array<std::string_view, kColumns> kColumnNames = {
     "m",        "n",       "k",        "time_us_median", "dtype",
     "sparsity", "d_dtype", "l2",       "launch",         "algorithm",
     "warmup",   "repeat",  "operands", "clock_mhz",      "power_limit_w",
-    "power_w",  "batch",   "source"};
+    "power_w",  "batch",   "source",   "layout",         "alg",
+    "tile",     "cluster", "stages",   "kernel_notes",   "grid",
+    "block"};
 constexpr std::array kRequired{kM, kN, kK, kTime};
 
 [[noreturn]] void fail(const std::string& file, std::int64_t line, std::string_view problem) {
@@ -207,6 +218,23 @@ void read_conditions(const Row& row, MeasuredLaunch& launch) {
   }
 }
 
+void read_kernel(const Row& row, MeasuredLaunch& launch) {
+  // Of a 2:4 row cuSPARSELt's numbers stand in `alg`, of a dense one D's order alone in `layout`.
+  if (row.says(kLayout) && launch.pattern) {
+    launch.conditions.layout = row.parsed(kLayout, kernels::parse_layout);
+  }
+  if (row.says(kAlg) && !launch.pattern) {
+    launch.conditions.fp8_accumulation = row.parsed(kAlg, kernels::parse_fp8_accumulation);
+  }
+  const KernelFields fields{row.field(kTile),        row.field(kCluster), row.field(kStages),
+                            row.field(kKernelNotes), row.field(kGrid),    row.field(kBlock)};
+  try {
+    launch.kernel = recorded_kernel(fields, launch.shape);
+  } catch (const base::InputError& error) {
+    row.fail(error.what());
+  }
+}
+
 Measurement read_row(const Row& row, const MeasurementDefaults& defaults) {
   if (row.says(kBatch) && row.field(kBatch) != "1") {
     row.fail(fmt::format("batch is '{}', but single GEMMs are scored",
@@ -221,6 +249,7 @@ Measurement read_row(const Row& row, const MeasurementDefaults& defaults) {
   result.time_us = row.number(kTime, kMinTimeUs, kMaxTimeUs);
   read_types(row, defaults.sparse, result.launch);
   read_conditions(row, result.launch);
+  read_kernel(row, result.launch);
   if (row.says(kPower)) {
     result.power_w = row.number(kPower, kMinWatts, kMaxWatts);
   }

@@ -4,6 +4,7 @@
 #include "models/base/shape.h"
 #include "models/numerics/data_type.h"
 #include "models/sparsity/weight_pattern.h"
+#include "sim/kernels/gemm_problem.h"
 #include "sim/kernels/launch_conditions.h"
 #include "sim/workload/operands.h"
 
@@ -26,16 +27,29 @@ struct MeasuredLaunch {
   kernels::LaunchConditions conditions;
   std::optional<kernels::Repetition> repetition;
   workload::DataKind operands = workload::DataKind::kRandom;
-  std::optional<double> clock_mhz;      ///< at which the SMs were held
-  std::optional<double> power_limit_w;  ///< of the board
+  std::optional<kernels::KernelOverrides> kernel;  ///< that ran, as a profiler recorded it
+  std::optional<double> clock_mhz;                 ///< at which the SMs were held
+  std::optional<double> power_limit_w;             ///< of the board
 
   /// "dense", "2:4", "64:2:8".
   std::string sparsity() const { return pattern ? pattern->name() : "dense"; }
   numerics::DataType type_of_d() const;
+  /// What a sparse launch has in common with the dense one that it is compared with: each has its
+  /// library, layout, type of D, clock and number of launches.
+  auto gain_key() const {
+    return std::tuple(shape.m, shape.n, shape.k, dtype, conditions.l2, conditions.launch, operands,
+                      power_limit_w);
+  }
+  /// Whether a gain may rest on it: a dense launch whose sums of 8-bit floats are promoted is no
+  /// counterpart of a sparse one, whose sums are not.
+  bool makes_gain() const {
+    return pattern || conditions.fp8_accumulation != kernels::Fp8Accumulation::kPromoted;
+  }
+
   /// All that tells it from other launches.
   auto key() const {
     return std::tuple(shape.m, shape.n, shape.k, dtype, sparsity(), d_dtype, conditions, repetition,
-                      operands, clock_mhz, power_limit_w);
+                      operands, kernel, clock_mhz, power_limit_w);
   }
 };
 
@@ -57,9 +71,10 @@ struct MeasurementDefaults {
 /// Reads CSV whose header names the columns. `m`, `n`, `k` and `time_us_median` must be among them.
 /// `dtype`, `sparsity` (dense, 2:4, ...), `d_dtype`, `l2` (cold, warm, rotate:N), `launch` (stream,
 /// graph, eager), `algorithm` (heuristic, best), `warmup` and `repeat`, `operands` (random, zeros,
-/// ...), `clock_mhz`, `power_limit_w`, `power_w`, `batch` (1) and `source` may be; an empty field
-/// says nothing. The names of other columns are added to `ignored`, if there is one. Throws
-/// InputError "file:line: ...".
+/// ...), `clock_mhz`, `power_limit_w`, `power_w`, `batch` (1) and `source` may be, `layout`
+/// (OperandLayout; of D alone for dense rows), `alg` (of dense 8-bit floats fast or promoted) and
+/// the columns of KernelFields; an empty field says nothing. The names of other columns are added
+/// to `ignored`, if there is one. Throws InputError "file:line: ...".
 std::vector<Measurement> read_measurements(const std::filesystem::path& path,
                                            const MeasurementDefaults& defaults = {},
                                            std::vector<std::string>* ignored = nullptr);

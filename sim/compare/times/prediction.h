@@ -23,6 +23,7 @@ struct Prediction {
   std::optional<double> energy_uj;  ///< of the launch
   base::GemmShape cta_tile;         ///< of the kernel that was taken; k is logical
   int split_k = 1;
+  int cluster_ctas = 1;
   std::array<std::int64_t, 3> bytes{};  ///< of DRAM, L2 and shared memory
 };
 

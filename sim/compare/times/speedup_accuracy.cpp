@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <tuple>
 
 namespace sptc::compare::times {
 namespace {
@@ -18,10 +19,17 @@ struct Speedup {
   double measured = 0, simulated = 0;
 };
 
+/// Sparsity, and of sparse launches the algorithm and the layout by which their kernel was taken.
+using Path = std::tuple<std::string, kernels::Algorithm, kernels::OperandLayout>;
+
 /// Logarithms of the times of one launch, which may have been measured more than once.
 struct LogTimes {
   std::vector<double> measured, simulated;
 };
+
+std::string l2_name(const kernels::L2State& l2) {
+  return l2.kind == kernels::L2State::Kind::kRotate ? "rotate" : l2.name();
+}
 
 SpeedupFigures figures_of(const std::vector<Speedup>& speedups) {
   SpeedupFigures figures;
@@ -57,29 +65,36 @@ SpeedupFigures figures_of(const std::vector<Speedup>& speedups) {
 }  // namespace
 
 std::optional<SpeedupAccuracy> measure_speedups(std::span<const Comparison> rows) {
-  std::map<decltype(MeasuredLaunch().key()), std::map<std::string, LogTimes>> launches;
+  std::map<decltype(MeasuredLaunch().gain_key()), std::map<Path, LogTimes>> launches;
   for (const Comparison& row : rows) {
-    MeasuredLaunch common = row.measured.launch;
-    common.pattern.reset();
-    common.d_dtype.reset();
-    common.clock_mhz.reset();  // each is simulated at the clock that it ran at
-    LogTimes& times = launches[common.key()][row.measured.launch.sparsity()];
+    const MeasuredLaunch& launch = row.measured.launch;
+    if (!launch.makes_gain()) {
+      continue;
+    }
+    // The path of a dense launch is all that its library has to offer.
+    const Path path = launch.pattern ? Path(launch.sparsity(), launch.conditions.algorithm,
+                                            launch.conditions.layout)
+                                     : Path(launch.sparsity(), {}, {});
+    LogTimes& times = launches[launch.gain_key()][path];
     times.measured.push_back(std::log(row.measured.time_us));
     times.simulated.push_back(std::log(row.simulated.time_us));
   }
-  const std::string dense = MeasuredLaunch().sparsity();
+  const Path dense(MeasuredLaunch().sparsity(), {}, {});
   std::vector<Speedup> all;
-  std::map<numerics::DataType, std::vector<Speedup>> by_dtype;
-  for (const auto& [common, by_sparsity] : launches) {
-    const auto base = by_sparsity.find(dense);
-    if (base == by_sparsity.end()) {
+  std::map<std::tuple<numerics::DataType, kernels::Algorithm, std::string>, std::vector<Speedup>>
+      by;
+  for (const auto& [common, by_path] : launches) {
+    const auto base = by_path.find(dense);
+    if (base == by_path.end()) {
       continue;
     }
-    for (const auto& [sparsity, times] : by_sparsity) {
-      if (sparsity != dense) {
+    for (const auto& [path, times] : by_path) {
+      if (path != dense) {
         all.push_back({std::exp(mean(base->second.measured) - mean(times.measured)),
                        std::exp(mean(base->second.simulated) - mean(times.simulated))});
-        by_dtype[std::get<numerics::DataType>(common)].push_back(all.back());
+        by[{std::get<numerics::DataType>(common), std::get<kernels::Algorithm>(path),
+            l2_name(std::get<kernels::L2State>(common))}]
+            .push_back(all.back());
       }
     }
   }
@@ -87,8 +102,9 @@ std::optional<SpeedupAccuracy> measure_speedups(std::span<const Comparison> rows
     return std::nullopt;
   }
   SpeedupAccuracy accuracy{figures_of(all), {}};
-  for (const auto& [dtype, speedups] : by_dtype) {
-    accuracy.by_dtype.emplace_back(dtype, figures_of(speedups));
+  for (const auto& [kind, speedups] : by) {
+    const auto& [dtype, algorithm, l2] = kind;
+    accuracy.by.push_back({dtype, algorithm, l2, figures_of(speedups)});
   }
   return accuracy;
 }

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <utility>
+#include <string>
 #include <vector>
 
 namespace sptc::compare::times {
@@ -29,12 +29,20 @@ struct SpeedupFigures {
   std::int64_t false_losses = 0;     ///< measured r above 1.00, simulated r below 0.95
 };
 
-struct SpeedupAccuracy {
-  SpeedupFigures all;
-  std::vector<std::pair<numerics::DataType, SpeedupFigures>> by_dtype;
+/// Those of one type on one path: the algorithm of the sparse library, and what the L2 holds.
+struct SpeedupOfKind {
+  numerics::DataType dtype = numerics::DataType::kF16;
+  kernels::Algorithm algorithm = kernels::Algorithm::kHeuristic;
+  std::string l2;  ///< "cold", "warm", "rotate"
+  SpeedupFigures figures;
 };
 
-/// Pairs launches that differ in nothing but sparsity and type of D. Where rows repeat a launch its
+struct SpeedupAccuracy {
+  SpeedupFigures all;
+  std::vector<SpeedupOfKind> by;
+};
+
+/// Pairs launches that have MeasuredLaunch::gain_key() in common. Where rows repeat a launch its
 /// time is their geometric mean. Nothing where no launch was measured both dense and sparse.
 std::optional<SpeedupAccuracy> measure_speedups(std::span<const Comparison> rows);
 

@@ -7,6 +7,7 @@
 #include "sim/compare/times/recorded_measurements.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
+#include "sim/kernels/kernel_choice.h"
 #include "sim/run/run_options.h"
 #include "sim/run/unsupported_launches.h"
 #include "sim/workload/importer/recording_reader.h"
@@ -23,8 +24,8 @@
 namespace sptc::compare::times {
 namespace {
 
-// So many launches on all SMs are a matter of minutes.
-constexpr std::size_t kMostRowsOnAllSms = 50;
+// So many launches of SystemC are a matter of minutes.
+constexpr std::size_t kMostRowsSimulated = 50;
 
 /// What the figures rest on beside the rows themselves.
 std::vector<std::string> notes_on(const std::vector<Measurement>& measured,
@@ -92,6 +93,55 @@ std::optional<workload::Recording> recording_of(const std::string& file) {
              : std::nullopt;
 }
 
+/// Whether the SMs of `gpu` hold the kernel that `launch` names.
+bool holds_kernel(const MeasuredLaunch& launch, const gpu::GpuSpec& gpu) {
+  kernels::GemmProblem problem{launch.shape, 1, launch.dtype, launch.pattern.has_value()};
+  problem.d_dtype = launch.d_dtype;
+  problem.conditions = launch.conditions;
+  try {
+    kernels::choose_kernel(problem, *launch.kernel, gpu.kernel_target(), false);
+    return true;
+  } catch (const base::InputError&) {
+    return false;
+  }
+}
+
+/// Of the rows that name their kernel what that one takes; those that no SM of the model holds are
+/// noted.
+std::vector<std::optional<Prediction>> with_recorded_kernels(
+    std::vector<Measurement>& measured, const std::string& file,
+    const config::Architecture& architecture, const run::RunOptions& options, int jobs,
+    std::vector<std::string>& notes) {
+  std::vector<Measurement> named;
+  std::size_t lacking = 0;
+  for (Measurement& row : measured) {
+    if (row.launch.kernel && !holds_kernel(row.launch, architecture.gpu)) {
+      row.launch.kernel.reset();
+      ++lacking;
+    }
+    if (row.launch.kernel) {
+      named.push_back(row);
+    }
+  }
+  if (lacking > 0) {
+    notes.push_back(
+        fmt::format("{} rows name a kernel that needs more of an SM than it has", lacking));
+  }
+  std::vector<std::optional<Prediction>> result(measured.size());
+  if (named.empty()) {
+    return result;
+  }
+  const std::vector<Prediction> launches =
+      simulate_launches(named, file, architecture, options, jobs, {}, true);
+  auto next = launches.begin();
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    if (measured[i].launch.kernel) {
+      result[i] = *next++;
+    }
+  }
+  return result;
+}
+
 std::string board_of(const ValidationJob& job,
                      const std::optional<workload::Recording>& recording) {
   if (!job.arch.empty()) {
@@ -144,18 +194,19 @@ ValidatedFile validate(const ValidationJob& job) {
   }
   const std::string file = io::printable(job.file);
   std::vector<std::string> ignored, left_out;
-  const std::vector<Measurement> measured =
+  std::vector<Measurement> measured =
       recording ? recorded_measurements(recording->workload, file, defaults, left_out)
                 : read_measurements(job.file, defaults, &ignored);
-  const bool events = options.fidelity == run::Fidelity::kTiming;
-  if (events && !options.sms && measured.size() <= kMostRowsOnAllSms) {
-    options.sms = sampling::SimulatedSms::kAll;
+  if (!job.fidelity_given && measured.size() > kMostRowsSimulated) {
+    options.fidelity = run::Fidelity::kAnalytic;
   }
   const std::vector<Prediction> launches =
       simulate_launches(measured, file, architecture, options, job.jobs, job.progress);
+  const std::vector<std::optional<Prediction>> recorded =
+      with_recorded_kernels(measured, file, architecture, options, job.jobs, left_out);
   ValidatedFile result;
   for (std::size_t i = 0; i < measured.size(); ++i) {
-    result.rows.push_back({measured[i], launches[i]});
+    result.rows.push_back({measured[i], launches[i], recorded[i]});
   }
   std::vector<std::string> notes = notes_on(measured, ignored, architecture, options);
   notes.insert(notes.end(), left_out.begin(), left_out.end());
@@ -164,7 +215,7 @@ ValidatedFile validate(const ValidationJob& job) {
   }
   result.validation = validation_of(
       {architecture.gpu.name, file, std::string(run::name(options.fidelity)),
-       events ? std::string(run::name(options.simulated_sms())) : "",
+       run::made_by(options.fidelity, architecture.gpu.sms),
        options.clock_limited ? "limited" : options.clock_policy.name(), defaults, std::move(notes)},
       result.rows);
   return result;

@@ -21,6 +21,7 @@ struct ValidationJob {
   std::string file;  ///< CSV (read_measurements()), or a recording with times
   std::string arch;  ///< empty: the board that a recording names, else kUsualBoard
   run::SimulationOptions options;
+  bool fidelity_given = false;   ///< else more than 50 rows take the closed form
   MeasurementDefaults defaults;  ///< but what `options` say
   int jobs = 1;                  ///< processes
   std::function<void(const workload::Recording&)> on_recording = {};

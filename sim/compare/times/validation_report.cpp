@@ -133,13 +133,32 @@ ordered_json speedup_json(const std::optional<SpeedupAccuracy>& speedup) {
   }
   ordered_json json = ordered_json::object();
   add_speedup(speedup->all, json);
-  json["by_dtype"] = ordered_json::array();
-  for (const auto& [dtype, figures] : speedup->by_dtype) {
-    ordered_json row = {{"dtype", numerics::name(dtype)}};
-    add_speedup(figures, row);
-    json["by_dtype"].push_back(std::move(row));
+  json["by"] = ordered_json::array();
+  for (const SpeedupOfKind& kind : speedup->by) {
+    ordered_json row = {{"dtype", numerics::name(kind.dtype)},
+                        {"algorithm", kernels::name(kind.algorithm)},
+                        {"l2", kind.l2}};
+    add_speedup(kind.figures, row);
+    json["by"].push_back(std::move(row));
   }
   return json;
+}
+
+ordered_json kernels_json(const std::vector<KernelAccuracy>& kernels) {
+  ordered_json rows = ordered_json::array();
+  for (const KernelAccuracy& kind : kernels) {
+    rows.push_back({{"dtype", numerics::name(kind.dtype)},
+                    {"sparsity", kind.sparsity},
+                    {"algorithm", kernels::name(kind.algorithm)},
+                    {"count", kind.chosen.count},
+                    {"chosen_mape_percent", rounded(kind.chosen.mape_percent)},
+                    {"chosen_bias_percent", rounded(kind.chosen.bias_percent)},
+                    {"recorded_mape_percent", rounded(kind.recorded.mape_percent)},
+                    {"recorded_bias_percent", rounded(kind.recorded.bias_percent)},
+                    {"same_tile_percent", rounded(kind.same_tile_percent)},
+                    {"same_kernel_percent", rounded(kind.same_kernel_percent)}});
+  }
+  return rows;
 }
 
 ordered_json power_json(const std::optional<PowerAccuracy>& power) {
@@ -157,51 +176,64 @@ ordered_json power_json(const std::optional<PowerAccuracy>& power) {
 }  // namespace
 
 Validation validation_of(ValidationHeader header, std::span<const Comparison> rows) {
-  return {std::move(header), measure_accuracy(rows), measure_speedups(rows), measure_power(rows)};
+  return {std::move(header), measure_accuracy(rows), measure_speedups(rows), measure_kernels(rows),
+          measure_power(rows)};
 }
 
 std::string validation_json(const Validation& validation) {
   const ValidationHeader& header = validation.header;
   const Accuracy& accuracy = validation.accuracy;
-  const ordered_json json = {
-      {"schema", "sptcsim-validation/0.2"},
-      {"arch", header.arch},
-      {"measurements", header.measurements},
-      {"fidelity", header.fidelity},
-      {"sms", header.sms.empty() ? ordered_json() : ordered_json(header.sms)},
-      {"clock", header.clock},
-      {"defaults", defaults_json(header.defaults)},
-      {"count", accuracy.errors.count},
-      {"mape_percent", rounded(accuracy.errors.mape_percent)},
-      {"median_ape_percent", rounded(accuracy.median_ape_percent)},
-      {"p90_ape_percent", rounded(accuracy.p90_ape_percent)},
-      {"bias_percent", rounded(accuracy.errors.bias_percent)},
-      {"by", by_json(accuracy.by)},
-      {"speedup", speedup_json(validation.speedup)},
-      {"power", power_json(validation.power)},
-      {"residual_correlation", or_null(accuracy.residual_correlation)},
-      {"baseline", baseline_json(accuracy)},
-      {"bands", bands_json(accuracy.bands)},
-      {"worst", worst_json(accuracy.worst)},
-      {"notes", header.notes}};
+  const ordered_json json = {{"schema", "sptcsim-validation/0.2"},
+                             {"arch", header.arch},
+                             {"measurements", header.measurements},
+                             {"fidelity", header.fidelity},
+                             {"made_by", header.made_by},
+                             {"clock", header.clock},
+                             {"defaults", defaults_json(header.defaults)},
+                             {"count", accuracy.errors.count},
+                             {"mape_percent", rounded(accuracy.errors.mape_percent)},
+                             {"median_ape_percent", rounded(accuracy.median_ape_percent)},
+                             {"p90_ape_percent", rounded(accuracy.p90_ape_percent)},
+                             {"bias_percent", rounded(accuracy.errors.bias_percent)},
+                             {"by", by_json(accuracy.by)},
+                             {"speedup", speedup_json(validation.speedup)},
+                             {"kernels", kernels_json(validation.kernels)},
+                             {"power", power_json(validation.power)},
+                             {"residual_correlation", or_null(accuracy.residual_correlation)},
+                             {"baseline", baseline_json(accuracy)},
+                             {"bands", bands_json(accuracy.bands)},
+                             {"worst", worst_json(accuracy.worst)},
+                             {"notes", header.notes}};
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 std::string rows_csv(std::span<const Comparison> rows) {
   std::string out =
       "m,n,k,dtype,sparsity,d_dtype,measured_us,simulated_us,error_percent,launch_us,clock_mhz,"
-      "power_w,measured_power_w,tile,split_k,source\r\n";
+      "power_w,measured_power_w,tile,split_k,source,l2,algorithm,layout,cluster,recorded_us,"
+      "recorded_tile,recorded_cluster\r\n";
   for (const Comparison& row : rows) {
     const MeasuredLaunch& launch = row.measured.launch;
     const Prediction& simulated = row.simulated;
-    fmt::format_to(
-        std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{},{},{},{},{}x{}x{},{},{}\r\n",
-        launch.shape.m, launch.shape.n, launch.shape.k, numerics::name(launch.dtype),
-        launch.sparsity(), numerics::name(launch.type_of_d()), row.measured.time_us,
-        rounded(simulated.time_us), rounded(100 * row.error()), rounded(simulated.launch_us),
-        rounded(simulated.clock_mhz), or_empty(simulated.power_w), or_empty(row.measured.power_w),
-        simulated.cta_tile.m, simulated.cta_tile.n, simulated.cta_tile.k, simulated.split_k,
-        io::csv_field(row.measured.source));
+    fmt::format_to(std::back_inserter(out),
+                   "{},{},{},{},{},{},{},{},{},{},{},{},{},{}x{}x{},{},{},{},{},{},{},",
+                   launch.shape.m, launch.shape.n, launch.shape.k, numerics::name(launch.dtype),
+                   launch.sparsity(), numerics::name(launch.type_of_d()), row.measured.time_us,
+                   rounded(simulated.time_us), rounded(100 * row.error()),
+                   rounded(simulated.launch_us), rounded(simulated.clock_mhz),
+                   or_empty(simulated.power_w), or_empty(row.measured.power_w),
+                   simulated.cta_tile.m, simulated.cta_tile.n, simulated.cta_tile.k,
+                   simulated.split_k, io::csv_field(row.measured.source),
+                   launch.conditions.l2.name(), kernels::name(launch.conditions.algorithm),
+                   launch.conditions.layout.name(), simulated.cluster_ctas);
+    if (row.recorded) {
+      const Prediction& recorded = *row.recorded;
+      fmt::format_to(std::back_inserter(out), "{},{}x{}x{},{}\r\n", rounded(recorded.time_us),
+                     recorded.cta_tile.m, recorded.cta_tile.n, recorded.cta_tile.k,
+                     recorded.cluster_ctas);
+    } else {
+      out += ",,\r\n";
+    }
   }
   return out;
 }

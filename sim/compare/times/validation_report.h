@@ -3,6 +3,7 @@
 
 #include "sim/compare/times/accuracy.h"
 #include "sim/compare/times/comparison.h"
+#include "sim/compare/times/kernel_accuracy.h"
 #include "sim/compare/times/power_accuracy.h"
 #include "sim/compare/times/speedup_accuracy.h"
 
@@ -18,8 +19,8 @@ struct ValidationHeader {
   std::string arch;
   std::string measurements;  ///< file
   std::string fidelity;
-  std::string sms;    ///< "sampled" or "all"; empty in closed form
-  std::string clock;  ///< "limited", "boost", "1200 MHz"
+  std::string made_by;  ///< see run::made_by()
+  std::string clock;    ///< "limited", "boost", "1200 MHz"
   MeasurementDefaults defaults;
   std::vector<std::string> notes;
 };
@@ -29,6 +30,7 @@ struct Validation {
   ValidationHeader header;
   Accuracy accuracy;
   std::optional<SpeedupAccuracy> speedup;
+  std::vector<KernelAccuracy> kernels;  ///< of rows that name the kernel that ran
   std::optional<PowerAccuracy> power;
 };
 
@@ -38,10 +40,10 @@ Validation validation_of(ValidationHeader header, std::span<const Comparison> ro
 /// One line of conditions, then tables of at most 120 columns.
 std::string validation_text(const Validation& validation);
 
-/// One JSON object (schema "sptcsim-validation/0.2"): arch, measurements, fidelity, sms, clock,
+/// One JSON object (schema "sptcsim-validation/0.2"): arch, measurements, fidelity, made_by, clock,
 /// defaults, count, mape_percent, median_ape_percent, p90_ape_percent, bias_percent, by,
 /// residual_correlation and baseline (null for few rows), bands, worst, speedup (null without
-/// pairs), power (null without watts), notes.
+/// pairs), kernels (of rows that name theirs), power (null without watts), notes.
 std::string validation_json(const Validation& validation);
 
 /// Every row, in the order of the file: m, n, k, dtype, sparsity, d_dtype, measured_us,

@@ -60,21 +60,42 @@ void add_kinds(const Accuracy& accuracy, std::string& out) {
 
 void add_speedups(const SpeedupAccuracy& speedup, std::string& out) {
   add(out,
-      "\nspeed-up of sparse over dense\n{:<6} {:>6} {:>9} {:>10} {:>8} {:>16} {:>12} {:>7} {:>7} "
+      "\nspeed-up of sparse over dense\n{:<6} {:<8} {:<7} {:>6} {:>9} {:>10} {:>8} {:>10} {:>12} "
+      "{:>7} {:>7} "
       "{:>6}\n",
-      "type", "shapes", "measured", "simulated", "error %", "best constant %", "correlation",
-      "losses", "called", "false");
-  const auto line = [&](std::string_view dtype, const SpeedupFigures& figures) {
-    add(out, "{:<6} {:>6} {:>9.3f} {:>10.3f} {:>8.2f} {:>16.2f} {:>12} {:>7} {:>7} {:>6}\n", dtype,
-        figures.count, figures.measured_geomean, figures.simulated_geomean,
+      "type", "path", "L2", "shapes", "measured", "simulated", "error %", "constant %",
+      "correlation", "losses", "called", "false");
+  const auto line = [&](std::string_view dtype, std::string_view path, std::string_view l2,
+                        const SpeedupFigures& figures) {
+    add(out,
+        "{:<6} {:<8} {:<7} {:>6} {:>9.3f} {:>10.3f} {:>8.2f} {:>10.2f} {:>12} {:>7} {:>7} {:>6}\n",
+        dtype, path, l2, figures.count, figures.measured_geomean, figures.simulated_geomean,
         figures.mean_error_percent, figures.constant_error_percent, figure(figures.log_correlation),
         figures.losses_measured, figures.losses_called, figures.false_losses);
   };
-  for (const auto& [dtype, figures] : speedup.by_dtype) {
-    line(numerics::name(dtype), figures);
+  for (const SpeedupOfKind& kind : speedup.by) {
+    line(numerics::name(kind.dtype), kernels::name(kind.algorithm), kind.l2, kind.figures);
   }
-  if (speedup.by_dtype.size() > 1) {
-    line("all", speedup.all);
+  if (speedup.by.size() > 1) {
+    line("all", "", "", speedup.all);
+  }
+}
+
+void add_kernels(const std::vector<KernelAccuracy>& kernels, std::string& out) {
+  if (kernels.empty()) {
+    return;
+  }
+  add(out,
+      "\nwith the kernel that the model chooses, and with the one that ran\n{:<6} {:<8} {:<8} "
+      "{:>6} "
+      "{:>9} {:>7} {:>8} {:>7} {:>12} {:>18}\n",
+      "type", "sparsity", "path", "rows", "error %", "bias %", "ran: %", "bias %", "same tile %",
+      "and cluster, cut %");
+  for (const KernelAccuracy& kind : kernels) {
+    add(out, "{:<6} {:<8} {:<8} {:>6} {:>9.2f} {:>+7.2f} {:>8.2f} {:>+7.2f} {:>12.0f} {:>18.0f}\n",
+        numerics::name(kind.dtype), kind.sparsity, kernels::name(kind.algorithm), kind.chosen.count,
+        kind.chosen.mape_percent, kind.chosen.bias_percent, kind.recorded.mape_percent,
+        kind.recorded.bias_percent, kind.same_tile_percent, kind.same_kernel_percent);
   }
 }
 
@@ -106,14 +127,14 @@ void add_worst(const Accuracy& accuracy, std::string& out) {
 std::string validation_text(const Validation& validation) {
   const ValidationHeader& header = validation.header;
   std::string out;
-  add(out, "{} measured GEMMs of {} against {}, fidelity {}{}, clock {}; unless a row says: {}\n\n",
-      validation.accuracy.errors.count, header.measurements, header.arch, header.fidelity,
-      header.sms.empty() ? "" : " with " + header.sms + " SMs", header.clock,
-      defaults_text(header.defaults));
+  add(out, "{} measured GEMMs of {} against {} ({}), clock {}; unless a row says: {}\n\n",
+      validation.accuracy.errors.count, header.measurements, header.arch, header.made_by,
+      header.clock, defaults_text(header.defaults));
   add_kinds(validation.accuracy, out);
   if (validation.speedup) {
     add_speedups(*validation.speedup, out);
   }
+  add_kernels(validation.kernels, out);
   if (validation.power) {
     add_power(*validation.power, out);
   }

@@ -22,7 +22,7 @@ def _path(what, value):
 
 
 def _jobs(jobs):
-    return _checks.integer("jobs", jobs, 1, _MOST_JOBS)
+    return os.cpu_count() or 1 if jobs is None else _checks.integer("jobs", jobs, 1, _MOST_JOBS)
 
 
 def _number(what, value):
@@ -45,13 +45,14 @@ def _lists(what, given):
     return {name: [_extent(name, value) for value in _names(what, values)] for name, values in given.items()}
 
 
-def compare(workload, archs=("A100", "H100"), *, dims=None, sparse=None, jobs=1, progress=None, **options):
+def compare(workload, archs=("A100", "H100"), *, dims=None, sparse=None, jobs=None, progress=None, **options):
     """Simulates a workload on several GPUs and with several extents, side by side.
 
     workload: the path of a workload or of a recording, or the JSON object of a workload as a dict.
     archs: names of architectures(), files or Architecture objects.
     dims: values of its dimensions, one or several of each: {"batch": [1, 8, 64]}.
-    sparse, options: those of gemm(). jobs: points that are simulated at once, each in a process of its own.
+    sparse, options: those of gemm(). jobs: points that are simulated at once, each in a process of its own; None: all
+        processors.
     progress: called as progress(begun, total, board).
     Returns a Record: workload, operations (names), points (board, dims, total, operations with times in us, energies in
     uJ and powers in W). Raises InputError.
@@ -82,14 +83,15 @@ def compare_saved(results):
     return _record(_core.compare_saved(paths))
 
 
-def validate(measurements, *, arch=None, dtype="f16", sparse=False, data="random", jobs=1, progress=None, **options):
+def validate(measurements, *, arch=None, dtype="f16", sparse=False, data="random", jobs=None, progress=None, **options):
     """Simulates measured GEMMs and compares the times.
 
     measurements: the path of a CSV with the columns m, n, k, time_us_median and more ('sptcsim validate --help'), or of a
         recording with times.
     arch: None takes the GPU that a recording names, else the A100.
     dtype, sparse, data: of rows that do not say them: the type of the operands, whether A is 2:4, the operand values.
-    options: those of options() that the command has, for example fidelity="analytic", clock="boost", l2="warm".
+    options: those of options() that the command has, for example clock="boost", l2="warm", fidelity="analytic", which is
+        that of more than 50 rows unless it is given. jobs: processes; None: all processors.
     progress: called as progress(done, total, "").
     Returns a Record: count, mape_percent, bias_percent, bands, worst, ... Raises InputError.
     """
@@ -100,7 +102,7 @@ def validate(measurements, *, arch=None, dtype="f16", sparse=False, data="random
 
 
 def plan_model(model, *, workload=None, arch="A100", dims=None, inputs=None, activations=None, criterion="magnitude",
-               layers=None, exclude=None, transposed=None, evaluate=None, metric="higher", timeout=600, jobs=1,
+               layers=None, exclude=None, transposed=None, evaluate=None, metric="higher", timeout=600, jobs=None,
                max_loss=None, max_time=None, min_gain=None, out=None, progress=None, **options):
     """Says which layers of a model to prune: what each loses and saves, and the best sets of them.
 
@@ -109,7 +111,7 @@ def plan_model(model, *, workload=None, arch="A100", dims=None, inputs=None, act
     activations, criterion, layers, exclude, transposed: those of prune_model().
     evaluate: a command that gets the path of a model as {} or in SPTCSIM_MODEL and prints a number on its last line, for
         the model and for each layer pruned alone; `metric` says whether "higher" or "lower" is better. timeout: seconds
-        of one evaluation. jobs: models that are evaluated at once.
+        of one evaluation. jobs: models that are evaluated at once; None: all processors.
     max_loss, max_time (us), min_gain: at most one of them, which chooses a plan. out: a file for its list of layers, which
         prune_model(layers="@FILE") and run(sparsity=FILE) take.
     progress: called as progress(done, total, ""). options: those of gemm(); fidelity is "analytic".

@@ -154,9 +154,10 @@ std::string plan_text(const space::SweepPlan& plan, const PlanSummary& summary, 
   for (const space::SweepAxis& axis : plan.spec().axes) {
     axes.push_back(axis.name);
   }
-  std::string text = fmt::format("{}: {} points of {}; axes: {}\n", plan.spec().name,
-                                 summary.points, plan.product(), fmt::join(axes, ", ")) +
-                     time_line(summary.time, jobs);
+  std::string text =
+      fmt::format("{}: {} points of {}; {}; axes: {}\n", plan.spec().name, summary.points,
+                  plan.product(), space::made_by(plan.spec().document), fmt::join(axes, ", ")) +
+      time_line(summary.time, jobs);
   if (summary.closed_form) {
     text += "in closed form (--fidelity analytic): " + time_line(*summary.closed_form, jobs);
   } else if (!summary.no_closed_form.empty()) {
@@ -202,6 +203,7 @@ std::string plan_json(const space::SweepPlan& plan, const PlanSummary& summary, 
       {"points", summary.points},
       {"product", plan.product()},
       {"search", plan.spec().is_search()},
+      {"made_by", space::made_by(plan.spec().document)},
       {"jobs", jobs},
       {"time", time_json(summary.time, jobs)},
       {"closed_form", summary.closed_form ? time_json(*summary.closed_form, jobs) : json(nullptr)},

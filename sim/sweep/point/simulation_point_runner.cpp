@@ -168,7 +168,7 @@ std::vector<PointFigures> operations_of(const run::RunResult& result) {
 
 bool SimulationPointRunner::needs_process(const space::SweepPlan& /*plan*/,
                                           const space::SweepPoint& point) const {
-  return word(point, "fidelity", "timing") != "analytic";
+  return word(point, "fidelity", "analytic") != "analytic";
 }
 
 double SimulationPointRunner::estimated_seconds(const space::SweepPlan& plan,
@@ -181,10 +181,9 @@ double SimulationPointRunner::estimated_seconds(const space::SweepPlan& plan,
   constexpr double kSaturated = 0.02;
   constexpr double kWholeMac = 1e-10;  // every cycle simulated
   constexpr double kValueMac = 3e-9;   // every operand carried
-  const std::string fidelity = word(point, "fidelity", "timing");
+  const std::string fidelity = word(point, "fidelity", "analytic");
   const std::string variants = word(point, "variants", "both");
-  const bool whole =
-      word(point, "no-extrapolate", "false") == "true" || word(point, "sms", "") == "all";
+  const bool whole = word(point, "no-extrapolate", "false") == "true";
   double seconds = fidelity == "analytic" ? 0 : kPoint;
   for (const workload::Operation& op : plan.spec().workloads[point.workload].workload.operations) {
     const double launches = variants == "both" && op.prunable ? 2 : 1;
@@ -220,9 +219,6 @@ const run::SimulationOptions& SimulationPointRunner::options_of(const space::Swe
     run::set_option(options, option, value);
   }
   options.what_ifs = plan.spec().store_operations;
-  if (options.fidelity == run::Fidelity::kTiming && !options.sms && options.memory.empty()) {
-    options.sms = sampling::SimulatedSms::kSampled;
-  }
   return options_.emplace(key, std::move(options)).first->second;
 }
 

@@ -6,6 +6,7 @@
 #include "sim/sweep/analysis/cost_front.h"
 #include "sim/sweep/analysis/variance_share.h"
 #include "sim/sweep/execution/resimulation.h"
+#include "sim/sweep/space/sweep_spec.h"
 
 #include <boost/archive/iterators/base64_from_binary.hpp>
 #include <boost/archive/iterators/transform_width.hpp>
@@ -269,6 +270,7 @@ std::string html_report(const analysis::SweepTable& table, const std::string& co
                {"version", entries.text("version")},
                {"command", command},
                {"digest", entries.text("digest").substr(0, 12)},
+               {"made_by", space::made_by(json::parse(entries.text("spec"), nullptr, false))},
                {"points", table.rows},
                {"failures", table.failures},
                {"missing", table.missing},

@@ -125,10 +125,13 @@ std::string share_section(const analysis::SweepTable& table) {
   return text;
 }
 
+nlohmann::json spec_of(const analysis::SweepTable& table) {
+  return nlohmann::json::parse(table.entries.text("spec"), nullptr, false);
+}
+
 /// That the points were chosen, where they were.
 std::string search_note(const analysis::SweepTable& table) {
-  const auto spec = nlohmann::json::parse(table.entries.text("spec"), nullptr, false);
-  const auto kind = space::sample_kind(spec);
+  const auto kind = space::sample_kind(spec_of(table));
   return kind && space::is_search(*kind)
              ? "\nA search for the Pareto front chose the points: they are no random sample.\n"
              : "";
@@ -361,8 +364,9 @@ std::string markdown(const analysis::SweepTable& table) {
   if (!entries.description.empty()) {
     text += markdown_cell(entries.description) + "\n\n";
   }
-  text += fmt::format("{} points, {} failed; sptcsim {}, sweep {}.\n", table.rows, table.failures,
-                      entries.text("version"), entries.text("digest").substr(0, 12));
+  text += fmt::format("{} points, {} failed; {}; sptcsim {}, sweep {}.\n", table.rows,
+                      table.failures, space::made_by(spec_of(table)), entries.text("version"),
+                      entries.text("digest").substr(0, 12));
   if (table.missing > 0) {
     text += fmt::format("\nNot whole: {} points of the sweep are missing.\n", table.missing);
   }

@@ -76,8 +76,8 @@ bool may_have(const SweepSpec& spec, mma::MmaFamily family) {
 
 std::optional<std::string> why_ineffective(const SweepSpec& spec, const SweepAxis& axis) {
   const std::string& target = axis.target;
-  const bool events = may_be(spec, "fidelity", "timing", "timing") ||
-                      may_be(spec, "fidelity", "datapath", "timing");
+  const bool events = may_be(spec, "fidelity", "timing", "analytic") ||
+                      may_be(spec, "fidelity", "datapath", "analytic");
   if (target == "/memory/dram_capacity_bytes") {
     return "what DRAM holds changes no time and no energy: 'run' says what does not fit";
   }

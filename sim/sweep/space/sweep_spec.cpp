@@ -65,6 +65,7 @@ class SpecReader {
     read_architectures();
     read_options();
     read_axes();
+    choose_fidelity();
     expand_workloads();
     read_conditions();
     read_rest();
@@ -167,6 +168,18 @@ class SpecReader {
             .fail("must be a number, a word or true or false, not " + io::describe(value));
       }
       spec_.options[key] = run::option_text(value);
+    }
+  }
+
+  /// Many points take the closed form unless the specification says otherwise.
+  void choose_fidelity() {
+    constexpr const char* kFidelity = "fidelity";
+    const bool is_axis =
+        std::any_of(spec_.axes.begin(), spec_.axes.end(), [&](const SweepAxis& axis) {
+          return axis.kind == SweepAxis::Kind::kOption && axis.target == kFidelity;
+        });
+    if (!is_axis && spec_.options.emplace(kFidelity, "analytic").second) {
+      spec_.document["options"][kFidelity] = "analytic";
     }
   }
 
@@ -448,6 +461,14 @@ std::optional<SampleKind> sample_kind(const json& document) {
   }
   const json kind = sample->value("kind", json(kSampleKinds.front()));
   return kind.is_string() ? kind_called(kind.get<std::string>()) : std::nullopt;
+}
+
+std::string made_by(const json& document) {
+  const auto options = document.find("options");
+  if (options == document.end() || !options->contains("fidelity")) {
+    return "made as the axis fidelity says";
+  }
+  return run::made_by(run::parse_fidelity((*options)["fidelity"].get<std::string>()), {});
 }
 
 SweepSpec as_search(SweepSpec spec, std::uint64_t budget) {

@@ -82,6 +82,10 @@ constexpr bool is_search(SampleKind kind) {
 /// Of the document of a spec, wherever it comes from; none where it has no sample of a known kind.
 std::optional<SampleKind> sample_kind(const nlohmann::json& document);
 
+/// What makes the numbers of the points of a specification, as SweepSpec::document has it: see
+/// run::made_by().
+std::string made_by(const nlohmann::json& document);
+
 /// Of the points of a sample.
 inline constexpr std::int64_t kMaxSamplePoints = 100'000'000;
 

@@ -226,7 +226,7 @@ std::vector<PairPoint> pair_points(const PairProgramme& programme, DataType dtyp
                               (algorithm != programme.algorithms.front()) +
                               (l2 != programme.l2.front()) + (launch != programme.launches.front());
           if (!programme.quick || unusual <= 1) {
-            points.push_back({d_dtype, {l2, launch, algorithm}});
+            points.push_back({d_dtype, {l2, launch, algorithm, {}, std::nullopt}});
           }
         }
       }

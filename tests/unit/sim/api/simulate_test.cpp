@@ -40,7 +40,7 @@ TEST(ApiSimulate, OneSimulatorRunsAThousandDesignsInFlatMemory) {
   }
   const Architecture a100("a100-sxm4-80gb");
   const Workload workload({{.m = 64, .n = 64, .k = 64}});
-  const Options options{{"variants", "sparse"}, {"check", "none"}, {"sms", "all"}};
+  const Options options{{"variants", "sparse"}, {"check", "none"}};
   Simulator simulator(1);
   std::int64_t after_a_hundred = 0;
   std::set<std::int64_t> cycles;

@@ -122,8 +122,13 @@ const std::vector<Change>& changes() {
       {"stream_us", 50, '>', "512 512 1024 --variants dense"},
       {"sparse_stream_us", 50, '>', kSmall},
       {"reduction_launch_us", 50, '>', "512 512 4096 --split-k 4 --variants sparse"},
-      {"cluster_ctas", 1, '>', "2048 2048 1024 --tile 128x256x64 --variants dense", "",
+      {"cluster_ctas", 1, '>', "2048 2048 1024 --library cublas-sm90-xmma --variants dense", "",
        "h100-sxm5-80gb"},
+      {"bulk_fill_bytes_per_cycle", 16, '>', "2048 2048 1024 --variants sparse", "",
+       "h100-sxm5-80gb"},
+      {"bulk_edge_elements_per_cycle", 1, '>', "2048 64 2048 --dtype bf16 --variants sparse", "",
+       "h100-sxm5-80gb"},
+      {"sparse_launch_us", 50, '>', kSmall, "", "h100-sxm5-80gb"},
       {"tcgen05_interval_cycles", 400, '>', "2048 2048 1024 --variants dense", "", "b200"}};
   return all;
 }

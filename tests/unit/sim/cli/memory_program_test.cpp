@@ -89,7 +89,7 @@ TEST_F(MemoryOfTheProgram, ALittleStackIsEnough) {
 
 TEST_F(MemoryOfTheProgram, RunsOutInTheHardwareModelWithOneSentence) {
   expect_refused_until_it_fits("gemm 256 256 256 --fidelity datapath --quiet");
-  expect_refused_until_it_fits("gemm 256 256 256 --sms all --check none --quiet");
+  expect_refused_until_it_fits("gemm 256 256 256 --check none --quiet");
 }
 
 TEST_F(MemoryOfTheProgram, RunsOutInAProcessOfItsOwnWithOneSentence) {

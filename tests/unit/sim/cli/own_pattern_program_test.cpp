@@ -78,11 +78,10 @@ TEST_F(OwnPatternProgram, PatternsThatRunWithin2Of4CarryValuesToo) {
 TEST_F(OwnPatternProgram, TakesAsLongAsWithoutValues) {
   const std::string gemm = "256 128 512 --arch " + selector(8) + " --pattern 2:8";
   const json with = checked(gemm);
-  const json without =
-      json::parse(run("gemm " + gemm +
-                      " --variants sparse --sms all --no-extrapolate --check none --quiet "
-                      "--kernels library --format json")
-                      .out)["operations"][0]["sparse"];
+  const json without = json::parse(run("gemm " + gemm +
+                                       " --variants sparse --no-extrapolate --check none --quiet "
+                                       "--kernels library --format json")
+                                       .out)["operations"][0]["sparse"];
   const json with_library = checked(gemm + " --kernels library");
   EXPECT_EQ(with_library["kernel"], without["kernel"]);
   EXPECT_EQ(with_library["cycles"], without["cycles"]);

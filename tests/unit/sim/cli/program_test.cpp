@@ -155,7 +155,6 @@ TEST_F(Program, RefusesUnknownWordsWithTheNearest) {
   expect_refused({"gemm", "1", "1", "1", "--data", "relo"}, "'relu'");
   expect_refused({"gemm", "1", "1", "1", "--check", "eigne"}, "'eigen'");
   expect_refused({"gemm", "1", "1", "1", "--format", "jsn"}, "'json'");
-  expect_refused({"gemm", "1", "1", "1", "--sms", "al"}, "'all'");
   expect_refused({"gemm", "1", "1", "1", "--arch", "a100-sxm4-80g"}, "'a100-sxm4-80gb'");
   expect_refused({"gemm", "1", "1", "1", "--arch", "A100-SXM4-8"},
                  "nearest valid: 'a100-sxm4-80gb'");
@@ -169,8 +168,8 @@ TEST_F(Program, RefusesUnknownWordsWithTheNearest) {
 
 TEST_F(Program, RefusesOptionsOfSmsWhereNoneIsSimulated) {
   const std::vector<std::string> gemm{"gemm", "1", "1", "1", "--fidelity", "analytic"};
-  for (const std::vector<std::string>& option : std::vector<std::vector<std::string>>{
-           {"--sms", "all"}, {"--no-extrapolate"}, {"--vcd", path("x.vcd")}}) {
+  for (const std::vector<std::string>& option :
+       std::vector<std::vector<std::string>>{{"--no-extrapolate"}, {"--vcd", path("x.vcd")}}) {
     std::vector<std::string> arguments = gemm;
     arguments.insert(arguments.end(), option.begin(), option.end());
     expect_refused(arguments, option.front() + " has no effect with --fidelity analytic");

@@ -41,7 +41,7 @@ class SweepProgram : public testing::Test {
     // 32 points of a few milliseconds each.
     write("s.json", R"({"schema": "sptcsim-sweep/0.1", "name": "test",
       "workloads": [{"m": 64, "n": 64, "k": 64}, {"m": 128, "n": 64, "k": 64}],
-      "options": {"check": "none"},
+      "options": {"check": "none", "fidelity": "timing"},
       "axes": [{"parameter": "/sms", "values": [1, 2]}, {"option": "dtype", "values": ["f16", "s8"]},
                {"parameter": "selector_inputs", "values": [2, 4]},
                {"option": "variants", "values": ["dense", "both"]}]})");
@@ -170,7 +170,7 @@ TEST_F(SweepProgram, AFullDiskLosesNothingThatWasStored) {
 
 TEST_F(SweepProgram, TwoSweepsOnOneFileLeaveOneOfThemOut) {
   write("long.json", R"({"schema": "sptcsim-sweep/0.1", "name": "long",
-      "workloads": [{"m": 64, "n": 64, "k": 64}], "options": {"check": "none"},
+      "workloads": [{"m": 64, "n": 64, "k": 64}], "options": {"check": "none", "fidelity": "timing"},
       "axes": [{"option": "seed", "range": {"from": 1, "to": 5000, "step": 1}}]})");
   const pid_t first = start({path("long.json"), "--db", path("a.sqlite"), "--quiet"});
   for (int i = 0; i < 12000 && !std::filesystem::exists(path("a.sqlite.run")); ++i) {
@@ -273,6 +273,8 @@ TEST_F(SweepProgram, PlansWithoutSimulating) {
   EXPECT_EQ(plan.exit_code, 0) << plan.err;
   EXPECT_NE(plan.out.find("32 points of 32"), std::string::npos) << plan.out;
   EXPECT_NE(plan.out.find("29 more"), std::string::npos) << plan.out;
+  EXPECT_NE(plan.out.find("32 points of 32; SystemC, all SMs; axes"), std::string::npos)
+      << plan.out;
   EXPECT_NE(plan.out.find("in closed form (--fidelity analytic): about"), std::string::npos)
       << plan.out;
   EXPECT_EQ(plan.out.find("without energies"), std::string::npos) << plan.out;
@@ -304,7 +306,8 @@ TEST_F(SweepProgram, ADerivedDesignHasTheEnergiesOfItsBase) {
       "options": {"fidelity": "analytic", "check": "none", "kernels": "library", "variants": "dense"},
       "axes": []})");
   const Outcome plan = sweep({"plan", path("d.json")});
-  EXPECT_NE(plan.out.find("d: 2 points of 2; axes: workload, arch\n"), std::string::npos)
+  EXPECT_NE(plan.out.find("d: 2 points of 2; closed form; axes: workload, arch\n"),
+            std::string::npos)
       << plan.out;
   EXPECT_EQ(plan.out.find("without energies"), std::string::npos) << plan.out;
   ASSERT_EQ(sweep({path("d.json"), "--db", path("d.sqlite")}).exit_code, 0);
@@ -352,7 +355,7 @@ TEST_F(SweepProgram, DoesNotGoOnWhereAFileThatAnOptionNamesHasChanged) {
 
 TEST_F(SweepProgram, TheStatusTellsFromOutsideWhatASweepDoes) {
   write("long.json", R"({"schema": "sptcsim-sweep/0.1", "name": "long",
-      "workloads": [{"m": 64, "n": 64, "k": 64}], "options": {"check": "none"},
+      "workloads": [{"m": 64, "n": 64, "k": 64}], "options": {"check": "none", "fidelity": "timing"},
       "axes": [{"option": "seed", "range": {"from": 1, "to": 3000, "step": 1}}]})");
   const pid_t child = start({path("long.json"), "--db", path("long.sqlite.1"), "--shard", "1/2"});
   const auto status = [&] {
@@ -461,7 +464,6 @@ TEST_F(SweepProgram, RefusesWhatItCannotDo) {
        "/options: --memory loads code, which no specification may name"},
       {R"("axes": [{"option": "memory", "values": ["x.so"]}])", "/axes/0: --memory loads code"},
       {R"("options": {"check": "magic"})", "/options: unknown --check 'magic'"},
-      {R"("options": {"sms": "magic"})", "/options: unknown --sms 'magic'"},
       {R"("axes": [{"option": "fidelity", "values": ["timing", "magic"]}])",
        "/axes/0: unknown --fidelity 'magic'"}};
   for (const auto& [spec, problem] : specs) {

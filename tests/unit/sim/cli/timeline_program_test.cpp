@@ -122,8 +122,7 @@ TEST_F(TimelineProgram, TimelineHasTracksThatDoNotOverlapAndPairsThatEnd) {
 }
 
 TEST_F(TimelineProgram, TheMemoryMovesTheBytesOfTheReport) {
-  const std::string whole =
-      kGemm + " --sms all --no-extrapolate --format json --window 0:100000000";
+  const std::string whole = kGemm + " --no-extrapolate --format json --window 0:100000000";
   const sptc::support::ProgramOutcome outcome = run(whole + " --timeline " + path("t.json"));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const json bytes = json::parse(outcome.out)["operations"][0]["sparse"]["bytes"];
@@ -149,8 +148,7 @@ TEST_F(TimelineProgram, TheMemoryMovesTheBytesOfTheReport) {
 
 TEST_F(TimelineProgram, ALongLogIsShownInStretches) {
   const std::string gemm =
-      "gemm 4096 2048 2048 --variants sparse --check none --quiet --sms "
-      "sampled --no-extrapolate";
+      "gemm 4096 2048 2048 --variants sparse --check none --quiet --no-extrapolate";
   ASSERT_EQ(run(gemm + " --window 0:100000000 --timeline " + path("long.json")).exit_code, 0);
   const std::string text = read(path("long.json"));
   EXPECT_LT(text.size(), 2'000'000U);
@@ -191,7 +189,7 @@ TEST_F(TimelineProgram, TheStallsOfALaunchAreAllOfItsCycles) {
     tenths += static_cast<int>(std::lround(10 * percent));
   }
   EXPECT_EQ(tenths, 1000) << text;
-  for (const char* const arguments : {" --sms all", " --sms sampled", ""}) {
+  for (const char* const arguments : {" --no-extrapolate", ""}) {
     const json report = json::parse(run("gemm 1024 1024 1024 --check none --quiet --explain "
                                         "--format json" +
                                         std::string(arguments))
@@ -207,7 +205,7 @@ TEST_F(TimelineProgram, TheStallsOfALaunchAreAllOfItsCycles) {
 }
 
 TEST_F(TimelineProgram, EveryCycleOfATensorCoreHasOneReason) {
-  ASSERT_EQ(run(kGemm + " --sms all --no-extrapolate --timeline " + path("t.json")).exit_code, 0);
+  ASSERT_EQ(run(kGemm + " --no-extrapolate --timeline " + path("t.json")).exit_code, 0);
   const json document = json::parse(read(path("t.json")));
   constexpr int kFirstTensorCore = 20;
   std::int64_t end = -1;

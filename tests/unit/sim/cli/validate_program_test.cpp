@@ -48,7 +48,7 @@ class ValidateProgram : public sptc::support::ProgramFixture {
 };
 
 TEST_F(ValidateProgram, ComparesInBothFidelitiesWithAnyNumberOfJobs) {
-  for (const char* const fidelity : {" --fidelity analytic", " --sms sampled"}) {
+  for (const char* const fidelity : {" --fidelity analytic", ""}) {
     const nlohmann::json alone = report(csv() + fidelity);
     EXPECT_EQ(alone["count"], 3);
     double sum = 0;
@@ -68,7 +68,7 @@ TEST_F(ValidateProgram, HasTheTimesAndWattsOfARunUnderThePowerLimit) {
                                    "m,n,k,time_us_median,dtype,sparsity,power_limit_w\n"
                                    "8192,4096,4096,1000,f16,dense,\n"
                                    "8192,4096,4096,1000,bf16,2:4,250\n");
-  for (const char* const fidelity : {"analytic", "timing --sms sampled"}) {
+  for (const char* const fidelity : {"analytic", "timing"}) {
     report(rows + " --rows " + path("rows.csv") + " --fidelity " + fidelity);
     const std::string csv = read(path("rows.csv"));
     const auto expect_row = [&](const std::string& start, const nlohmann::json& figures) {
@@ -93,17 +93,17 @@ TEST_F(ValidateProgram, HasTheTimesAndWattsOfARunUnderThePowerLimit) {
   }
 }
 
-TEST_F(ValidateProgram, SimulatesAllSmsOfFewRowsAndAFewOfMany) {
+TEST_F(ValidateProgram, SimulatesFewRowsAndTakesTheClosedFormForMany) {
   std::string many = "m,n,k,time_us_median\n";
   for (int n = 1; n <= 50; ++n) {
     many += fmt::format("64,{},64,5\n", n);
   }
-  EXPECT_EQ(report(written("few.csv", many))["sms"], "all");
-  EXPECT_EQ(report(path("few.csv") + " --sms sampled")["sms"], "sampled");
-  EXPECT_EQ(report(written("many.csv", many + "64,51,64,5\n"))["sms"], "sampled");
-  EXPECT_EQ(report(path("many.csv") + " --sms all")["sms"], "all");
-  EXPECT_TRUE(report(path("many.csv") + " --fidelity analytic")["sms"].is_null());
-  expect_output("validate " + path("few.csv"), "fidelity timing with all SMs");
+  const std::string systemc = "SystemC, all 108 SMs";
+  EXPECT_EQ(report(written("few.csv", many))["made_by"], systemc);
+  EXPECT_EQ(report(path("few.csv") + " --fidelity analytic")["made_by"], "closed form");
+  EXPECT_EQ(report(written("many.csv", many + "64,51,64,5\n"))["made_by"], "closed form");
+  EXPECT_EQ(report(path("many.csv") + " --fidelity timing")["made_by"], systemc);
+  expect_output("validate " + path("few.csv"), "a100-sxm4-80gb (" + systemc + ")");
 }
 
 TEST_F(ValidateProgram, ClockIsLimitedWhereTheBoardHasEnergies) {
@@ -199,9 +199,13 @@ TEST_F(ValidateProgram, WritesEveryRowWithItsKernel) {
   const std::string rows = read(path("rows.csv"));
   EXPECT_TRUE(rows.starts_with(
       "m,n,k,dtype,sparsity,d_dtype,measured_us,simulated_us,error_percent,launch_us,clock_mhz,"
-      "power_w,measured_power_w,tile,split_k,source\r\n8192,1,8192,f16,dense,f16,90,"))
+      "power_w,measured_power_w,tile,split_k,source,l2,algorithm,layout,cluster,recorded_us,"
+      "recorded_tile,recorded_cluster\r\n8192,1,8192,f16,dense,f16,90,"))
       << rows;
-  EXPECT_NE(rows.find(",\"a, b\"\r\n4096,4096,4096,f16,dense,f16,600,"), std::string::npos) << rows;
+  EXPECT_NE(
+      rows.find(",\"a, b\",cold,default,Kc/n-major,8,,,\r\n4096,4096,4096,f16,dense,f16,600,"),
+      std::string::npos)
+      << rows;
   for (const auto& worst : json["worst"]) {
     EXPECT_NE(rows.find(fmt::format(",{},{},{},", worst["measured_us"].get<double>(),
                                     worst["simulated_us"].get<double>(),
@@ -218,7 +222,6 @@ TEST_F(ValidateProgram, RefusesWhatItCannotCompare) {
   written("fp8.csv", "m,n,k,time_us_median,dtype\n64,64,64,6,f16\n64,64,64,6,e4m3\n");
   expect_refused("validate " + path("fp8.csv"), "fp8.csv:3: ");
   expect_refused("validate " + csv() + " --fidelity datapath", "--fidelity");
-  expect_refused("validate " + csv() + " --fidelity analytic --sms all", "--sms has no effect");
   expect_refused("validate " + csv() + " --variants both", "--variants");
   expect_refused("validate " + csv() + " --dtype fp17", "--dtype: unknown operand type");
   expect_refused("validate " + csv() + " --d-dtype f64", "unknown --d-dtype 'f64'");
@@ -288,7 +291,7 @@ TEST_F(ValidateProgram, ComparesDenseAndSparseWithTheTileThatIsAskedFor) {
   expect_kernel("128x128x32", "2:4", "128x128x64", "mma.sp.sync.aligned.m16n8k32");
   expect_kernel("128x128x128 --arch b200", "dense", "128x128x64", "tcgen05.mma");
   expect_kernel("128x128x128 --arch b200", "2:4", "128x128x128", "tcgen05.mma.sp");
-  expect_kernel("128x128x64 --arch h100-sxm5-80gb", "2:4", "128x128x128", "wgmma.mma_async.sp");
+  expect_kernel("128x128x64 --arch h100-sxm5-80gb", "2:4", "128x128x64", "wgmma.mma_async.sp");
   const std::string note = "dense and sparse launches run as mma.sync, not wgmma";
   expect_output(gemm + "160x128x64 --arch h100-sxm5-80gb", note);
   const Outcome own = run(gemm + "128x256x64 --arch h100-sxm5-80gb");

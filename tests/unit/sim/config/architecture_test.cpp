@@ -68,7 +68,10 @@ const std::set<std::string> kOfSomeGpus{"dram_capacity_bytes",
                                         "wgmma_interval_cycles",
                                         "tcgen05_interval_cycles",
                                         "rows_per_pass",
-                                        "selector_change_cycles"};
+                                        "selector_change_cycles",
+                                        "bulk_fill_bytes_per_cycle",
+                                        "bulk_edge_elements_per_cycle",
+                                        "sparse_launch_us"};
 
 // ... nobody published one GPU's apart from the others', or it follows.
 const std::set<std::string> kAlike{"shared_memory_allocation_bytes",

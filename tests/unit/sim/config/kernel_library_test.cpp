@@ -28,8 +28,8 @@ TEST(KernelLibrary, EveryNumberArrivesInItsField) {
   EXPECT_EQ(read.tiles[0].cta_group, 1);
   EXPECT_TRUE(read.tiles[0].is_for(numerics::DataType::kBf16));
   // What is left out is of 2:4 weights as of dense ones.
-  EXPECT_EQ(read.tiles_for(true, false), read.tiles);
-  EXPECT_EQ(read.tiles_for(false, true), read.tiles);
+  EXPECT_EQ(read.tiles_for(true, false, kernels::Algorithm::kHeuristic), read.tiles);
+  EXPECT_EQ(read.tiles_for(false, true, kernels::Algorithm::kHeuristic), read.tiles);
   EXPECT_EQ(read.most_split_k, 16);
   EXPECT_EQ(read.swizzle, 8);
   EXPECT_EQ(read.f16_reduction_scheme, kernels::ReductionScheme::kComputeType);
@@ -65,12 +65,15 @@ TEST(KernelLibrary, KernelsOf24WeightsMayBeOthers) {
   const json tile{{"cta", {64, 64}}, {"warp", {32, 32}}, {"types", {"f16", "s8"}}};
   of_both.update({{"sparse_tiles", {tile}}, {"sparse_most_split_k", 1}, {"sparse_swizzle", 2}});
   const kernels::KernelLibrarySpec read = parse_kernel_library(of_both.dump(), "l.json");
-  EXPECT_EQ(read.tiles_for(false, false).at(0).cta_m, 128);
-  ASSERT_EQ(read.tiles_for(true, true).size(), 1U);
-  EXPECT_EQ(read.tiles_for(true, true)[0].cta_m, 64);
-  EXPECT_TRUE(read.tiles_for(true, true)[0].is_for(numerics::DataType::kF16));
-  EXPECT_TRUE(read.tiles_for(true, true)[0].is_for(numerics::DataType::kS8));
-  EXPECT_FALSE(read.tiles_for(true, true)[0].is_for(numerics::DataType::kBf16));
+  EXPECT_EQ(read.tiles_for(false, false, kernels::Algorithm::kHeuristic).at(0).cta_m, 128);
+  ASSERT_EQ(read.tiles_for(true, true, kernels::Algorithm::kHeuristic).size(), 1U);
+  EXPECT_EQ(read.tiles_for(true, true, kernels::Algorithm::kHeuristic)[0].cta_m, 64);
+  EXPECT_TRUE(read.tiles_for(true, true, kernels::Algorithm::kHeuristic)[0].is_for(
+      numerics::DataType::kF16));
+  EXPECT_TRUE(read.tiles_for(true, true, kernels::Algorithm::kHeuristic)[0].is_for(
+      numerics::DataType::kS8));
+  EXPECT_FALSE(read.tiles_for(true, true, kernels::Algorithm::kHeuristic)[0].is_for(
+      numerics::DataType::kBf16));
   EXPECT_EQ(read.most_split_k, 6);
   EXPECT_EQ(read.sparse_most_split_k, 1);
   EXPECT_EQ(read.swizzle, 4);
@@ -84,9 +87,9 @@ TEST(KernelLibrary, DenseKernelsOfIntegersMayBeOthers) {
   EXPECT_EQ(parse_kernel_library(own.dump(), "l.json").integer_most_split_k, 6);
   own["integer_most_split_k"] = 1;
   const kernels::KernelLibrarySpec read = parse_kernel_library(own.dump(), "l.json");
-  EXPECT_EQ(read.tiles_for(false, true), read.integer_tiles);
-  EXPECT_EQ(read.tiles_for(false, false), read.tiles);
-  EXPECT_EQ(read.tiles_for(true, true), read.tiles);
+  EXPECT_EQ(read.tiles_for(false, true, kernels::Algorithm::kHeuristic), read.integer_tiles);
+  EXPECT_EQ(read.tiles_for(false, false, kernels::Algorithm::kHeuristic), read.tiles);
+  EXPECT_EQ(read.tiles_for(true, true, kernels::Algorithm::kHeuristic), read.tiles);
   EXPECT_EQ(read.most_split_k_for(false, true), 1);
   EXPECT_EQ(read.most_split_k_for(false, false), 6);
   EXPECT_EQ(read.most_split_k_for(true, true), 6);

@@ -4,6 +4,7 @@
 #include "sim/config/architecture.h"
 #include "sim/gpu/gpu.h"
 #include "tests/support/expect_input_error.h"
+#include "tests/support/gemm_grid.h"
 #include "tests/support/sanitizers.h"
 
 #include <gtest/gtest.h>
@@ -33,9 +34,9 @@ TEST(BuildMemory, IsWhatTheHeapHasOfADesign) {
   const auto expect_close = [&](const GpuSpec& spec, const char* what) {
     const base::Clock clock(spec.boost_clock_mhz);
     const double before = heap_bytes();
-    const Gpu gpu(("gpu" + std::to_string(number++)).c_str(), clock, spec, kSms);
+    const Gpu gpu(("gpu" + std::to_string(number++)).c_str(), clock, support::with_sms(spec, kSms));
     const double taken = heap_bytes() - before;
-    const double worked_out = static_cast<double>(memory_to_build(spec, kSms));
+    const double worked_out = static_cast<double>(memory_to_build(support::with_sms(spec, kSms)));
     EXPECT_GT(worked_out, 0.7 * taken) << what;
     EXPECT_LT(worked_out, 2 * taken) << what;
   };
@@ -64,17 +65,16 @@ TEST(BuildMemory, IsWhatTheHeapHasOfADesign) {
 
 TEST(BuildMemory, TooMuchIsRefusedWithTheFieldsThatAskForIt) {
   const auto expect_refused = [](const GpuSpec& spec, std::string_view fields) {
-    support::expect_input_error([&] { require_memory_to_build(spec, spec.sms); },
+    support::expect_input_error([&] { require_memory_to_build(spec); },
                                 {"building 'a100-sxm4-80gb' with ", fields, ": needs ",
                                  " GiB of memory, more than the 4 GiB that a design may take"});
   };
   GpuSpec spec = a100();
-  EXPECT_NO_THROW(require_memory_to_build(spec, spec.sms));
+  EXPECT_NO_THROW(require_memory_to_build(spec));
   spec.sms = 4096;
-  EXPECT_NO_THROW(require_memory_to_build(spec, spec.sms));
+  EXPECT_NO_THROW(require_memory_to_build(spec));
   spec.sm.l1_and_shared_memory = base::Bytes(1 << 30);
   expect_refused(spec, "/sms 4096 and /sm/l1_and_shared_memory_bytes 1073741824: needs 8");
-  EXPECT_NO_THROW(require_memory_to_build(spec, 2)) << "of few SMs that stand for all";
   spec = a100();
   spec.sms = 4096;
   spec.sm.sub_partitions = 64;

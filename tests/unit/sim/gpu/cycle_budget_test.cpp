@@ -140,17 +140,20 @@ TEST_F(CycleBudgetOfWarpgroups, SharedMemoryCountsOperandsThatNoWarpLoads) {
   const kernels::MemoryTraffic traffic =
       kernels::closed_form_traffic(wgmma, kernels::dram_bytes(wgmma, gpu.memory, gpu.sms), gpu.sms);
   EXPECT_EQ(traffic.shared_memory_read, 0);
-  // The busiest of 132 SMs runs 4 of 512 CTAs. For 16 of 4096 k two warpgroups read 64 rows of A
-  // and 256 columns of B each; 128 rows and 256 columns are written once, by TMA, which
-  // holds nobody up.
-  const double read = 4096.0 / 16 * 2 * (64 + 256) * 16 * 2;
+  ASSERT_TRUE(wgmma.problem.transposed);
+  // The busiest of 132 SMs runs 4 of 512 CTAs. For 16 of 4096 k four instructions read 64 columns
+  // of B and 128 rows of A each; 128 rows and 256 columns are written once, by TMA.
+  const double read = 4096.0 / 16 * 4 * (64 + 128) * 16 * 2;
   const double written = 4096.0 * (128 + 256) * 2;
+  EXPECT_DOUBLE_EQ(budget(wgmma, traffic).shared_memory, 4 * (read + written) / 128);
+  gpu.sm.bulk_fill_bytes_per_cycle = 0;  // which holds nobody up where no rate is known
   EXPECT_DOUBLE_EQ(budget(wgmma, traffic).shared_memory, 4 * read / 128);
   EXPECT_EQ(static_cast<double>(traffic.shared_memory()), 512 * (read + written));
 }
 
 TEST_F(CycleBudgetOfWarpgroups, WhatTheL2ReadsOnceForAClusterPassesThePortOfEachOfItsSms) {
   const kernels::GemmProblem problem{{4096, 4096, 4096}, 1, numerics::DataType::kF16, false};
+  gpu.kernels.tiles = {{128, 256, 16, 256, mma::MmaFamily::kWgmma}};
   gpu.launch.cluster_ctas = 2;
   const kernels::GemmKernel cluster = kernel_with({base::GemmShape{128, 256, 64}, {}, {}}, problem);
   ASSERT_TRUE(cluster.multicast());

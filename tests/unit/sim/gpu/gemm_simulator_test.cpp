@@ -106,22 +106,22 @@ TEST(GemmSimulator, TakesNoLongerThanDramWhereThatWorksInEveryCycle) {
   EXPECT_LT(cycles[0], 1.12 * cycles[1]);
 }
 
-TEST(GemmSimulator, StallsOfSampledSmsAndExtrapolatedCyclesAreThoseOfTheWholeLaunch) {
+TEST(GemmSimulator, StallsOfExtrapolatedCyclesAreThoseOfTheWholeLaunch) {
   for (const auto& [name, sparse] :
        {std::pair{"a100-sxm4-80gb", false}, {"a100-sxm4-80gb", true}, {"h100-sxm5-80gb", true}}) {
     const GpuSpec gpu = config::load_architecture(name).gpu;
     const kernels::GemmProblem problem{{4096, 2048, 2048}, 1, DataType::kF16, sparse};
-    const auto stalls = [&](sampling::SimulatedSms sms, bool extrapolate) {
+    const auto stalls = [&](bool extrapolate) {
       return support::in_child<double>(sm::kStallReasons, [&] {
-        const GemmRun run = GemmSimulator(gpu, {sms, extrapolate, {}}).run(problem, {}, nullptr);
+        const GemmRun run = GemmSimulator(gpu, {extrapolate}).run(problem, {}, nullptr);
         EXPECT_NEAR(run.stalls->total(), 1, 1e-12);
         return std::vector<double>(run.stalls->of.begin(), run.stalls->of.end());
       });
     };
-    const std::vector<double> whole = stalls(sampling::SimulatedSms::kAll, false);
-    const std::vector<double> sampled = stalls(sampling::SimulatedSms::kSampled, true);
+    const std::vector<double> whole = stalls(false);
+    const std::vector<double> carried_on = stalls(true);
     for (std::size_t i = 0; i < sm::kStallReasons; ++i) {
-      EXPECT_NEAR(sampled[i], whole[i], 0.06)
+      EXPECT_NEAR(carried_on[i], whole[i], 0.06)
           << name << (sparse ? " sparse " : " dense ") << sm::kStallNames[i].json;
     }
   }
@@ -166,15 +166,15 @@ TEST(GemmSimulator, ACopyMayBeAsLongAsSharedMemoryHolds) {
     for (const bool sparse : {false, true}) {
       const kernels::GemmProblem problem{{96, 96, 4096}, 1, DataType::kTf32, sparse};
       const auto closed_form = static_cast<double>(analytic_gemm(problem, tile, gpu, {}).cycles);
-      EXPECT_NEAR(static_cast<double>(cycles[sparse ? 1 : 0]), closed_form, 0.3 * closed_form)
-          << name;
+      // Which has fragments loaded behind other work, where one stage lets them wait.
+      EXPECT_GT(static_cast<double>(cycles[sparse ? 1 : 0]), 0.9 * closed_form) << name;
+      EXPECT_LT(static_cast<double>(cycles[sparse ? 1 : 0]), 2 * closed_form) << name;
     }
   }
 }
 
 TEST(GemmSimulator, CountsWhatSparseSavesAndAdds) {
-  GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu,
-                          {GemmSimulator::Sms::kAll, false});
+  GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu, {false});
   const kernels::GemmProblem dense{{128, 128, 256}, 1, DataType::kF16, false};
   const kernels::GemmProblem sparse{{128, 128, 256}, 1, DataType::kF16, true};
   const GemmRun d = simulator.run(dense, {}, nullptr);
@@ -223,7 +223,7 @@ TEST(GemmSimulator, StreamKEvensOutALastRoundThatFillsFewSms) {
 std::vector<double> busy_parts(const GpuSpec& gpu, const kernels::GemmProblem& problem,
                                const kernels::KernelOverrides& overrides) {
   return support::in_child<double>(4, [&] {
-    GemmSimulator simulator(gpu, {GemmSimulator::Sms::kAll, false});
+    GemmSimulator simulator(gpu, {false});
     const GemmRun run = simulator.run(problem, overrides, nullptr);
     EXPECT_TRUE(run.activity);
     const memory::MemoryBytes& moved = run.traffic.l2_and_dram;
@@ -275,36 +275,18 @@ TEST(GemmSimulator, NothingWorksLongerThanALaunchThroughRegistersTakes) {
                               {base::GemmShape{64, 32, 64}, {}, 1});
 }
 
-TEST(GemmSimulator, StreamKThatIsCarriedOnGrowsWithK) {
-  GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu, {});
-  const GemmRun less = run_stream_k(simulator, {4096, 4096, 8192});
-  const GemmRun more = run_stream_k(simulator, {4096, 4096, 10240});
-  ASSERT_TRUE(less.sampling.extrapolated && more.sampling.extrapolated);
-  const double growth = static_cast<double>(more.cycles) / static_cast<double>(less.cycles);
-  EXPECT_NEAR(growth, 10240.0 / 8192, 0.1);
-}
-
 // A line through shorter grids led to three times that.
-TEST(GemmSimulator, AllSmsThatOthersAreMeasuredByRunStreamKWhole) {
-  const GpuSpec a100 = config::load_architecture("a100-sxm4-80gb").gpu;
-  const auto run_with = [&](GemmSimulator::Sms sms) {
-    return support::in_child<std::int64_t>(2, [&] {
-      GemmSimulator simulator(a100, {sms, true});
-      const GemmRun run = simulator.run(
-          {{384, 1152, 2560}, 1, DataType::kF16, false},
-          {base::GemmShape{128, 128, 32}, {}, {}, kernels::Decomposition::kStreamK}, nullptr);
-      return std::vector<std::int64_t>{run.cycles, run.sampling.extrapolated ? 1 : 0};
-    });
-  };
-  const auto all = run_with(GemmSimulator::Sms::kAll);
-  const auto sampled = run_with(GemmSimulator::Sms::kSampled);
-  EXPECT_FALSE(all[1]);
-  EXPECT_NEAR(static_cast<double>(sampled[0]), static_cast<double>(all[0]),
-              0.25 * static_cast<double>(all[0]));
+TEST(GemmSimulator, StreamKOfSharedTilesIsSimulatedWhole) {
+  GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu, {});
+  const GemmRun run = simulator.run(
+      {{384, 1152, 2560}, 1, DataType::kF16, false},
+      {base::GemmShape{128, 128, 32}, {}, {}, kernels::Decomposition::kStreamK}, nullptr);
+  EXPECT_FALSE(run.simulated.extrapolated);
+  EXPECT_EQ(run.simulated.cycles, run.cycles);
 }
 
 TEST(GemmSimulator, StreamKReadsPartialSumsFromTheL2) {
-  GemmSimulator simulator(config::load_architecture("a40").gpu, {GemmSimulator::Sms::kAll, false});
+  GemmSimulator simulator(config::load_architecture("a40").gpu, {false});
   const base::GemmShape shape{1088, 128, 1088};
   const GemmRun run = run_stream_k(simulator, shape);
   ASSERT_TRUE(run.kernel.stream_k);
@@ -327,8 +309,7 @@ TEST(GemmSimulator, StreamKReadsPartialSumsFromTheL2) {
 }
 
 TEST(GemmSimulator, SlicesOfKAreAsDeepAsWhatIsLeftForThem) {
-  GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu,
-                          {GemmSimulator::Sms::kAll, false});
+  GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu, {false});
   // Five k-tiles in slices of two: the third slice has one, and there is no fourth.
   for (const kernels::GemmProblem& problem :
        {kernels::GemmProblem{{205, 6, 264}, 1, DataType::kF16, false},
@@ -342,38 +323,18 @@ TEST(GemmSimulator, SlicesOfKAreAsDeepAsWhatIsLeftForThem) {
   }
 }
 
-// D is more than the L2 may keep of it.
-TEST(GemmSimulator, StreamKOfFewKTilesTakesSampledSmsAsLongAsAll) {
-  const std::vector<base::GemmShape> shapes{{5306, 1651, 2}, {4595, 279, 3}};
-  const auto cycles_of = [&](const GemmSimulator::Options& options) {
-    return support::in_child<std::int64_t>(shapes.size(), [&] {
-      GemmSimulator simulator(config::load_architecture("t4").gpu, options);
-      std::vector<std::int64_t> cycles;
-      for (const base::GemmShape& shape : shapes) {
-        cycles.push_back(run_stream_k(simulator, shape).cycles);
-      }
-      return cycles;
-    });
-  };
-  const auto sampled = cycles_of({});
-  const auto all = cycles_of({GemmSimulator::Sms::kAll, false});
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    EXPECT_NEAR(static_cast<double>(sampled[i]), static_cast<double>(all[i]),
-                0.12 * static_cast<double>(all[i]))
-        << shapes[i].n;
-  }
-}
-
-TEST(GemmSimulator, CountsNothingWhereOneSmStandsForAll) {
+TEST(GemmSimulator, CountsNothingWhereCyclesAreCarriedOn) {
   GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu, {});
-  EXPECT_FALSE(simulator.run({{512, 512, 512}, 1, DataType::kF16, false}, {}, nullptr).activity);
+  const GemmRun run = simulator.run({{512, 512, 8192}, 1, DataType::kF16, false}, {}, nullptr);
+  EXPECT_TRUE(run.simulated.extrapolated);
+  EXPECT_FALSE(run.activity);
 }
 
 TEST(GemmSimulator, CountsAllSmsOfAGridThatIsTooShortToBeShortened) {
   const GpuSpec gpu = config::load_architecture("t4").gpu;
   const auto run_all = [&](bool extrapolate) {
     return support::in_child<std::int64_t>(5, [&] {
-      GemmSimulator simulator(gpu, {GemmSimulator::Sms::kAll, extrapolate});
+      GemmSimulator simulator(gpu, {extrapolate});
       const GemmRun run = simulator.run({{300, 600, 288}, 1, DataType::kF16, false}, {}, nullptr);
       return std::vector<std::int64_t>{
           run.cycles, run.traffic.l2_and_dram.l2_read, run.traffic.l2_and_dram.dram_read,
@@ -388,8 +349,7 @@ std::string waveform_of(const std::vector<DataType>& types, std::int64_t k,
                         const tensor_core::LogWindow& window = {},
                         const tensor_core::WaveformElement& element = {}) {
   tensor_core::Waveform waveform(window, element);
-  GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu,
-                          {GemmSimulator::Sms::kAll, true, &waveform});
+  GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu, {true, &waveform});
   for (const DataType type : types) {
     const std::vector<kernels::GemmOperands> operands{second_and_fourth(32, 32, k, type)};
     simulator.run({{32, 32, k}, 1, type, true}, {base::GemmShape{32, 32, k}, 3, {}}, &operands);
@@ -471,8 +431,7 @@ TEST(GemmSimulator, RefusesAWaveformOfInstructionsThatOnlyTakeTime) {
     SCOPED_TRACE(name);
     support::in_child<std::int64_t>(1, [&] {
       tensor_core::Waveform waveform({}, {});
-      GemmSimulator simulator(config::load_architecture(name).gpu,
-                              {GemmSimulator::Sms::kSampled, true, &waveform});
+      GemmSimulator simulator(config::load_architecture(name).gpu, {true, &waveform});
       support::expect_input_error(
           [&] {
             simulator.run({{256, 256, 256}, 1, DataType::kF16, false}, {}, nullptr);

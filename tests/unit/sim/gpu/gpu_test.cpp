@@ -20,11 +20,8 @@ struct Grid : support::GemmGrid {
   sm::KernelLaunch launch() const { return support::GemmGrid::launch(kernel.ctas(), 2); }
 };
 
-/// A GPU of three SMs, of which `built` are there.
 struct ThreeSms {
-  explicit ThreeSms(int built = 3) : gpu("gpu", clock, spec, built) {
-    sc_core::sc_start(sc_core::SC_ZERO_TIME);
-  }
+  ThreeSms() : gpu("gpu", clock, spec) { sc_core::sc_start(sc_core::SC_ZERO_TIME); }
 
   const GpuSpec spec = support::gpu_with_sms("a100-sxm4-80gb", 3);
   const base::Clock clock{spec.boost_clock_mhz};
@@ -86,7 +83,7 @@ TEST(Gpu, ExecutesExactlyTheMacsThatTheKernelCounts) {
 }
 
 TEST(Gpu, GridsOneAfterTheOtherTakeWhatEachTakesAlone) {
-  ThreeSms three(1);
+  ThreeSms three;
   Gpu& gpu = three.gpu;
   const Grid dense({{500, 500, 500}, 1, numerics::DataType::kF16, false}, three.spec);
   const Grid sparse({{300, 700, 516}, 1, numerics::DataType::kF16, true}, three.spec);

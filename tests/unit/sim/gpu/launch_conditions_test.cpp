@@ -26,60 +26,48 @@ kernels::GemmProblem with_l2(const kernels::L2State& state,
   return problem;
 }
 
-TEST(LaunchConditions, AWarmL2AnswersWhatAColdOneReadsFromDramWhicheverSmsAreSimulated) {
+TEST(LaunchConditions, AWarmL2AnswersWhatAColdOneReadsFromDram) {
   const GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
-  for (const sampling::SimulatedSms sms :
-       {sampling::SimulatedSms::kSampled, sampling::SimulatedSms::kAll}) {
-    const auto cycles_and_dram = [&](const kernels::L2State& state) {
-      return support::in_child<std::int64_t>(2, [&] {
-        const GemmRun run = GemmSimulator(gpu, {sms, false, {}}).run(with_l2(state), {}, nullptr);
-        return std::vector{run.cycles, run.traffic.l2_and_dram.dram_read};
-      });
-    };
-    const auto cold = cycles_and_dram({});
-    const auto warm = cycles_and_dram({kernels::L2State::Kind::kWarm, 1});
-    // Weights of 4 MiB each: 64 of them leave nothing of one another in 40 MiB.
-    const auto rotated = cycles_and_dram({kernels::L2State::Kind::kRotate, 64});
-    EXPECT_EQ(cold[1], 2 * 2 * 512 * 4096);  // A and B, once each
-    EXPECT_LT(warm[1], cold[1] / 20);
-    EXPECT_LT(warm[0], cold[0]);
-    // All of A, and little of B.
-    EXPECT_GE(rotated[1], cold[1] / 2);
-    EXPECT_LT(rotated[1], cold[1] * 11 / 20);
-    EXPECT_LT(rotated[0], cold[0]);
-    EXPECT_LT(warm[0], rotated[0]);
-  }
+  const auto cycles_and_dram = [&](const kernels::L2State& state) {
+    return support::in_child<std::int64_t>(2, [&] {
+      const GemmRun run = GemmSimulator(gpu, {false}).run(with_l2(state), {}, nullptr);
+      return std::vector{run.cycles, run.traffic.l2_and_dram.dram_read};
+    });
+  };
+  const auto cold = cycles_and_dram({});
+  const auto warm = cycles_and_dram({kernels::L2State::Kind::kWarm, 1});
+  // Weights of 4 MiB each: 64 of them leave nothing of one another in 40 MiB.
+  const auto rotated = cycles_and_dram({kernels::L2State::Kind::kRotate, 64});
+  EXPECT_EQ(cold[1], 2 * 2 * 512 * 4096);  // A and B, once each
+  EXPECT_LT(warm[1], cold[1] / 20);
+  EXPECT_LT(warm[0], cold[0]);
+  // All of A, and little of B.
+  EXPECT_GE(rotated[1], cold[1] / 2);
+  EXPECT_LT(rotated[1], cold[1] * 11 / 20);
+  EXPECT_LT(rotated[0], cold[0]);
+  EXPECT_LT(warm[0], rotated[0]);
 }
 
 TEST(LaunchConditions, ALaunchThatStoresMuchTakesAsLongWhetherItIsTheFirstOneOrNot) {
   const GpuSpec gpu = config::load_architecture("t4").gpu;
-  for (const sampling::SimulatedSms sms :
-       {sampling::SimulatedSms::kSampled, sampling::SimulatedSms::kAll}) {
-    const auto cycles = support::in_child<std::int64_t>(2, [&] {
-      GemmSimulator simulator(gpu, {sms, false, {}});
-      std::vector<std::int64_t> of_launches;
-      for (int launch = 0; launch < 2; ++launch) {
-        of_launches.push_back(simulator.run(with_l2({}, {2048, 1024, 64}), {}, nullptr).cycles);
-      }
-      return of_launches;
-    });
-    EXPECT_EQ(cycles[0], cycles[1]);
-  }
+  const auto cycles = support::in_child<std::int64_t>(2, [&] {
+    GemmSimulator simulator(gpu, {false});
+    std::vector<std::int64_t> of_launches;
+    for (int launch = 0; launch < 2; ++launch) {
+      of_launches.push_back(simulator.run(with_l2({}, {2048, 1024, 64}), {}, nullptr).cycles);
+    }
+    return of_launches;
+  });
+  EXPECT_EQ(cycles[0], cycles[1]);
 }
 
-TEST(LaunchConditions, LaunchAfterLaunchDIsWhatDramWaitsForWhicheverSmsAreSimulated) {
+TEST(LaunchConditions, LaunchAfterLaunchDIsWhatDramWaitsFor) {
   // An L4 writes D for 3.3 us, and would multiply for 2.1.
   const GpuSpec gpu = config::load_architecture("l4").gpu;
   const kernels::GemmProblem problem = with_l2({}, {627, 1852, 64});
-  const auto cycles = [&](sampling::SimulatedSms sms) {
-    return support::in_child<std::int64_t>(1, [&] {
-      return std::vector{GemmSimulator(gpu, {sms, false, {}}).run(problem, {}, nullptr).cycles};
-    })[0];
-  };
-  const auto all = static_cast<double>(cycles(sampling::SimulatedSms::kAll));
-  const auto sampled = static_cast<double>(cycles(sampling::SimulatedSms::kSampled));
+  GemmSimulator simulator(gpu, {false});
+  const auto all = static_cast<double>(simulator.run(problem, {}, nullptr).cycles);
   const auto form = static_cast<double>(analytic_gemm(problem, {}, gpu, {}).cycles);
-  EXPECT_NEAR(sampled / all, 1, 0.1);
   EXPECT_NEAR(form / all, 1, 0.1);
   // Between two launches DRAM goes on.
   const double d_us = 2.0 * 627 * 1852 / (gpu.memory.dram_bytes_per_cycle(1));

@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <set>
+
 namespace sptc::kernels {
 namespace {
 
@@ -52,6 +55,30 @@ TEST(GemmTraffic, CopiesEveryByteOfAPanelOnceEdgesAsShortAsTheyAre) {
   }
   EXPECT_EQ(bytes_of_a, 300 * 100 * 2);
   EXPECT_EQ(bytes_of_b, 200 * 100 * 2);
+}
+
+TEST(GemmTraffic, WindowsThatOverlapAreReadFromTheSameAddresses) {
+  GemmProblem convolution = problem(128, 12544, 1152);
+  convolution.distinct_b = 1.0 / 9;
+  const GemmKernel kernel = kernel_for(convolution);
+  const GemmTraffic traffic(kernel);
+  isa::WarpInstruction copy;
+  copy.opcode = isa::Opcode::kCopy;
+  copy.operand = isa::Operand::kB;
+  std::set<std::uint64_t> sectors;
+  for (std::int64_t cta = 0; cta < kernel.ctas(); ++cta) {
+    for (int warp = 0; warp < kernel.warps(); ++warp) {
+      for (std::int64_t tile = 0; tile < kernel.k_tiles(); ++tile) {
+        const sm::MemoryRange range = traffic.range(cta, warp, copy, tile);
+        EXPECT_EQ(range.address % 32, 0U);
+        for (std::int64_t at = 0; at < range.bytes; at += 32) {
+          sectors.insert((range.address + static_cast<std::uint64_t>(at)) / 32);
+        }
+      }
+    }
+  }
+  const double distinct = 12544.0 * 1152 * 2 / 9;
+  EXPECT_NEAR(32.0 * static_cast<double>(sectors.size()), distinct, 0.01 * distinct);
 }
 
 }  // namespace

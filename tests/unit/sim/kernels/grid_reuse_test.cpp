@@ -46,12 +46,6 @@ TEST(GridReuse, WindowsThatOverlapStillTravelFromTheL2ToTheSms) {
   const GemmKernel apart = kernel_of(convolution(1));
   const GemmKernel overlapping = kernel_of(convolution(1.0 / 9));
   EXPECT_EQ(copied_bytes(apart), copied_bytes(overlapping));
-  // A ninth of the tiles is new and waited for.
-  const GridReuse reuse_apart(apart, a100().memory, a100().sms);
-  const GridReuse reuse(overlapping, a100().memory, a100().sms);
-  const auto b = static_cast<std::size_t>(isa::Operand::kB);
-  EXPECT_NEAR(reuse.share_of(0).operands[b].waits_for_dram,
-              reuse_apart.share_of(0).operands[b].waits_for_dram / 9, 1e-12);
 }
 
 TEST(GridReuse, AShorterGridHasAsMuchLessL2AsItUsesLess) {
@@ -86,17 +80,6 @@ TEST(GridReuse, RowsOfAGroupOfCtasBehindTheEdgeFetchNothing) {
       choose_kernel(problem, {{{128, 64, 64}}, {}, 1}, b200.kernel_target(), false);
   ASSERT_EQ(kernel.cta_group, 2);
   EXPECT_EQ(dram_bytes(kernel, b200.memory, b200.sms).delivered, (300 + 64) * 2 * 512);
-}
-
-TEST(GridReuse, PartialSumsStayInTheirPartitionInLaterWavesToo) {
-  const GemmProblem problem{{4096, 4096, 4096}, 1, numerics::DataType::kF16, false};
-  const GridReuse reuse(kernel_of(problem), a100().memory, a100().sms);
-  ASSERT_NE(&reuse.later_share(), &reuse.share_of(0));
-  for (std::size_t operand = 0; operand < isa::kOperandCount; ++operand) {
-    EXPECT_EQ(reuse.later_share().operands[operand].from_other_partition,
-              reuse.share_of(0).operands[operand].from_other_partition)
-        << operand;
-  }
 }
 
 TEST(ReductionBytes, WhatTheL2CannotKeepGoesThroughDram) {

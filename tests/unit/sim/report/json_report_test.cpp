@@ -28,16 +28,16 @@ std::set<std::string> keys(const nlohmann::json& object) {
 
 TEST(JsonReport, HasTheKeysOfTheSchema) {
   const auto json = nlohmann::json::parse(json_report(synthetic_result()));
-  EXPECT_EQ(keys(json),
-            (std::set<std::string>{"schema", "version", "workload", "arch", "options", "seed",
-                                   "operations", "totals", "accuracy", "notes", "assumed"}));
+  EXPECT_EQ(keys(json), (std::set<std::string>{"schema", "version", "workload", "arch", "options",
+                                               "seed", "operations", "totals", "accuracy", "notes",
+                                               "assumed", "made_by"}));
   const auto& op = json["operations"][0];
   EXPECT_EQ(keys(op), (std::set<std::string>{"name", "m", "n", "k", "batch", "count", "dtype",
                                              "prunable", "dense", "sparse", "speedup"}));
   EXPECT_EQ(keys(op["dense"]),
             (std::set<std::string>{"kernel", "cycles", "time_us", "launch_us", "clock_mhz",
                                    "tflops", "utilization", "padding", "bound_by", "bytes",
-                                   "busy_cycles", "sampling", "check"}));
+                                   "busy_cycles", "simulated", "check"}));
   EXPECT_EQ(keys(op["dense"]["kernel"]),
             (std::set<std::string>{"tile", "warp_tile", "instruction", "stages", "split_k",
                                    "decomposition", "persistent", "cluster_ctas", "output_tiles",

@@ -15,8 +15,8 @@ namespace sptc::report {
 namespace {
 
 TEST(TextReport, LooksLikeThis) {
-  const std::string expected =
-      "sptcsim " + std::string(program_version()) + R"(: synthetic on test-gpu
+  const std::string expected = "sptcsim " + std::string(program_version()) +
+                               R"(: synthetic on test-gpu (SystemC, all 108 SMs)
 options: fidelity datapath, check eigen, seed 42
 TFLOP/s are effective: skipped zeros count. util = useful executed MACs, of the peak in these cycles.
 
@@ -31,7 +31,7 @@ ffn.intermediate                  1x24 f16  dense         141000      100.000   
       bound_by tensor
     dense bytes: hbm 0, hbm_read 0, hbm_written 0, l2 0, l2_hit_ratio 1, smem 0
     dense busy_cycles: tensor 0, operand_fetch 0, smem 0, sm_port 0, l2 0, hbm 0, reduction 0
-    dense sampling: sms_simulated 1, extrapolated true, cycles_simulated 1234
+    dense simulated: extrapolated true, cycles 1234
     dense check: mode eigen, elements 3072, worst_error 1.5e-05, bound 0.00025, worst_ratio 0.125, mismatches 0,
       undecided 0
     2:4 kernel: tile 128x128x32, warp_tile 64x64x32, instruction mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32,
@@ -41,7 +41,7 @@ ffn.intermediate                  1x24 f16  dense         141000      100.000   
       bound_by tensor
     2:4 bytes: hbm 0, hbm_read 0, hbm_written 0, l2 0, l2_hit_ratio 1, smem 0
     2:4 busy_cycles: tensor 0, operand_fetch 0, smem 0, sm_port 0, l2 0, hbm 0, reduction 0
-    2:4 sampling: sms_simulated 1, extrapolated true, cycles_simulated 1234
+    2:4 simulated: extrapolated true, cycles 1234
     2:4 check: mode eigen, elements 3072, worst_error 0.5, bound 0.00025, worst_ratio 2000, mismatches 2, undecided 0
     2:4 check.first_violation: batch 0, row 3, col 17, got 0x3f800000, expected 0x3f000000
 attention scores, "softmax..    128x24 f16  dense         141000      100.000    193.3   61.9   3.1          -
@@ -55,7 +55,7 @@ attention scores, "softmax..    128x24 f16  dense         141000      100.000   
       bound_by tensor
     dense bytes: hbm 0, hbm_read 0, hbm_written 0, l2 0, l2_hit_ratio 1, smem 0
     dense busy_cycles: tensor 0, operand_fetch 0, smem 0, sm_port 0, l2 0, hbm 0, reduction 0
-    dense sampling: sms_simulated 1, extrapolated true, cycles_simulated 1234
+    dense simulated: extrapolated true, cycles 1234
 total, GEMMs only                           dense                    4800.000    190.5
                                             sparse                   3600.000    254.0                 1.33x FAIL
 Operations without a sparse variant enter the sparse total with their dense time.

@@ -17,7 +17,7 @@ namespace {
 
 TEST(ShortReport, LooksLikeThis) {
   const std::string expected =
-      R"(2:4 gains: 1.33x the speed of dense (synthetic on test-gpu).
+      R"(2:4 gains: 1.33x the speed of dense (synthetic on test-gpu; SystemC, all 108 SMs).
 Bound by: tensor (dense), tensor (2:4).
 
 layer                    m x n x k               launches type      dense       2:4   gain  bound by

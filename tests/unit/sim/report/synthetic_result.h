@@ -17,7 +17,7 @@ inline run::RunResult synthetic_result() {
   dense.kernel.ctas = 192;
   dense.kernel.ctas_per_sm = 2;
   dense.kernel.waves = 1;
-  dense.timing.sampling = {1, true, 1234};
+  dense.timing.simulated = {true, 1234};
   dense.timing.cycles = 141000;
   dense.timing.time_us = 100;
   dense.timing.clock_mhz = 1410;
@@ -68,6 +68,7 @@ inline run::RunResult synthetic_result() {
   result.workload = "synthetic";
   result.arch = "test-gpu";
   result.fidelity = "datapath";
+  result.made_by = "SystemC, all 108 SMs";
   result.options = {{"fidelity", "datapath"}, {"check", "eigen"}};
   result.seed = 42;
   result.operations = {weight, attention};

@@ -27,7 +27,6 @@ class MemoryPlugin : public testing::Test {
     workload.operations[0].name = "gemm";
     options.variants = Variants::kDense;
     options.check = CheckMode::kNone;
-    options.sms = sampling::SimulatedSms::kAll;
     options.extrapolate = false;
     options.clock.kind = ClockChoice::Kind::kBoost;
   }
@@ -129,9 +128,6 @@ TEST_F(MemoryPlugin, IsRefusedWithOptionsThatItCannotSimulate) {
   options.memory_config = "300 ns, 900 GB/s";
   support::expect_input_error(refused, {"--memory-config has no effect without --memory"});
   options.memory = kPlugins + "/fixed_dram.so";
-  options.sms = sampling::SimulatedSms::kSampled;
-  support::expect_input_error(refused, {"--memory needs all SMs"});
-  options.sms.reset();
   options.extrapolate = true;
   options.fidelity = Fidelity::kAnalytic;
   support::expect_input_error(refused, {"--memory has no effect with --fidelity analytic"});

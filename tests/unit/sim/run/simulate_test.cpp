@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/simulate.h"
 
+#include "sim/run/known_launches.h"
 #include "sim/run/simulation_caches.h"
 #include "sim/tensor_core/waveform.h"
 #include "tests/support/expect_input_error.h"
@@ -210,27 +211,29 @@ TEST_F(Simulate, SamplesTheSwitchingOfTheOperandsThatItIsGiven) {
   EXPECT_LT(energy(), random);
 }
 
-TEST_F(Simulate, HasAllSmsForAFewLaunchesAndSamplesThemForMany) {
-  const auto sms = [&] {
-    const RunResult result = simulated();
-    return std::find_if(result.options.begin(), result.options.end(),
-                        [](const auto& option) { return option.first == "sms"; })
-        ->second;
-  };
+TEST_F(Simulate, SimulatesEqualLaunchesOnceInAProcess) {
   options.fidelity = Fidelity::kTiming;
-  EXPECT_EQ(sms(), "all");
-  options.kernel.decomposition =
-      kernels::Decomposition::kStreamK;  // which is not shortened on all SMs
-  EXPECT_EQ(sms(), "sampled");
-  options.kernel.decomposition.reset();
-  options.sms = sampling::SimulatedSms::kSampled;
-  EXPECT_EQ(sms(), "sampled");
-  options.sms.reset();
-  workload.operations = {operation("a", 64), operation("b", 128), operation("c", 192),
-                         operation("d", 256), operation("e", 320)};
-  EXPECT_EQ(sms(), "sampled");
   options.variants = Variants::kDense;
-  EXPECT_EQ(sms(), "all");
+  options.clock.kind = ClockChoice::Kind::kBoost;
+  workload.operations = {operation("one", 512), operation("another", 512)};
+  const auto known = known_launches(a100.gpu, true);
+  const std::int64_t cycles = simulated().operations[1].dense->timing.cycles;
+  EXPECT_EQ(known->size(), 1U);
+  EXPECT_EQ(simulated().operations[0].dense->timing.cycles, cycles);
+  EXPECT_EQ(known->size(), 1U);
+  options.clock = {ClockChoice::Kind::kFixed, 765};
+  simulated();
+  EXPECT_EQ(known->size(), 2U) << "at another clock";
+  options.extrapolate = false;
+  simulated();
+  EXPECT_EQ(known->size(), 2U) << "every cycle";
+}
+
+TEST_F(Simulate, SaysWhatMadeItsNumbers) {
+  options.fidelity = Fidelity::kTiming;
+  EXPECT_EQ(simulated().made_by, "SystemC, all 108 SMs");
+  options.fidelity = Fidelity::kAnalytic;
+  EXPECT_EQ(simulated().made_by, "closed form");
 }
 
 TEST_F(Simulate, RunsTheKernelsOfTheLibraryThatItIsTold) {

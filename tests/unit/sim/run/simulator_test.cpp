@@ -54,7 +54,7 @@ SimulationRequest long_request() {
   const std::vector gemms{gemm("large", {16384, 16384, 16384})};
   return {workload::gemms_as_text("long", gemms),
           config::load_architecture_text("a100-sxm4-80gb"),
-          {{"sms", "all"}, {"no-extrapolate", "true"}, {"check", "none"}}};
+          {{"no-extrapolate", "true"}, {"check", "none"}}};
 }
 
 /// By the worker: which process it is.
@@ -66,12 +66,12 @@ std::string process_of(const RunResult& /*result*/, const workload::Workload& /*
 
 class SimulatorTest : public testing::Test {
  protected:
-  const std::map<std::string, std::string> few_sms{{"check", "none"}, {"sms", "sampled"}};
+  const std::map<std::string, std::string> unchecked{{"check", "none"}};
   Simulator simulator{2, figures_of};
   std::vector<workload::Operation> gemms{gemm("first", {256, 256, 512}),
                                          gemm("second", {128, 64, 256})};
   SimulationRequest request{workload::gemms_as_text("two", gemms),
-                            config::load_architecture_text("a100-sxm4-80gb"), few_sms};
+                            config::load_architecture_text("a100-sxm4-80gb"), unchecked};
 
   std::string simulated() { return simulator.simulate(request, {}, {}); }
 };
@@ -80,7 +80,6 @@ TEST_F(SimulatorTest, SaysWhatSimulateSaysForDesignsInTurn) {
   const auto expected = [&] {
     SimulationOptions options;
     options.check = CheckMode::kNone;
-    options.sms = sampling::SimulatedSms::kSampled;
     workload::Workload workload;
     workload.name = "two";
     workload.operations = gemms;
@@ -184,7 +183,7 @@ TEST_F(SimulatorTest, RelativePathsAndConfigurationsAreThoseOfTheCall) {
   EXPECT_EQ(simulated(), before);
   std::filesystem::current_path(here);
   support::expect_input_error([&] { simulated(); }, {"./own.json"});
-  request.options = few_sms;
+  request.options = unchecked;
   {
     const support::Environment variable("SPTCSIM_CONFIG_DIR", "/no/such/directory");
     support::expect_input_error([&] { simulated(); }, {"/no/such/directory"});

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <memory>
 
 namespace sptc::tensor_core {
 namespace {
@@ -68,9 +69,25 @@ TEST(PassageMemo, KnowsNothingWhenItHasLostTrackOrInstructionsAreOfAnotherKind) 
   EXPECT_EQ(memo.find(20, kDemand), nullptr);
   memo.learn({22, 40}, left(5, 10));
   EXPECT_NE(memo.find(25, kDemand), nullptr) << "what it has learnt it still knows";
-  memo.clear();
+  memo.use(std::make_shared<PassageTable>());
   EXPECT_EQ(memo.backlog(), nullptr);
   EXPECT_EQ(memo.find(30, kDemand), nullptr);
+}
+
+TEST(PassageMemo, KnowsWhatAnotherOneHasLearntInTheSameTable) {
+  const auto table = std::make_shared<PassageTable>();
+  PassageMemo one, other;
+  for (PassageMemo* const memo : {&one, &other}) {
+    memo->use(table);
+    EXPECT_EQ(memo->find(10, kDemand), nullptr);
+    memo->learn({12, 30}, left(5, 10));
+  }
+  EXPECT_EQ(one.find(15, kDemand), nullptr);
+  one.learn({17, 35}, left(5, 10));
+  const Passage* const known = other.find(15, kDemand);
+  ASSERT_NE(known, nullptr);
+  EXPECT_EQ(known->operands_read, 17);
+  EXPECT_EQ(known->done, 35);
 }
 
 TEST(PassageMemo, StartsAnewWhenThereIsTooMuchToRemember) {

@@ -137,10 +137,6 @@ std::pair<double, std::string> timed(const config::Architecture& board,
                                      const MeasuredLaunch& launch, run::Fidelity fidelity) {
   run::RunOptions options;
   options.fidelity = fidelity;
-  options.sms = sampling::SimulatedSms::kSampled;
-  if (fidelity == run::Fidelity::kAnalytic) {
-    options.sms.reset();
-  }
   try {
     return {LaunchSimulation(board, options)(launch).time_us, ""};
   } catch (const base::InputError& error) {

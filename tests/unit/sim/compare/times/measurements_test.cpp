@@ -58,9 +58,11 @@ TEST(Measurements, EveryConditionOfALaunchIsRead) {
   EXPECT_EQ(launch.dtype, numerics::DataType::kE4m3);
   EXPECT_EQ(launch.sparsity(), "2:4");
   EXPECT_EQ(launch.type_of_d(), numerics::DataType::kBf16);
-  EXPECT_EQ(launch.conditions, (kernels::LaunchConditions{{kernels::L2State::Kind::kRotate, 6},
-                                                          kernels::LaunchMode::kGraph,
-                                                          kernels::Algorithm::kBest}));
+  kernels::LaunchConditions conditions;
+  conditions.l2 = {kernels::L2State::Kind::kRotate, 6};
+  conditions.launch = kernels::LaunchMode::kGraph;
+  conditions.algorithm = kernels::Algorithm::kBest;
+  EXPECT_EQ(launch.conditions, conditions);
   EXPECT_EQ(launch.repetition, (kernels::Repetition{25, 50}));
   EXPECT_EQ(launch.operands, workload::DataKind::kRelu);
   EXPECT_EQ(launch.clock_mhz, 1200);

@@ -121,12 +121,12 @@ TEST(SpeedupAccuracy, TypesAreToldApart) {
   add_pair(2, 2.0, 2.0, rows);
   rows[2].measured.launch.dtype = rows[3].measured.launch.dtype = numerics::DataType::kS8;
   const SpeedupAccuracy accuracy = measure_speedups(rows).value();
-  ASSERT_EQ(accuracy.by_dtype.size(), 2U);
-  EXPECT_EQ(accuracy.by_dtype[0].first, numerics::DataType::kF16);
-  EXPECT_NEAR(accuracy.by_dtype[0].second.mean_error_percent, 20, 1e-9);
-  EXPECT_EQ(accuracy.by_dtype[1].second.mean_error_percent, 0);
+  ASSERT_EQ(accuracy.by.size(), 2U);
+  EXPECT_EQ(accuracy.by[0].dtype, numerics::DataType::kF16);
+  EXPECT_NEAR(accuracy.by[0].figures.mean_error_percent, 20, 1e-9);
+  EXPECT_EQ(accuracy.by[1].figures.mean_error_percent, 0);
   EXPECT_NEAR(accuracy.all.mean_error_percent, 10, 1e-9);
-  EXPECT_FALSE(accuracy.by_dtype[0].second.log_correlation.has_value());
+  EXPECT_FALSE(accuracy.by[0].figures.log_correlation.has_value());
 }
 
 }  // namespace

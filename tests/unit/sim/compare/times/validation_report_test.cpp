@@ -36,7 +36,8 @@ std::vector<Comparison> pairs() {
 }
 
 Validation validation() {
-  ValidationHeader header{"a100", "f.csv", "timing", "sampled", "limited", {}, {"a note"}};
+  ValidationHeader header{"a100",    "f.csv", "timing",  "SystemC, all 108 SMs",
+                          "limited", {},      {"a note"}};
   header.defaults.launch.repetition = kernels::Repetition{25, 50};
   header.defaults.launch.power_limit_w = 300;
   return validation_of(header, pairs());
@@ -59,7 +60,7 @@ TEST(ValidationReport, JsonHasTheseKeysAndNoOthers) {
                                 "arch",
                                 "measurements",
                                 "fidelity",
-                                "sms",
+                                "made_by",
                                 "clock",
                                 "defaults",
                                 "count",
@@ -69,6 +70,7 @@ TEST(ValidationReport, JsonHasTheseKeysAndNoOthers) {
                                 "bias_percent",
                                 "by",
                                 "speedup",
+                                "kernels",
                                 "power",
                                 "residual_correlation",
                                 "baseline",
@@ -89,11 +91,11 @@ TEST(ValidationReport, JsonHasTheseKeysAndNoOthers) {
                      "losses_measured",
                      "losses_called",
                      "false_losses"};
-  Keys all = speedup, by_dtype = speedup;
-  all.insert("by_dtype");
-  by_dtype.insert("dtype");
+  Keys all = speedup, by = speedup;
+  all.insert("by");
+  by.insert({"dtype", "algorithm", "l2"});
   EXPECT_EQ(keys(report["speedup"]), all);
-  EXPECT_EQ(keys(report["speedup"]["by_dtype"][0]), by_dtype);
+  EXPECT_EQ(keys(report["speedup"]["by"][0]), by);
   EXPECT_EQ(keys(report["power"]),
             (Keys{"count", "mape_percent", "bias_percent", "at_cap_count",
                   "energy_per_flop_error_percent", "energy_per_flop_median_ratio"}));
@@ -128,7 +130,7 @@ TEST(ValidationReport, WhatThereIsNothingOfIsNull) {
   std::vector<Comparison> rows = pairs();
   rows.resize(1);
   const json report = json::parse(validation_json(validation_of({}, rows)));
-  for (const char* key : {"speedup", "power", "residual_correlation", "baseline", "sms"}) {
+  for (const char* key : {"speedup", "power", "residual_correlation", "baseline"}) {
     EXPECT_TRUE(report[key].is_null()) << key;
   }
   EXPECT_TRUE(report["by"][0]["roofline_mape_percent"].is_null());
@@ -137,16 +139,18 @@ TEST(ValidationReport, WhatThereIsNothingOfIsNull) {
 TEST(ValidationReport, TextHasOneLineOfConditionsTheTablesAndFiveWorstRows) {
   const std::string text = validation_text(validation());
   EXPECT_TRUE(text.starts_with(
-      "80 measured GEMMs of f.csv against a100, fidelity timing with sampled SMs, clock limited; "
-      "unless a row says: f16 dense, L2 cold, launch stream, algorithm heuristic, 25 warm-ups and "
+      "80 measured GEMMs of f.csv against a100 (SystemC, all 108 SMs), clock limited; "
+      "unless a row says: f16 dense, L2 cold, launch stream, algorithm default, 25 warm-ups and "
       "50 launches, 300 W, operands random\n"))
       << text;
   EXPECT_NE(text.find("\nbf16   2:4          40     65.00   +65.00"), std::string::npos) << text;
   EXPECT_NE(text.find("\nall                 80     37.50   +37.50"), std::string::npos) << text;
   EXPECT_NE(text.find("\nspeed-up of sparse over dense\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("\nbf16       40     1.500      1.000    33.33             0.00            -"
-                      "       0       0      0\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find(
+          "\nbf16   default  cold        40     1.500      1.000    33.33       0.00            -"
+          "       0       0      0\n"),
+      std::string::npos)
       << text;
   EXPECT_NE(text.find("\npower of 1 rows: error 2.50 %, bias -2.50 %; 1 rows at the cap: energy "
                       "per operation 7.25 % off, median ratio 1.073\n"),
@@ -165,9 +169,10 @@ TEST(ValidationReport, RowsAreCsvInTheOrderOfTheFile) {
   const std::string csv = rows_csv(pairs());
   EXPECT_TRUE(csv.starts_with(
       "m,n,k,dtype,sparsity,d_dtype,measured_us,simulated_us,error_percent,launch_us,clock_mhz,"
-      "power_w,measured_power_w,tile,split_k,source\r\n"
+      "power_w,measured_power_w,tile,split_k,source,l2,algorithm,layout,cluster,recorded_us,"
+      "recorded_tile,recorded_cluster\r\n"
       "4096,64,4096,bf16,dense,bf16,10,11,10,2,1410,,,128x256x64,3,\"a \"\"source\"\", "
-      "quoted\"\r\n"
+      "quoted\",cold,default,Kc/n-major,1,,,\r\n"
       "4096,64,4096,bf16,2:4,bf16,6.666666666666667,11,65,2,1410,,,128x256x64,3,"))
       << csv;
   EXPECT_NE(csv.find("\r\n4096,2560,4096,bf16,dense,bf16,400,440,10,2,1410,390,400,"),

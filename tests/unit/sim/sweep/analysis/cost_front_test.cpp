@@ -172,8 +172,11 @@ TEST_F(CostFront, WhatSystemCSaysOfTheFrontIsMarkedWhereItDiffers) {
 }
 
 TEST(Resimulation, OnlyASweepInClosedFormHasAFrontToSimulateAgain) {
-  support::expect_input_error([] { execution::as_timing(make_plan().spec()); },
-                              {"--resimulate", "\"fidelity\": \"analytic\""});
+  support::expect_input_error(
+      [] {
+        execution::as_timing(make_plan({{"options", {{"fidelity", "timing"}}}}).spec());
+      },
+      {"--resimulate", "\"fidelity\": \"analytic\""});
 }
 
 }  // namespace

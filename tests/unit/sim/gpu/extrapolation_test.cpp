@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The detection of periods on grids whose length is a formula.
-#include "sim/sampling/extrapolation.h"
+#include "sim/gpu/extrapolation.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace sptc::sampling {
+namespace sptc::gpu {
 namespace {
 
 using Simulate = std::function<GridTimes(const ShortGrid&)>;
@@ -68,8 +68,8 @@ TEST(ExtrapolateCycles, IsExactWhereDepthAndRoundsArePeriodic) {
         resident, 17, [](std::int64_t k) { return 40 + 130 * k; }, 90);
     for (const std::int64_t ctas : {1, 2, 5, 6, 7, 40, 41, 1000}) {
       for (const std::int64_t k_tiles : {1, 2, 15, 16, 17, 18, 19, 20, 100, 4097}) {
-        for (const bool shares : {false, true}) {
-          const GridExtent extent{ctas, k_tiles, resident, shares, shares};
+        for (const bool stays : {false, true}) {
+          const GridExtent extent{ctas, k_tiles, resident, stays};
           const ExtrapolatedCycles result = extrapolate_cycles(extent, simulate);
           EXPECT_EQ(result.cycles, whole(extent, simulate)) << ctas << " " << k_tiles;
         }
@@ -81,7 +81,7 @@ TEST(ExtrapolateCycles, IsExactWhereDepthAndRoundsArePeriodic) {
 TEST(ExtrapolateCycles, SeesPeriodsOfTwoAndFourTiles) {
   const auto simulate = grid(1, 5, [](std::int64_t k) { return 100 * k + (k % 4) * 7; });
   for (std::int64_t k_tiles = 30; k_tiles < 50; ++k_tiles) {
-    const GridExtent extent{3, k_tiles, 1, false, false, 4};
+    const GridExtent extent{3, k_tiles, 1, false, 4};
     const ExtrapolatedCycles result = extrapolate_cycles(extent, simulate);
     EXPECT_TRUE(result.extrapolated);
     EXPECT_EQ(result.cycles, whole(extent, simulate)) << k_tiles;
@@ -100,7 +100,7 @@ TEST(ExtrapolateCycles, AnAlmostEmptyLastRoundKeepsItsOwnTimePerTile) {
     }
     return times;
   };
-  const GridExtent extent{4, 128, 1, false, false, 4};
+  const GridExtent extent{4, 128, 1, false, 4};
   const ExtrapolatedCycles result = extrapolate_cycles(extent, simulate);
   EXPECT_TRUE(result.extrapolated);
   EXPECT_EQ(result.cycles, 128 * (3 * 100 + 60));
@@ -110,9 +110,9 @@ TEST(ExtrapolateCycles, TakesTheMeanOfSmsOfWhichOneIsSlower) {
   const auto fast = grid(1, 0, [](std::int64_t k) { return 100 * k; });
   const auto slow = grid(1, 0, [](std::int64_t k) { return 120 * k; });
   const auto simulate = [&](const ShortGrid& grid) { return beside(slow(grid), fast(grid)); };
-  // Three CTAs on the slow one, and one where the last round counts; the others as on both.
-  EXPECT_EQ(extrapolate_cycles({30, 16, 1}, simulate).cycles, 4 * 1920 + 26 * (1920 + 1600) / 2);
-  EXPECT_EQ(extrapolate_cycles({100, 16, 1}, simulate).cycles, 3 * 1920 + 97 * (1920 + 1600) / 2);
+  // Five CTAs on the slow one, and one where the last round counts; the others as on both.
+  EXPECT_EQ(extrapolate_cycles({30, 16, 1}, simulate).cycles, 6 * 1920 + 24 * (1920 + 1600) / 2);
+  EXPECT_EQ(extrapolate_cycles({100, 16, 1}, simulate).cycles, 5 * 1920 + 95 * (1920 + 1600) / 2);
 }
 
 // Two CTAs of an SM that takes 100 cycles for a k-tile, half a CTA out of step: the one that has
@@ -198,8 +198,7 @@ TEST(ExtrapolateCycles, LooksAtTheMainLoopOnceThePipelineIsFilledAndWhileItIsFed
     });
     return GridTimes{cta.end, {{cta}}};
   };
-  EXPECT_EQ(extrapolate_cycles({1, 1000, 1, false, false, 6, 4}, simulate).cycles,
-            100000 - 300 - 90);
+  EXPECT_EQ(extrapolate_cycles({1, 1000, 1, false, 6, 4}, simulate).cycles, 100000 - 300 - 90);
 }
 
 TEST(ExtrapolateCycles, LeavesTheSecondRoundOutOfThePeriodAndKeepsTheRaggedLastOne) {
@@ -212,14 +211,12 @@ TEST(ExtrapolateCycles, LeavesTheSecondRoundOutOfThePeriodAndKeepsTheRaggedLastO
   EXPECT_EQ(extrapolate_cycles({60, 12, 1}, simulate).cycles, 6000 + 30 - 60);
 }
 
-TEST(ExtrapolateCycles, SmsThatDriftWarmUpForFourRounds) {
+TEST(ExtrapolateCycles, SmsThatShareAMemoryWarmUpForFourRounds) {
   // 100 cycles a CTA; 30, 20 and 10 more in the second to fourth round.
   const auto simulate = one_by_one([](std::int64_t cta, const ShortGrid&) {
     return 100 + (cta == 1 ? 0 : std::max<std::int64_t>(0, 50 - 10 * cta));
   });
-  GridExtent extent{10, 12, 1};
-  EXPECT_GT(extrapolate_cycles(extent, simulate).cycles, whole(extent, simulate));
-  extent.drifts = true;
+  const GridExtent extent{10, 12, 1};
   const ExtrapolatedCycles result = extrapolate_cycles(extent, simulate);
   EXPECT_TRUE(result.extrapolated);
   EXPECT_EQ(result.cycles, whole(extent, simulate));
@@ -241,4 +238,4 @@ TEST(ExtrapolateCycles, SimulatesFarLessThanTheWholeOfALargeGrid) {
 }
 
 }  // namespace
-}  // namespace sptc::sampling
+}  // namespace sptc::gpu

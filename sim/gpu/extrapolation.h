@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-namespace sptc::sampling {
+namespace sptc::gpu {
 
 /// A grid on one SM, as far as its length matters.
 struct GridExtent {
@@ -13,12 +13,10 @@ struct GridExtent {
   std::int64_t k_tiles = 0;   ///< main loop iterations of each
   std::int64_t resident = 1;  ///< CTAs at once
   bool stays = false;         ///< for several output tiles, which are what `ctas` counts
-  bool shares_tiles = false;  ///< with other CTAs; nothing tells the k-tiles of one then
   /// Multiple of the periods that the main loop may have: stages that are filled in a burst, and
   /// fractions of cycles that add up.
   std::int64_t tile_period = 4;
   std::int64_t stages = 2;  ///< k-tiles for which nothing is copied any more at the end of a CTA
-  bool drifts = false;      ///< SMs share one memory, and come apart in the first rounds
 };
 
 /// A grid that is simulated.
@@ -38,28 +36,26 @@ struct CtaTimes {
 /// What a grid took.
 struct GridTimes {
   std::int64_t cycles = 0;                  ///< to its last store
-  std::vector<std::vector<CtaTimes>> ctas;  ///< per simulated SM, in the order of their ends
+  std::vector<std::vector<CtaTimes>> ctas;  ///< per SM, in the order of their ends
 };
 
 struct ExtrapolatedCycles {
   std::int64_t cycles = 0;
   bool extrapolated = false;
-  std::int64_t cycles_simulated = 0;  ///< of all runs that were made
+  std::int64_t cycles_simulated = 0;  ///< of the shorter grid
 };
 
 /// Cycles of a grid of identical CTAs from a shorter one, carried on along straight lines. A round
 /// is as many CTAs of an SM as it holds at once; a period is the rounds that repeat: one, or
 /// several where CTAs have few k-tiles.
 ///  - main loop: the k-tiles that each CTA leaves out take what others took, for whole periods of
-///  it
-///    once the pipeline is filled;
-///  - CTAs: two rounds to warm up, or four of SMs that drift, one period, and what the grid has
-///    beyond whole ones are simulated. What this period takes, from the end of the CTAs before it
-///    on, each of those takes that are left out.
-/// Where CTAs share output tiles: differences of grids of two depths and two numbers of tiles.
+///    it once the pipeline is filled;
+///  - CTAs: four rounds, in which SMs that share one memory come apart, one period, and what the
+///    grid has beyond whole ones are simulated. What this period takes, from the end of the CTAs
+///    before it on, each of those takes that are left out.
 /// Exact where main loop and rounds are periodic; tests/fidelity measures the rest. Short grids are
 /// simulated whole.
 ExtrapolatedCycles extrapolate_cycles(const GridExtent& extent,
                                       const std::function<GridTimes(const ShortGrid&)>& simulate);
 
-}  // namespace sptc::sampling
+}  // namespace sptc::gpu

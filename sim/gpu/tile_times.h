@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sampling {
+namespace sptc::gpu {
 
 /// Notes when the last warp of each CTA had each of its k-tiles.
 class TileTimes final : public sm::TileObserver {
@@ -30,4 +30,4 @@ class TileTimes final : public sm::TileObserver {
   std::unordered_map<std::int64_t, std::vector<std::int64_t>> cycles_;
 };
 
-}  // namespace sptc::sampling
+}  // namespace sptc::gpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/sampling/extrapolation.h"
+#include "sim/gpu/extrapolation.h"
 
 #include "models/base/error.h"
 #include "models/base/shape.h"
@@ -11,7 +11,7 @@
 #include <span>
 #include <utility>
 
-namespace sptc::sampling {
+namespace sptc::gpu {
 namespace {
 
 // k-tiles until the pipeline is filled and the warps are out of step; more where CTAs share the SM,
@@ -48,32 +48,23 @@ constexpr std::int64_t kRoundsOfDrift = 4;
 
 /// CTAs of an SM until one period is like the next.
 std::int64_t warm_up_of(const GridExtent& extent) {
-  const std::int64_t period = cta_period_of(extent);
-  if (extent.shares_tiles) {
-    return period;
-  }
-  if (extent.drifts) {
-    return base::round_up(kRoundsOfDrift * extent.resident, period);
-  }
-  // In the second round SMs that began together wait for each other, and are apart from then on.
-  return base::round_up(2 * extent.resident, period);
+  return base::round_up(kRoundsOfDrift * extent.resident, cta_period_of(extent));
 }
 
-/// The lengths to simulate in one dimension, and how many times further the second one has to be
-/// carried on: length = second + repeats * (second - first).
+/// CTAs of an SM to simulate, and how many periods more the whole grid has.
 struct Stretch {
-  std::int64_t first = 0, second = 0;
-  std::int64_t repeats = 0;  ///< 0: `second` is the whole length
+  std::int64_t simulated = 0;
+  std::int64_t repeats = 0;  ///< 0: all are simulated
 };
 
-/// `both`: the first length takes a run of its own. What costs no less is simulated whole.
-Stretch stretch_of(std::int64_t length, std::int64_t warm_up, std::int64_t stride, bool both) {
-  const std::int64_t first = warm_up + std::max<std::int64_t>(0, length - warm_up) % stride;
-  const std::int64_t second = first + stride;
-  if (length <= second + (both ? first : 0)) {
-    return {length, length, 0};
+/// What costs no less is simulated whole.
+Stretch stretch_of(std::int64_t length, std::int64_t warm_up, std::int64_t period) {
+  const std::int64_t simulated =
+      warm_up + std::max<std::int64_t>(0, length - warm_up) % period + period;
+  if (length <= simulated) {
+    return {length, 0};
   }
-  return {first, second, (length - second) / stride};
+  return {simulated, (length - simulated) / period};
 }
 
 struct Mean {
@@ -236,54 +227,41 @@ class Extrapolation {
         cta_period_(cta_period_of(extent)),
         warm_up_(warm_up_of(extent)),
         last_round_counts_(extent.ctas < kManyRounds * extent.resident),
-        ctas_(stretch_of(extent.ctas, last_round_counts_ ? warm_up_ + 1 : warm_up_, cta_period_,
-                         extent.shares_tiles)),
-        several_periods_(ctas_.second > 2 * cta_period_) {}
+        ctas_(stretch_of(extent.ctas, last_round_counts_ ? warm_up_ + 1 : warm_up_, cta_period_)),
+        several_periods_(ctas_.simulated > 2 * cta_period_) {}
 
-  ExtrapolatedCycles cycles() {
-    const double cycles = extent_.shares_tiles ? of_two_depths() : of_one_depth();
-    return {std::llround(cycles), extrapolated_, cycles_simulated_};
-  }
-
- private:
-  std::int64_t warm_up_tiles() const {
-    return extent_.stays && !extent_.shares_tiles ? kWarmUpTilesBehindStores
-           : extent_.resident > 1                 ? kWarmUpTilesOfSeveral
-                                                  : kWarmUpTiles;
-  }
-
-  GridTimes simulated(std::int64_t ctas, std::int64_t k_tiles) {
-    GridTimes times = simulate_({ctas, k_tiles, last_round_counts_});
-    cycles_simulated_ += times.cycles;
-    extrapolated_ = extrapolated_ || ctas < extent_.ctas || k_tiles < extent_.k_tiles;
-    return times;
-  }
-
-  /// Little is gained where what is left out is less than half of what is not, and results that are
-  /// stored after fewer k-tiles than in the whole grid are more in the way.
-  std::int64_t depth_of(std::int64_t least) const {
-    return 2 * extent_.k_tiles <= 3 * least ? extent_.k_tiles : least;
-  }
-
-  double of_one_depth() {
+  ExtrapolatedCycles cycles() const {
     const std::int64_t window = base::round_up(
         several_periods_ ? kTilesSeenOfSeveralPeriods : kTilesSeen, extent_.tile_period);
     const std::int64_t least = warm_up_tiles() + window + extent_.stages;
     const std::int64_t first =
         warm_up_tiles() + std::max<std::int64_t>(0, extent_.k_tiles - least) % extent_.tile_period;
     const std::int64_t depth = depth_of(first + window + extent_.stages);
-    const GridTimes grid = simulated(ctas_.second, depth);
+    const GridTimes grid = simulate_({ctas_.simulated, depth, last_round_counts_});
     auto cycles = static_cast<double>(grid.cycles);
     if (ctas_.repeats > 0) {
       cycles += static_cast<double>(ctas_.repeats) *
                 std::max(0.0, end_of(grid, warm_up_ + cta_period_) - end_of(grid, warm_up_));
     }
-    if (depth == extent_.k_tiles) {
-      return cycles;
+    if (depth < extent_.k_tiles) {
+      cycles += of_every_period(grid, {extent_.k_tiles - depth, static_cast<std::size_t>(first),
+                                       static_cast<std::size_t>(window)});
     }
-    const LeftOut left_out{extent_.k_tiles - depth, static_cast<std::size_t>(first),
-                           static_cast<std::size_t>(window)};
-    return cycles + of_every_period(grid, left_out);
+    const bool whole = ctas_.repeats == 0 && depth == extent_.k_tiles;
+    return {std::llround(cycles), !whole, grid.cycles};
+  }
+
+ private:
+  std::int64_t warm_up_tiles() const {
+    return extent_.stays          ? kWarmUpTilesBehindStores
+           : extent_.resident > 1 ? kWarmUpTilesOfSeveral
+                                  : kWarmUpTiles;
+  }
+
+  /// Little is gained where what is left out is less than half of what is not, and results that are
+  /// stored after fewer k-tiles than in the whole grid are more in the way.
+  std::int64_t depth_of(std::int64_t least) const {
+    return 2 * extent_.k_tiles <= 3 * least ? extent_.k_tiles : least;
   }
 
   /// CTAs of an SM in its period `period`, those that copy at least `bytes`. Where all SMs are
@@ -300,7 +278,7 @@ class Extrapolation {
     return result;
   }
 
-  std::int64_t periods() const { return base::ceil_div(ctas_.second, cta_period_); }
+  std::int64_t periods() const { return base::ceil_div(ctas_.simulated, cta_period_); }
 
   /// Cycles for what `of_sm`, CTAs of period `period`, leave out on an SM that has `all`. Each
   /// period has CTAs of others beside its own, so where those are seen as well it is what the SM
@@ -366,31 +344,12 @@ class Extrapolation {
     return sum;
   }
 
-  double of_two_depths() {
-    const Stretch tiles = stretch_of(extent_.k_tiles, warm_up_tiles(), extent_.tile_period, true);
-    const double cycles = with_all_outputs(tiles.second);
-    return tiles.repeats == 0 ? cycles
-                              : cycles + static_cast<double>(tiles.repeats) *
-                                             std::max(0.0, cycles - with_all_outputs(tiles.first));
-  }
-
-  double with_all_outputs(std::int64_t k_tiles) {
-    const auto cycles = static_cast<double>(simulated(ctas_.second, k_tiles).cycles);
-    if (ctas_.repeats == 0) {
-      return cycles;
-    }
-    const auto shorter = static_cast<double>(simulated(ctas_.first, k_tiles).cycles);
-    return cycles + static_cast<double>(ctas_.repeats) * std::max(0.0, cycles - shorter);
-  }
-
   const GridExtent& extent_;
   const std::function<GridTimes(const ShortGrid&)>& simulate_;
   const std::int64_t cta_period_, warm_up_;
   const bool last_round_counts_;
   const Stretch ctas_;
   const bool several_periods_;
-  bool extrapolated_ = false;
-  std::int64_t cycles_simulated_ = 0;
 };
 
 }  // namespace
@@ -400,4 +359,4 @@ ExtrapolatedCycles extrapolate_cycles(const GridExtent& extent,
   return Extrapolation(extent, simulate).cycles();
 }
 
-}  // namespace sptc::sampling
+}  // namespace sptc::gpu

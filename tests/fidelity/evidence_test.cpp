@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far times and gains in closed form are from those of configs/evidence, board by board: which
+// sets of measured rows a change moves, and that none gets worse.
+#include "sim/compare/times/validate.h"
+#include "tests/support/ratchet.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace sptc::fidelity {
+namespace {
+
+void expect_board_no_worse(const std::string& board) {
+  compare::times::ValidationJob job;
+  job.file = std::string(SPTC_SOURCE_DIR) + "/configs/evidence/" + board + ".csv";
+  job.arch = board;
+  job.options.fidelity = run::Fidelity::kAnalytic;
+  job.defaults = compare::times::parse_defaults("f16", "dense", "random", job.options);
+  const compare::times::ValidatedFile result = compare::times::validate(job);
+  for (const compare::times::AccuracyOfKind& kind : result.validation.accuracy.by) {
+    support::expect_no_worse(board + " " + std::string(numerics::name(kind.dtype)) + " " +
+                                 kind.sparsity + " time mean %",
+                             kind.errors.mape_percent);
+  }
+  ASSERT_TRUE(result.validation.speedup.has_value());
+  for (const compare::times::SpeedupOfKind& kind : result.validation.speedup->by) {
+    support::expect_no_worse(board + " " + std::string(numerics::name(kind.dtype)) + " " +
+                                 std::string(kernels::name(kind.algorithm)) + " " + kind.l2 +
+                                 " gain mean %",
+                             kind.figures.mean_error_percent);
+  }
+  for (const compare::times::KernelAccuracy& kind : result.validation.kernels) {
+    support::expect_no_worse(board + " " + std::string(numerics::name(kind.dtype)) + " " +
+                                 kind.sparsity + " " + std::string(kernels::name(kind.algorithm)) +
+                                 " time with the kernel that ran mean %",
+                             kind.recorded.mape_percent);
+  }
+}
+
+TEST(Evidence, A100Pcie) {
+  expect_board_no_worse("a100-pcie-80gb");
+}
+
+TEST(Evidence, H100Pcie) {
+  expect_board_no_worse("h100-pcie");
+}
+
+TEST(Evidence, H100Sxm) {
+  expect_board_no_worse("h100-sxm5-80gb");
+}
+
+TEST(Evidence, B200) {
+  expect_board_no_worse("b200");
+}
+
+TEST(Evidence, Rtx4090) {
+  expect_board_no_worse("rtx4090");
+}
+
+}  // namespace
+}  // namespace sptc::fidelity
