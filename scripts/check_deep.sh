@@ -64,9 +64,9 @@ test_preset() {
 
 # What starts threads or worker processes: executables of tests, and the names of these tests.
 threaded=(sptcsim test_api_estimate test_api_simulate test_energy test_engine test_engine_properties test_io
-  test_kernel_comparison test_sim_cli_sweep test_sim_run test_sim_sweep test_base)
+  test_kernel_comparison test_sim_cli_sweep test_sim_run test_sim_sweep)
 threaded_tests='^(unit|property)\.(Targets/)?(Api(Estimate|Simulate)|BatchTarget|EngineF64|EngineTarget|FileUse|ForEachInWorkers'
-threaded_tests+='|GemmTest|MmaBatch|PerThread|PlantedFaults|ReferenceToggles|Resimulation|Simulator|SparseGemm|Sweep|WorkerPool|WorkerProgress)'
+threaded_tests+='|GemmTest|MmaBatch|PlantedFaults|ReferenceToggles|Resimulation|Simulator|SparseGemm|Sweep|WorkerPool|WorkerProgress)'
 
 # ThreadSanitizer must be there before the interpreter that imports the package.
 tsan_python() {
@@ -81,7 +81,7 @@ run_step() {
       local python
       python=$(tsan_python)
       [[ ${#targets[@]} -gt 0 ]] || targets=("${threaded[@]}" ${python:+sptcsim_python fixed_dram})
-      build tsan ${python:+"$python"} -DSPTC_WITH_MPI=OFF || return
+      build tsan ${python:+"$python"} || return
       # Workers are copies of a process that may have threads, and they may start some of their own.
       export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 die_after_fork=0"
       test_preset tsan "${tests:-$threaded_tests}" || return
@@ -89,8 +89,8 @@ run_step() {
         LD_PRELOAD=$(g++ -print-file-name=libtsan.so) test_preset tsan '^python\.(simulation|sweep|arrays)'
       fi
       ;;
-    tidy) cmake --preset clang -DSPTC_WITH_MPI=OFF && run-clang-tidy -quiet -j "$jobs" -p build/clang "${tests:-$root/(models|sim)/}" ;;
-    clang) build clang -DSPTC_WITH_MPI=OFF && test_preset clang "$tests" ;;
+    tidy) cmake --preset clang && run-clang-tidy -quiet -j "$jobs" -p build/clang "${tests:-$root/(models|sim)/}" ;;
+    clang) build clang && test_preset clang "$tests" ;;
     valgrind)
       command -v valgrind >/dev/null || { echo "valgrind is not installed" >&2; return 1; }
       targets=(sptcsim)

@@ -56,7 +56,7 @@ fi
 cxx=$(command -v clang++ || command -v clang++-14) || { echo "fuzz.sh: needs clang++" >&2; exit 2; }
 mkdir -p "$findings"
 if ! { cmake -G Ninja -B "$build" -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_COMPILER=$cxx" "${launcher[@]}" \
-  -DSPTC_LIBFUZZER=ON -DSPTC_WITH_MPI=OFF -DSPTC_PYTHON=OFF -DSPTC_CUDA=OFF &&
+  -DSPTC_LIBFUZZER=ON -DSPTC_PYTHON=OFF -DSPTC_CUDA=OFF &&
   cmake --build "$build" --parallel "$jobs" --target reader_fuzzer; } >"$build/build.log" 2>&1; then
   tail -n 30 "$build/build.log"
   exit 2

@@ -4,16 +4,16 @@
 # nothing, needs no network and no root.
 #
 #   scripts/install_dependencies.sh build           compiler, CMake, libraries (scripts/quickstart.sh)
-#   scripts/install_dependencies.sh build test      + GoogleTest, RapidCheck, clang-format, valgrind, Open MPI (scripts/test.sh)
+#   scripts/install_dependencies.sh build test      + GoogleTest, RapidCheck, clang-format, valgrind (scripts/test.sh)
 #   scripts/install_dependencies.sh build test tidy + clang, clang-tidy
 #   scripts/install_dependencies.sh python          what `pip install .` needs beside the packages of build
 #   scripts/install_dependencies.sh hardware        what scripts/hardware_capture.sh needs beside the CUDA toolkit
 set -euo pipefail
 
 build_packages=(build-essential cmake ninja-build libsystemc-dev libboost-dev libeigen3-dev nlohmann-json3-dev
-                libcli11-dev libfmt-dev libhwy-dev libsqlite3-dev libre2-dev libxxhash-dev zlib1g-dev liblzma-dev libzstd-dev)
+                libcli11-dev libfmt-dev libhwy-dev libsqlite3-dev libre2-dev libxxhash-dev zlib1g-dev libarchive-dev)
 python_packages=(python3-dev python3-venv)
-test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-format python3 git valgrind libboost-mpi-dev openmpi-bin
+test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-format python3 python3-jsonschema git valgrind
                "${python_packages[@]}")
 tidy_packages=(clang clang-tidy)
 hardware_packages=(build-essential cmake ninja-build nlohmann-json3-dev libcli11-dev libfmt-dev libhwy-dev)

@@ -304,12 +304,6 @@ fault_of test_kernel_comparison 'alpha becomes beta' sim/compare/kernel/epilogue
 fault_of test_kernel_comparison 'metadata moves as B does' sim/compare/kernel/k_map.cpp \
   'units_of(operands.nibbles, map.a, 1' \
   'units_of(operands.nibbles, map.b, 1'
-fault_of test_sim_sweep 'a design that failed is as good as the best' sim/sweep/search/pareto_search.cpp \
-  'costs[i].empty() ? most / range' \
-  'costs[i].empty() ? least / range'
-fault_of test_sim_sweep 'a batch of a search crowds at one place' sim/sweep/search/pareto_search.cpp \
-  'one.gain = std::min(one.gain, undercut(one.hoped, expected));' \
-  'one.gain = std::min(one.gain, 1e9);'
 fault_of test_sim_run 'signals to the group of processes end workers' sim/run/worker_pool.cpp \
   '::sigaction(signal, &action, nullptr);' \
   '::sigaction(SIGALRM, &action, nullptr);'

@@ -40,14 +40,27 @@ run_tests() {
 # An environment with nanobind, NumPy and ml_dtypes from PyPI, in build/python-environment. Without a network there is
 # none, and the tests of the Python package are skipped.
 python_environment() {
-  local python=build/python-environment/bin/python packages=(nanobind numpy ml_dtypes)
+  local python=build/python-environment/bin/python packages=(nanobind numpy ml_dtypes) more=(optuna SALib distributed)
   if [[ -x $python ]] && "$python" -c "import ${packages[0]}, ${packages[1]}, ${packages[2]}" 2>/dev/null; then
+    more_packages "$python" "${more[@]}"
     return
   fi
   if ! { python3 -m venv build/python-environment &&
     "$python" -m pip install --quiet --disable-pip-version-check --retries 1 --timeout 20 "${packages[@]}"; }; then
     echo "No ${packages[*]} from PyPI: the tests of the Python package are skipped." >&2
     rm -rf build/python-environment
+    return
+  fi
+  more_packages "$python" "${more[@]}"
+}
+
+# Packages of `pip install sptcsim[explore]`, for the interpreter that is the first argument.
+more_packages() {
+  local python=$1
+  shift
+  if ! "$python" -c 'import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, sys.argv[1:])))' "$@" &&
+    ! "$python" -m pip install --quiet --disable-pip-version-check --retries 1 --timeout 20 "$@"; then
+    echo "No $* from PyPI: the tests of sptcsim.explore and of sweeps on Dask are skipped." >&2
   fi
 }
 
@@ -68,9 +81,8 @@ step "names of types" python3 scripts/check_names.py
 step "prose: the check itself" python3 scripts/check_prose.py --self-test
 step "prose" python3 scripts/check_prose.py
 step "mutation check: faults fit the source" scripts/mutation_check.sh --fit
-# MPI is among the packages above: without it the sweeps over ranks would not be tested.
 python_environment
-release_options=(-DSPTC_WITH_MPI=ON)
+release_options=()
 if [[ -d build/python-environment ]]; then
   release_options+=("-DPython_EXECUTABLE=$root/build/python-environment/bin/python")
 fi

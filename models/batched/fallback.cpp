@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/batched/fallback.h"
 
-#include "models/base/per_thread.h"
 #include "models/mma/dot_step.h"
 #include "models/sparsity/compress.h"
 
@@ -30,8 +29,8 @@ Word slow_dot(const GemmSlice& gemm, std::size_t row, std::size_t column, std::s
   struct Buffers {
     std::vector<Word> row, column, selected;
   };
-  static const base::PerThread<Buffers> kBuffers;
-  auto& [row_buffer, column_buffer, selected] = kBuffers.get();
+  thread_local Buffers buffers;
+  auto& [row_buffer, column_buffer, selected] = buffers;
   row_buffer.resize(count);
   const std::span<const Word> a(gemm.a.words(row, begin, end, row_buffer.data()), count);
   if (gemm.nibbles == nullptr) {

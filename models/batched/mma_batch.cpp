@@ -2,7 +2,6 @@
 #include "models/batched/mma_batch.h"
 
 #include "models/base/error.h"
-#include "models/base/per_thread.h"
 #include "models/batched/batch_run.h"
 #include "models/batched/float_gemm.h"
 #include "models/batched/integer_gemm.h"
@@ -16,8 +15,7 @@
 namespace sptc::batched {
 
 numerics::Word BatchRun::plain(std::size_t index, std::size_t row, std::size_t column) const {
-  static const base::PerThread<std::vector<numerics::Word>> kRows;
-  std::vector<numerics::Word>& selected = kRows.get();
+  thread_local std::vector<numerics::Word> selected;
   selected.resize(batch.depth);
   const std::size_t first = (index * batch.m + row) * batch.depth;
   for (std::size_t t = 0; t < batch.depth; ++t) {

@@ -20,16 +20,10 @@ inline constexpr int kMaxFractionBits = 25;
 inline constexpr std::uint32_t kMinAccumulatorField = 26;   // 2^-101
 inline constexpr std::uint32_t kMaxAccumulatorField = 227;  // below 2^101
 
-// Exponents of operands as bytes, so that one saturating subtraction gives the exponent field of a
-// product, ea + eb + 127, and 0 where either operand is zero.
+// Exponents of operands as bytes, ea + kByteOffset and kByteOffset - 127 - eb, so that one
+// saturating subtraction gives the exponent field of a product, ea + eb + 127, and 0 where either
+// operand is zero.
 inline constexpr int kByteOffset = 190;
-
-constexpr std::uint8_t row_byte(int exponent) {
-  return static_cast<std::uint8_t>(exponent + kByteOffset);
-}
-constexpr std::uint8_t column_byte(int exponent) {
-  return static_cast<std::uint8_t>(kByteOffset - 127 - exponent);
-}
 inline constexpr std::uint8_t kRowZeroByte = 0;
 inline constexpr std::uint8_t kColumnZeroByte = 255;
 

@@ -33,27 +33,12 @@ TensorCoreArea tensor_core_area(const TensorCoreShape& shape, const AreaTable& t
   area.operand_registers_um2 = bits * table.flip_flop_um2;
   if (shape.selector_inputs > shape.kept) {
     // One multiplexer per multiplier over the candidates of its group, and candidates: a group of M
-    // elements of B is held for N multipliers where a dense core holds N. Before the registers one
-    // per element that a load hands on in a cycle; its candidates are what shared memory delivers.
-    const bool in_loads = shape.loads_selected > 0;
-    const double multiplexers = in_loads ? shape.loads_selected : products;
-    const double candidates =
-        in_loads ? 0 : products * (shape.selector_inputs - shape.kept) / shape.kept;
-    const int inputs = shape.selector_inputs + (shape.dense_bypass ? 2 : 0);
+    // elements of B is held for N multipliers where a dense core holds N.
+    const double candidates = products * (shape.selector_inputs - shape.kept) / shape.kept;
     area.candidates_um2 = candidates * shape.operand_bits * table.flip_flop_um2;
-    area.selector_um2 = multiplexers * inputs * shape.operand_bits * table.mux_um2_per_input_bit +
-                        area.candidates_um2;
-    area.metadata_um2 = shape.metadata_bits * table.flip_flop_um2;
-  }
-  if (const sparsity::OuterProductArray& array = shape.zero_skipping; array.skips()) {
-    // A multiplexer per row and column of each array, and one per multiplier over its sums.
-    const double arrays = products / (double{1} * array.rows * array.columns);
-    const double pushed =
-        arrays * (array.rows * shape.instruction_m + array.columns * shape.instruction_n);
-    const double spread =
-        products * static_cast<double>(array.passes(shape.instruction_m, shape.instruction_n));
-    area.selector_um2 = (pushed * shape.operand_bits + spread * shape.accumulator_bits) *
-                        table.mux_um2_per_input_bit;
+    area.selector_um2 =
+        products * shape.selector_inputs * shape.operand_bits * table.mux_um2_per_input_bit +
+        area.candidates_um2;
     area.metadata_um2 = shape.metadata_bits * table.flip_flop_um2;
   }
   return area;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "models/numerics/data_type.h"
-#include "models/sparsity/zero_skipping.h"
 
 #include <array>
 #include <map>
@@ -45,13 +44,7 @@ struct TensorCoreShape {
   double rounders_per_unit = 1;
   int operand_bits = 0;
   int accumulator_bits = 32;
-  sparsity::OuterProductArray zero_skipping;
-  int instruction_m = 0, instruction_n = 0;  ///< columns of A and rows of B whose zeros are skipped
-  bool dense_bypass = false;                 ///< a way past the selector
-  /// Elements that a selector before the registers hands on in a cycle; 0: it sits in front of the
-  /// multipliers.
-  double loads_selected = 0;
-  int metadata_bits = 0;  ///< held: indices of the instructions in flight, or of one load
+  int metadata_bits = 0;  ///< held: indices of the instructions in flight
   numerics::DataType type = numerics::DataType::kF16;  ///< the widest multiplier
 };
 
@@ -60,8 +53,7 @@ struct TensorCoreArea {
   double adders_um2 = 0;
   double rounding_um2 = 0;
   double operand_registers_um2 = 0;
-  double selector_um2 = 0;    ///< multiplexers, and the registers of the candidates dense has not;
-                              ///< or those that push elements together and spread products
+  double selector_um2 = 0;    ///< multiplexers, and the registers of the candidates dense has not
   double candidates_um2 = 0;  ///< of selector_um2: those registers
   double metadata_um2 = 0;
 

@@ -2,7 +2,6 @@
 #include "models/energy/switching.h"
 
 #include "models/base/error.h"
-#include "models/base/per_thread.h"
 #include "models/base/random.h"
 
 #include <algorithm>
@@ -188,9 +187,7 @@ Toggles ToggleSampler::toggles() const {
 }
 
 const Toggles& reference_toggles(DataType type) {
-  // No lock: a copy of the process that is made while another thread holds one would wait for ever.
-  static const base::PerThread<std::map<DataType, Toggles>> kCaches;
-  std::map<DataType, Toggles>& cache = kCaches.get();
+  thread_local std::map<DataType, Toggles> cache;
   const auto found = cache.find(type);
   return found != cache.end() ? found->second
                               : cache.emplace(type, sample_reference(type)).first->second;

@@ -93,9 +93,9 @@ std::string MmaInstruction::ptx_name() const {
     text += *bit_operation == BitOperation::kAnd ? ".and.popc" : ".xor.popc";
   }
   if (pattern) {
-    text += " at " + pattern->name() + (pattern->one_hot ? ", one-hot" : "");
+    text += " at " + pattern->name();
   }
-  return b_selected ? text + ", B selected before the registers" : text;
+  return text;
 }
 
 int MmaInstruction::metadata_bits_per_row() const {
@@ -155,7 +155,6 @@ OperandRegisters operand_registers(const MmaInstruction& instruction) {
   OperandRegisters result;
   result.a = registers(shape.m * instruction.compressed_k(), instruction.a_type);
   result.b = registers(instruction.b_elements(), instruction.b_type);
-  result.loaded_b = registers(shape.n * shape.k, instruction.b_type);
   result.accumulator = registers(shape.m * shape.n, instruction.accumulator);
   if (instruction.sparse) {
     const int bits = shape.m * instruction.metadata_bits_per_row();

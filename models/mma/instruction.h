@@ -51,9 +51,6 @@ struct MmaInstruction {
   std::optional<BitOperation> bit_operation = std::nullopt;  ///< b1 only
   /// Of a sparse instruction that no GPU has; else the hardware's for the type.
   std::optional<sparsity::Pattern> pattern = std::nullopt;
-  /// Registers hold, for each row of A, the elements of B that its metadata select, instead of all
-  /// of B. No GPU has such an instruction.
-  bool b_selected = false;
 
   bool operator==(const MmaInstruction&) const = default;
 
@@ -72,7 +69,7 @@ struct MmaInstruction {
     return pattern ? shape.k / pattern->group * pattern->kept : halves;
   }
   /// Elements of B that the instruction reads from registers or from shared memory.
-  int b_elements() const { return shape.n * (b_selected ? shape.m * compressed_k() : shape.k); }
+  int b_elements() const { return shape.n * shape.k; }
   /// Bits of metadata per row where sparse.
   int metadata_bits_per_row() const;
   int macs() const { return shape.m * shape.n * compressed_k(); }  ///< executed
@@ -106,7 +103,6 @@ MmaInstruction gemm_instruction(numerics::DataType operand, bool sparse, const M
 /// Registers per lane that the operands of an instruction fill.
 struct OperandRegisters {
   int a = 0, b = 0, accumulator = 0;
-  int loaded_b = 0;            ///< that B fills as it lies in shared memory, before a selection
   int metadata = 0;            ///< registers of one instruction; 0: dense
   int metadata_selectors = 1;  ///< instructions that share a metadata register
 };

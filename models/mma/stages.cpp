@@ -244,26 +244,6 @@ void select_operands(const StepContext& context, const FetchedOperands& fetched,
   }
 }
 
-std::int64_t count_passes(const StepContext& context, const SelectedOperands& selected,
-                          const sparsity::OuterProductArray& array) {
-  const auto is_left = [](const auto& operand, int row, int column) {
-    return operand.significand[row][column] != 0 ||
-           (operand.has_special && operand.flags[row][column] != 0);
-  };
-  std::int64_t passes = 0;
-  for (int t = 0; t < context.rules.products_per_step; ++t) {
-    int kept_m = 0, kept_n = 0;
-    for (int i = 0; i < kRows; ++i) {
-      kept_m += is_left(selected.a, i, t) ? 1 : 0;
-    }
-    for (int j = 0; j < kCols; ++j) {
-      kept_n += is_left(selected.b, t, j) ? 1 : 0;  // all rows of A meet the same of B
-    }
-    passes += array.passes(kept_m, kept_n);
-  }
-  return passes;
-}
-
 SPTC_VECTOR_CLONES
 void multiply(const StepContext& context, const SelectedOperands& selected,
               const Accumulators& accumulator, Products& products) {

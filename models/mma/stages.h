@@ -4,7 +4,6 @@
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
 #include "models/numerics/codec.h"
-#include "models/sparsity/zero_skipping.h"
 
 #include <cstdint>
 
@@ -57,8 +56,6 @@ struct StepContext {
   int product_shift = 0;
   int accumulator_shift = 0;  ///< the same for the accumulator
   int operand_bits = 0;       ///< of what a multiplier takes: 16 where fp8 is lowered to f16
-  /// Of operands whose values do not travel, for multipliers that skip zeros.
-  sparsity::Densities densities;
 
   /// Throws InputError for an instruction or rules whose steps the stages do not take.
   StepContext(const MmaInstruction& which, const StepRules& step_rules);
@@ -144,10 +141,6 @@ void decode_accumulators(const StepContext& context, const RoundedResults& words
 /// two.
 void select_operands(const StepContext& context, const FetchedOperands& fetched, int step,
                      SelectedOperands& selected);
-
-/// Passes that `array` takes over the operands of a dense step, counted from their zeros.
-std::int64_t count_passes(const StepContext& context, const SelectedOperands& selected,
-                          const sparsity::OuterProductArray& array);
 
 /// Exact products and the largest exponent, the accumulator's included.
 void multiply(const StepContext& context, const SelectedOperands& selected,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/sparsity/packed_indices.h"
 
-#include <bit>
-
 namespace sptc::sparsity {
 namespace {
 
@@ -23,14 +21,13 @@ struct Place {
 
 PackedIndices::PackedIndices(const Pattern& pattern, int rows, int kept_per_row)
     : bits_(pattern.metadata_bits() / pattern.choices()),
-      one_hot_(pattern.one_hot),
       rows_(rows),
       kept_per_row_(kept_per_row) {}
 
 void PackedIndices::write(int selector, int row, int slot, std::uint8_t index,
                           std::span<LaneWords> registers) const {
   const int first = first_bit(selector, row, slot);
-  const std::uint64_t word = one_hot_ ? std::uint64_t{1} << index : index;
+  const unsigned word = index;
   for (int i = 0; i < bits_; ++i) {
     const Place place(first + i);
     registers[place.reg][place.lane] |= word >> i & 1U ? 1U << place.bit : 0U;
@@ -40,12 +37,12 @@ void PackedIndices::write(int selector, int row, int slot, std::uint8_t index,
 std::uint8_t PackedIndices::read(int selector, int row, int slot,
                                  const LaneWords* registers) const {
   const int first = first_bit(selector, row, slot);
-  std::uint64_t word = 0;
+  unsigned index = 0;
   for (int i = 0; i < bits_; ++i) {
     const Place place(first + i);
-    word |= std::uint64_t{registers[place.reg][place.lane] >> place.bit & 1U} << i;
+    index |= (registers[place.reg][place.lane] >> place.bit & 1U) << i;
   }
-  return static_cast<std::uint8_t>(one_hot_ ? std::countr_zero(word) : word);
+  return static_cast<std::uint8_t>(index);
 }
 
 }  // namespace sptc::sparsity

@@ -9,10 +9,10 @@
 
 namespace sptc::sparsity {
 
-/// How an instruction that no GPU has reads the metadata of its pattern: an index, or a one-hot
-/// word, for each kept element, row after row and without gaps, over the registers of a warp. Bit b
-/// of the metadata is bit b % 32 of lane b / 32 % 32 of register b / 1024. Rows of several
-/// fragments share registers as far as they fit; `selector` counts those fragments.
+/// How an instruction that no GPU has reads the metadata of its pattern: an index for each kept
+/// element, row after row and without gaps, over the registers of a warp. Bit b of the metadata is
+/// bit b % 32 of lane b / 32 % 32 of register b / 1024. Rows of several fragments share registers
+/// as far as they fit; `selector` counts those fragments.
 class PackedIndices {
  public:
   /// `kept_per_row`: elements of A in a row of the instruction.
@@ -28,8 +28,7 @@ class PackedIndices {
     return ((selector * rows_ + row) * kept_per_row_ + slot) * bits_;
   }
 
-  int bits_;  ///< of an index or word
-  bool one_hot_;
+  int bits_;  ///< of an index
   int rows_, kept_per_row_;
 };
 

@@ -11,11 +11,7 @@
 namespace sptc::sparsity {
 
 int Pattern::metadata_bits() const {
-  const bool halves = candidates() == 2 && choices() == 1;  // 2:4 of half elements
-  if (one_hot) {
-    return halves ? 8 : choices() * candidates();
-  }
-  if (halves) {
+  if (candidates() == 2 && choices() == 1) {  // 2:4 of half elements
     return 4;
   }
   return choices() * static_cast<int>(std::bit_width(static_cast<unsigned>(candidates() - 1)));

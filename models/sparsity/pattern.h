@@ -13,14 +13,13 @@ struct Pattern {
   int kept = 2;
   int group = 4;
   int run = 1;
-  bool one_hot = false;  ///< metadata: a bit for each candidate of a choice instead of its index
 
   auto operator<=>(const Pattern&) const = default;
 
   int candidates() const { return group / run; }  ///< M of the choice that one index makes
   int choices() const { return kept / run; }      ///< indices per group
-  /// Bits of metadata per group: an index or a one-hot word for each choice. 1:2 is stored as 2:4
-  /// of half elements, as mma.sp of tf32 has it.
+  /// Bits of metadata per group: an index for each choice. 1:2 is stored as 2:4 of half elements,
+  /// as mma.sp of tf32 has it.
   int metadata_bits() const;
   std::string name() const { return std::to_string(kept) + ":" + std::to_string(group); }
 };

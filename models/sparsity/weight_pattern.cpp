@@ -56,7 +56,7 @@ bool contained(const Pattern& inner, const Pattern& outer) {
 /// `selector`, counted in elements of `type`.
 SelectorWidth for_elements(const SelectorWidth& selector, DataType type) {
   return type == DataType::kTf32
-             ? SelectorWidth{selector.inputs / 2, std::max(1, selector.kept / 2), selector.one_hot}
+             ? SelectorWidth{selector.inputs / 2, std::max(1, selector.kept / 2)}
              : selector;
 }
 
@@ -154,9 +154,36 @@ std::vector<KeptElements> prune_blocks(const base::Matrix<Word>& dense, DataType
   return result;
 }
 
-/// With metadata as the hardware has it.
-PatternExecution execution_by_indices(const WeightPattern& weights, DataType type,
-                                      const SelectorWidth& selector) {
+}  // namespace
+
+std::string WeightPattern::name() const {
+  return (vector_rows > 0 ? std::to_string(vector_rows) + ":" : "") + pattern.name();
+}
+
+WeightPattern parse_weight_pattern(std::string_view text) {
+  const std::vector<int> numbers = numbers_of(text);
+  WeightPattern result;
+  const bool vectors = numbers.size() == 3;
+  bool sound = numbers.size() == 2 || vectors;
+  if (sound) {
+    const std::size_t first = vectors ? 1 : 0;
+    result.pattern = {numbers[first], numbers[first + 1], 1};
+    result.vector_rows = vectors ? numbers[0] : 0;
+    const Pattern& pattern = result.pattern;
+    sound = pattern.kept > 0 && pattern.kept < pattern.group && pattern.group <= kMaxGroup &&
+            (!vectors || (pattern.kept == 2 && pattern.group > kVectorColumns &&
+                          result.vector_rows > 0 && result.vector_rows <= kMaxVectorRows));
+  }
+  if (!sound) {
+    throw base::InputError("a pattern is N:M with 0 < N < M <= " + std::to_string(kMaxGroup) +
+                           ", for example 2:4, or V:2:M with V rows up to " +
+                           std::to_string(kMaxVectorRows) + " and M above 4, for example 64:2:8");
+  }
+  return result;
+}
+
+PatternExecution pattern_execution(const WeightPattern& weights, DataType type,
+                                   const SelectorWidth& selector) {
   const Pattern& pattern = weights.pattern;
   const Pattern hardware = hardware_pattern(type);
   const bool same = pattern.kept == hardware.kept && pattern.group == hardware.group;
@@ -198,45 +225,6 @@ PatternExecution execution_by_indices(const WeightPattern& weights, DataType typ
   }
   throw base::InputError(needs + "; they neither are " + hardware.name() +
                          " nor decompose into it");
-}
-
-}  // namespace
-
-std::string WeightPattern::name() const {
-  return (vector_rows > 0 ? std::to_string(vector_rows) + ":" : "") + pattern.name();
-}
-
-WeightPattern parse_weight_pattern(std::string_view text) {
-  const std::vector<int> numbers = numbers_of(text);
-  WeightPattern result;
-  const bool vectors = numbers.size() == 3;
-  bool sound = numbers.size() == 2 || vectors;
-  if (sound) {
-    const std::size_t first = vectors ? 1 : 0;
-    result.pattern = {numbers[first], numbers[first + 1], 1};
-    result.vector_rows = vectors ? numbers[0] : 0;
-    const Pattern& pattern = result.pattern;
-    sound = pattern.kept > 0 && pattern.kept < pattern.group && pattern.group <= kMaxGroup &&
-            (!vectors || (pattern.kept == 2 && pattern.group > kVectorColumns &&
-                          result.vector_rows > 0 && result.vector_rows <= kMaxVectorRows));
-  }
-  if (!sound) {
-    throw base::InputError("a pattern is N:M with 0 < N < M <= " + std::to_string(kMaxGroup) +
-                           ", for example 2:4, or V:2:M with V rows up to " +
-                           std::to_string(kMaxVectorRows) + " and M above 4, for example 64:2:8");
-  }
-  return result;
-}
-
-PatternExecution pattern_execution(const WeightPattern& weights, DataType type,
-                                   const SelectorWidth& selector) {
-  PatternExecution execution = execution_by_indices(weights, type, selector);
-  if (selector.one_hot && execution.instruction.run != 1) {
-    throw base::InputError("weights of " + std::string(numerics::name(type)) +
-                           " are chosen in pairs: metadata_one_hot has no words for them");
-  }
-  execution.instruction.one_hot = selector.one_hot;
-  return execution;
 }
 
 std::vector<KeptElements> prune_to_kept(const base::Matrix<Word>& dense, DataType type,

@@ -37,7 +37,6 @@ inline constexpr int kVectorColumns = 4;
 struct SelectorWidth {
   int inputs = 4;
   int kept = 2;
-  bool one_hot = false;  ///< its metadata: Pattern::one_hot
 };
 
 /// How weights of a pattern run on a tensor core.

@@ -44,8 +44,8 @@ function(sptc_pkg_config component description)
     endif()
   endforeach()
   set(sptc_pc_requires "")
-  foreach(pair "hwy::hwy=libhwy" "fmt::fmt=fmt" "ZLIB::ZLIB=zlib" "LibLZMA::LibLZMA=liblzma"
-               "zstd::libzstd_shared=libzstd" "SQLite::SQLite3=sqlite3" "re2::re2=re2" "SystemC::systemc=systemc")
+  foreach(pair "hwy::hwy=libhwy" "fmt::fmt=fmt" "ZLIB::ZLIB=zlib" "LibArchive::LibArchive=libarchive"
+               "SQLite::SQLite3=sqlite3" "re2::re2=re2" "SystemC::systemc=systemc")
     string(REPLACE "=" ";" pair "${pair}")
     list(GET pair 0 library)
     list(GET pair 1 package)
@@ -75,11 +75,13 @@ install(DIRECTORY models DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sptcsim"
 install(DIRECTORY sim/memory/plugins/ DESTINATION "${CMAKE_INSTALL_DATADIR}/sptcsim/memory_plugins")
 install(FILES sim/memory/BIND_A_MEMORY.md DESTINATION "${CMAKE_INSTALL_DATADIR}/sptcsim/memory_plugins")
 install(DIRECTORY configs traces DESTINATION "${CMAKE_INSTALL_DATADIR}/sptcsim")
-set(sptc_manual "${PROJECT_BINARY_DIR}/manual")
-install(FILES "${sptc_manual}/sptcsim.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
-install(FILES "${sptc_manual}/sptcsim.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
+set(sptc_completion "${PROJECT_BINARY_DIR}/completion")
+if(SPTC_HELP2MAN)
+  install(FILES "${sptc_completion}/sptcsim.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+endif()
+install(FILES "${sptc_completion}/sptcsim.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
         RENAME sptcsim)
-install(FILES "${sptc_manual}/_sptcsim" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+install(FILES "${sptc_completion}/_sptcsim" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/sptcsimConfig.cmake.in"

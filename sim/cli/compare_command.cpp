@@ -2,7 +2,6 @@
 #include "models/base/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/jobs_option.h"
-#include "sim/cli/memory_option.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
 #include "sim/config/architecture.h"
@@ -141,7 +140,6 @@ void add_compare_command(CLI::App& app, Command& chosen) {
       ->type_name("FILE");
   command->add_option("--html", arguments->html, "write one page, which needs no network")
       ->type_name("FILE");
-  add_memory_limit(*command);
   command->add_flag("--quiet", arguments->quiet, "no progress bar");
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }

@@ -5,8 +5,8 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/completion.h"
 #include "sim/cli/given_options.h"
-#include "sim/cli/manual.h"
 #include "sim/cli/output.h"
 #include "sim/config/named_file.h"
 #include "sim/io/text_file.h"
@@ -19,15 +19,10 @@
 #include <systemc>
 
 #include <algorithm>
-#include <atomic>
 #include <cctype>
-#include <cstdlib>
-#include <exception>
-#include <new>
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <sys/resource.h>
 #include <utility>
 #include <vector>
 
@@ -35,62 +30,6 @@ namespace {
 
 using sptc::base::InputError;
 using sptc::cli::Command;
-
-// What is destroyed where memory has run out needs some: modules of SystemC do.
-constexpr std::size_t kReserveBytes = 4 << 20;
-std::atomic<void*> reserve{nullptr};
-std::atomic<bool> is_out_of_memory{false};
-
-void on_out_of_memory() {
-  is_out_of_memory = true;
-  std::free(reserve.exchange(nullptr));
-  std::set_new_handler(nullptr);
-  throw std::bad_alloc();
-}
-
-// What no one catches, as in the construction of static objects, ends as what sc_main() catches. So
-// does a lack of memory that a function of a library is not allowed to throw, as libstdc++ has it
-// where it reads directories: that exception is under way, but nobody's to look at.
-[[noreturn]] void on_uncaught_exception() {
-  if (std::current_exception() != nullptr) {
-    std::_Exit(sptc::report::report_exception());
-  }
-  if (is_out_of_memory && std::uncaught_exceptions() > 0) {
-    std::_Exit(sptc::report::report_out_of_memory());
-  }
-  std::abort();
-}
-
-constexpr std::size_t kStackBytes = 512 << 10;
-
-// A stack that cannot grow ends the process by signal, so it takes its pages at the start: `bytes`,
-// at most kStackBytes. It calls nothing, which would take pages below these.
-[[gnu::noinline]] void touch_stack(std::size_t bytes) {
-  constexpr std::size_t kPage = 4096;
-  [[maybe_unused]] volatile char stack[kStackBytes];
-  for (std::size_t at = 0; at < bytes; at += kPage) {
-    stack[kStackBytes - 1 - at] = 0;
-  }
-}
-
-/// Of a limited stack, half: the environment and the program have the rest.
-std::size_t touched_bytes() {
-  rlimit limit{};
-  return ::getrlimit(RLIMIT_STACK, &limit) == 0 ? std::min<rlim_t>(kStackBytes, limit.rlim_cur / 2)
-                                                : 0;
-}
-
-// Before main() and before the static objects of this program.
-[[gnu::constructor(101)]] void begin() {
-  touch_stack(touched_bytes());
-  std::set_terminate(on_uncaught_exception);
-  sptc::cli::handle_interrupts();
-  sptc::cli::open_closed_streams();
-  // SystemC prints its banner on stdout before sc_main begins, unless the environment says no.
-  setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
-  reserve = std::malloc(kReserveBytes);
-  std::set_new_handler(on_out_of_memory);
-}
 
 /// SystemC's remarks do not belong among results: informal ones are dropped, warnings go to stderr,
 /// errors throw.
@@ -251,12 +190,9 @@ std::string sentence_of(const CLI::ParseError& error, CLI::App& app) {
   return command == &app ? sentence : called(command) + ": " + sentence;
 }
 
-/// Of `words`, "help" and the names of a command, "--man" or "--completion" and a shell: what is
-/// asked for. Throws InputError.
+/// Of `words`, "help" and the names of a command, or "--completion" and a shell: what is asked for.
+/// Throws InputError.
 std::string help_of(CLI::App& app, const std::vector<std::string>& words) {
-  if (words.size() == 2 && words[1] == "--man") {
-    return sptc::cli::man_page(app, sptc::report::program_version());
-  }
   if (words.size() >= 2 && words[1] == "--completion") {
     return sptc::cli::completion(app, words.size() > 2 ? words[2] : "");
   }
@@ -310,8 +246,8 @@ int run(int argc, char** argv) {
                "sptcsim");
   app.set_version_flag("--version", "sptcsim " + std::string(sptc::report::program_version()));
   app.footer(
-      "'help COMMAND' lists its options, 'help --man' writes the manual page, and\n"
-      "'help --completion bash' or 'zsh' what a shell completes.");
+      "'help COMMAND' lists its options, 'help --completion bash' or 'zsh' writes what a\n"
+      "shell completes.");
   app.allow_extras();
   Command chosen;
   add_commands(app, chosen);
@@ -365,38 +301,8 @@ int sc_main(int argc, char** argv) {
   }
 }
 
-// SystemC's copies the arguments first, and a lack of memory there would end with exit code 1.
 int main(int argc, char** argv) {
+  sptc::cli::handle_interrupts();
+  sptc::cli::open_closed_streams();
   return sc_main(argc, argv);
-}
-
-namespace {
-
-/// A place for a timed event between two uses.
-struct FreeEvent {
-  FreeEvent* next;
-};
-FreeEvent* free_events = nullptr;
-
-}  // namespace
-
-// In place of SystemC's pools, which write through null where malloc has nothing to give. That of
-// all objects reads the variable that switches it off before main begins.
-void* sc_core::sc_mempool::allocate(std::size_t sz) {
-  return ::operator new(sz);
-}
-
-void sc_core::sc_mempool::release(void* p, std::size_t /*sz*/) {
-  ::operator delete(p);
-}
-
-void* sc_core::sc_event_timed::allocate() {
-  return free_events == nullptr ? ::operator new(sizeof(sc_event_timed))
-                                : std::exchange(free_events, free_events->next);
-}
-
-void sc_core::sc_event_timed::deallocate(void* p) {
-  if (p != nullptr) {
-    free_events = ::new (p) FreeEvent{free_events};
-  }
 }

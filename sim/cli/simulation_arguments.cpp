@@ -2,7 +2,6 @@
 #include "sim/cli/simulation_arguments.h"
 
 #include "models/base/error.h"
-#include "sim/cli/memory_option.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
@@ -70,7 +69,6 @@ void SimulationArguments::add_to(CLI::App& command) {
       "the joules go");
   command.add_flag("--verbose", verbose,
                    "the whole text report: kernels, utilisation, energy by part, assumed numbers");
-  add_memory_limit(command);
   command.add_flag("--quiet", quiet, "no progress bar");
 }
 

@@ -10,10 +10,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <string_view>
-#include <utility>
 
 namespace sptc::cli {
 sweep::space::SweepPlan plan_of(const SweepArguments& arguments) {
@@ -25,21 +23,8 @@ sweep::space::SweepPlan plan_of(const SweepArguments& arguments) {
         fmt::format("'{}' is no sweep (a .json file) and no command of sweep: {}",
                     io::printable(file), base::unknown_name(io::printable(file), kCommands)));
   }
-  sweep::space::SweepSpec spec = sweep::space::read_sweep_spec(file);
-  if (arguments.search.empty() != arguments.budget.empty()) {
-    throw base::InputError("--search pareto and --budget N go together");
-  }
-  if (!arguments.search.empty()) {
-    if (arguments.search != sweep::space::kSearches.front()) {
-      throw base::InputError(
-          "unknown --search " +
-          base::unknown_name(io::printable(arguments.search), sweep::space::kSearches));
-    }
-    spec = sweep::space::as_search(
-        std::move(spec), static_cast<std::uint64_t>(run::parse_positive(
-                             "--budget", arguments.budget, sweep::space::kMaxSamplePoints)));
-  }
-  return sweep::space::checked_plan(std::move(spec), std::string(report::program_version()));
+  return sweep::space::checked_plan(sweep::space::read_sweep_spec(file),
+                                    std::string(report::program_version()));
 }
 
 sweep::execution::SweepShard parse_shard(const std::string& text) {
@@ -74,15 +59,6 @@ void add_spec(CLI::App& command, const std::shared_ptr<SweepArguments>& argument
   command.add_option("SPEC", arguments->spec, "sweep: .json (configs/sweeps/README.md)")
       ->type_name("FILE")
       ->required();
-}
-
-void add_search_options(CLI::App& command, const std::shared_ptr<SweepArguments>& arguments) {
-  command
-      .add_option("--search", arguments->search,
-                  "simulate only points that a search for the Pareto front chooses, with --budget")
-      ->type_name(std::string(sweep::space::kSearches.front()));
-  command.add_option("--budget", arguments->budget, "points that --search may simulate")
-      ->type_name("N");
 }
 
 }  // namespace sptc::cli

@@ -23,16 +23,11 @@ struct SweepArguments {
   std::string jobs;
   std::string shard;
   std::string timeout;
-  std::string memory_limit;
   std::string resimulate;
-  std::string search;
-  std::string budget;
   bool no_resume = false;
   bool retry_failed = false;
   bool mixed_builds = false;
   bool quiet = false;
-  bool mpi = false;
-  std::string mpi_silence;
   std::string first = "5";
   std::string shards;
   std::string out;
@@ -49,14 +44,12 @@ struct SweepArguments {
   std::vector<std::string> directives;
 };
 
-/// The options of a search: --search, --budget.
-void add_search_options(CLI::App& command, const std::shared_ptr<SweepArguments>& arguments);
 /// The argument SPEC.
 void add_spec(CLI::App& command, const std::shared_ptr<SweepArguments>& arguments);
 
 // Each throws InputError for what cannot be.
 
-/// The sweep of SPEC, or the search of its points.
+/// The sweep of SPEC.
 sweep::space::SweepPlan plan_of(const SweepArguments& arguments);
 sweep::execution::SweepShard parse_shard(const std::string& text);
 /// --db, or where it is not given the name of SPEC with .sqlite.

@@ -13,7 +13,6 @@
 #include "sim/sweep/execution/resimulation.h"
 #include "sim/sweep/execution/run_mark.h"
 #include "sim/sweep/executors/local_executor.h"
-#include "sim/sweep/executors/mpi_executor.h"
 #include "sim/sweep/point/simulation_point_runner.h"
 #include "sim/sweep/store/sweep_store.h"
 
@@ -21,7 +20,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <csignal>
 #include <memory>
 #include <string>
@@ -42,11 +40,6 @@ sweep::executors::PointLimits limits_of(const SweepArguments& arguments,
   if (!arguments.timeout.empty()) {
     limits.timeout_s =
         static_cast<double>(run::parse_positive("--timeout", arguments.timeout, 10000000));
-  }
-  if (!arguments.memory_limit.empty()) {
-    constexpr std::uint64_t kMegabyte = std::uint64_t{1} << 20;
-    const std::uint64_t bytes = run::parse_bytes("--memory-limit", arguments.memory_limit);
-    limits.memory_mb = std::max<std::uint64_t>(1, bytes / kMegabyte);
   }
   return limits;
 }
@@ -85,9 +78,7 @@ struct Job {
         plan(plan_of(given)),
         limits(limits_of(given, plan.spec())),
         shard(parse_shard(given.shard)),
-        file(results_of(given)) {
-    sweep::execution::require_whole(plan, shard);
-  }
+        file(results_of(given)) {}
 };
 
 /// --resimulate; 0 where it is not given.
@@ -96,25 +87,16 @@ std::size_t points_to_resimulate(const Job& job) {
   if (arguments.resimulate.empty()) {
     return 0;
   }
-  if (arguments.mpi || !arguments.shard.empty()) {
+  if (!arguments.shard.empty()) {
     throw base::InputError(
-        "--resimulate needs the whole front: not with --mpi or --shard, but on the merged results");
+        "--resimulate needs the whole front: not with --shard, but on the merged results");
   }
   sweep::execution::as_timing(job.plan.spec());  // or says why not
   return static_cast<std::size_t>(
       run::parse_positive("--resimulate", arguments.resimulate, 1 << 20));
 }
 
-/// --mpi-silence.
-std::chrono::seconds silence_of(const SweepArguments& arguments) {
-  constexpr std::int64_t kDefault = 20, kMost = 86400;
-  return std::chrono::seconds(
-      arguments.mpi_silence.empty()
-          ? kDefault
-          : run::parse_positive("--mpi-silence", arguments.mpi_silence, kMost));
-}
-
-int drive(Job& job, sweep::store::SweepStore& store, sweep::executors::Executor& executor) {
+int drive(Job& job, sweep::store::SweepStore& store, sweep::executors::LocalExecutor& executor) {
   sweep::execution::SweepProgress progress;
   {
     sweep::execution::RunMarker mark(job.file, job.shard);
@@ -160,12 +142,6 @@ int resimulate(Job& job, std::size_t most, std::size_t jobs,
 int run(const SweepArguments& arguments) {
   Job job(arguments);
   const auto jobs = static_cast<std::size_t>(parse_jobs(arguments.jobs));
-  if (arguments.mpi && !arguments.jobs.empty()) {
-    throw base::InputError("--jobs has no effect with --mpi: every rank but the first is a worker");
-  }
-  if (!arguments.mpi && !arguments.mpi_silence.empty()) {
-    throw base::InputError("--mpi-silence has no effect without --mpi");
-  }
   if (arguments.no_resume && std::filesystem::exists(job.file)) {
     throw base::InputError(
         fmt::format("{}: exists, and --no-resume was given", io::printable(job.file.string())));
@@ -173,15 +149,6 @@ int run(const SweepArguments& arguments) {
   io::require_no_input(job.file);
   const std::size_t again = points_to_resimulate(job);
   const sweep::store::SweepStore::Options options{arguments.retry_failed, arguments.mixed_builds};
-  if (arguments.mpi) {
-    return sweep::executors::run_with_mpi(job.plan, job.runner, job.limits, silence_of(arguments),
-                                          [&](sweep::executors::Executor& ranks) {
-                                            sweep::store::SweepStore store(job.file, job.plan,
-                                                                           options);
-                                            handle_stop_signals();
-                                            return drive(job, store, ranks);
-                                          });
-  }
   int code = 0;
   {
     sweep::store::SweepStore store(job.file, job.plan, options);
@@ -205,17 +172,10 @@ void add_run_options(CLI::App& command, const std::shared_ptr<SweepArguments>& a
   add_jobs(command, arguments->jobs, "worker processes");
   command.add_option("--shard", arguments->shard, "only part I of N; 'sweep merge' unites them")
       ->type_name("I/N");
-  add_search_options(command, arguments);
   command
       .add_option("--timeout", arguments->timeout,
                   "seconds that a point may take (default: the spec's, or no limit)")
       ->type_name("S");
-  command
-      .add_option(
-          "--memory-limit", arguments->memory_limit,
-          "memory that a point may take beyond the program, as 4G (default: the spec's, or no "
-          "limit)")
-      ->type_name("BYTES");
   command
       .add_option("--resimulate", arguments->resimulate,
                   "of a sweep in closed form: SystemC simulates up to N points on the Pareto front "
@@ -226,11 +186,6 @@ void add_run_options(CLI::App& command, const std::shared_ptr<SweepArguments>& a
   command.add_flag("--mixed-builds", arguments->mixed_builds,
                    "go on with results of another build of this version");
   command.add_flag("--quiet", arguments->quiet, "no progress and no summary");
-  command.add_flag("--mpi", arguments->mpi, "the ranks of mpirun are the workers, rank 0 stores");
-  command
-      .add_option("--mpi-silence", arguments->mpi_silence,
-                  "with --mpi: seconds of silence after which a rank is given up (default: 20)")
-      ->type_name("S");
 }
 
 }  // namespace

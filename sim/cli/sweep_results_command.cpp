@@ -89,7 +89,7 @@ void add_status(CLI::App& sweep, Command& chosen) {
 void add_merge(CLI::App& sweep, Command& chosen) {
   auto arguments = std::make_shared<SweepArguments>();
   CLI::App* command =
-      sweep.add_subcommand("merge", "unite the results of shards: the same bytes for any number");
+      sweep.add_subcommand("merge", "unite the results of shards: the same rows for any number");
   command->add_option("PART", arguments->parts, "results of the shards")
       ->type_name("FILE")
       ->required();

@@ -58,7 +58,6 @@ int emit(const SweepArguments& arguments, const std::string& kind) {
   options.name = plan.spec().name;
   options.shards =
       static_cast<std::uint64_t>(run::parse_positive("--shards", arguments.shards, kMaxShards));
-  sweep::execution::require_whole(plan, {1, options.shards});
   if (arguments.whole_node && !arguments.jobs.empty()) {
     throw base::InputError(
         "--jobs has no effect with --whole-node: a shard takes all processors of its node");
@@ -85,7 +84,6 @@ void add_plan(CLI::App& sweep, Command& chosen) {
   command->add_option("--first", arguments->first, "points to list")
       ->type_name("N")
       ->capture_default_str();
-  add_search_options(*command, arguments);
   command->add_option("--format", arguments->format, "of the output")
       ->type_name("text|json")
       ->capture_default_str();
@@ -128,7 +126,7 @@ void add_emit(CLI::App& sweep, Command& chosen) {
     inner->add_option("--db", arguments->db, "the united results")->type_name("FILE");
     inner
         ->add_option("--setup", arguments->setup,
-                     "line of shell before the program, such as 'module load openmpi'; repeatable")
+                     "line of shell before the program, such as 'module load gcc'; repeatable")
         ->type_name("LINE")
         ->take_all();
     if (std::string(kind) == "slurm") {

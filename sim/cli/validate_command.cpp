@@ -2,7 +2,6 @@
 #include "models/base/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/jobs_option.h"
-#include "sim/cli/memory_option.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
 #include "sim/compare/times/validate.h"
@@ -144,7 +143,6 @@ void add_validate_command(CLI::App& app, Command& chosen) {
   command
       ->add_option("--html", arguments->html, "write one page with figures, which needs no network")
       ->type_name("FILE");
-  add_memory_limit(*command);
   command->add_flag("--quiet", arguments->quiet, "no progress bar");
   command->callback([arguments, command, &chosen] {
     arguments->arch_given = command->get_option("--arch")->count() > 0;

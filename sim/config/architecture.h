@@ -113,8 +113,4 @@ std::vector<std::filesystem::path> config_directories(std::string_view folder,
 /// Call it before anything is loaded.
 void set_shipped_config_directory(std::filesystem::path directory);
 
-/// The JSON Schema (draft-07) of architecture files, kept as
-/// configs/schema/architecture.schema.json for editors.
-std::string architecture_schema();
-
 }  // namespace sptc::config

@@ -15,61 +15,6 @@
 namespace sptc::config {
 namespace {
 
-/// Throws InputError where multipliers that skip zeros are no part of the rest of the tensor core.
-void check_zero_skipping(const gpu::GpuSpec& gpu, const io::JsonPlace& place) {
-  const tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
-  if ((core.zero_skip_rows == 0) != (core.zero_skip_columns == 0) ||
-      (core.zero_skip_rows == 0 && core.zero_skip_cycles > 0)) {
-    place.fail(
-        "zero_skip_rows and zero_skip_columns go together, and zero_skip_cycles with them: set "
-        "both, "
-        "or none of the three");
-  }
-  if (!core.zero_skipping().skips()) {
-    return;
-  }
-  if (core.zero_skip_rows > core.mma_m || core.zero_skip_columns > core.mma_n) {
-    place.fail(
-        fmt::format("zero_skip_rows {} and zero_skip_columns {} are more than an instruction "
-                    "has, {} and {}",
-                    core.zero_skip_rows, core.zero_skip_columns, core.mma_m, core.mma_n));
-  }
-  if (core.selector_inputs > 1) {
-    (place / "selector_inputs")
-        .fail(
-            fmt::format("{} beside zero_skip_rows: rows of A that pick elements of B of their own "
-                        "share no outer product; 1 is no selector",
-                        core.selector_inputs));
-  }
-  if (gpu.sm.async_mma_interval_cycles() > 0) {
-    place.fail(
-        "zero_skip_rows has no effect beside wgmma or tcgen05.mma: set their "
-        "interval_cycles to 0 to explore it");
-  }
-}
-
-/// Throws InputError where a number tells of the selector and has no effect.
-void check_selector(const gpu::GpuSpec& gpu, const io::JsonPlace& place) {
-  const tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
-  const bool before = core.selector_before_registers != 0;
-  if (core.selector_inputs <= 1 &&
-      (before || core.metadata_one_hot + core.dense_bypasses_selector > 0)) {
-    place.fail(
-        "metadata_one_hot, dense_bypasses_selector and selector_before_registers have no effect "
-        "without a selector: selector_inputs is 1");
-  }
-  if (before && core.dense_bypasses_selector != 0) {
-    place.fail(
-        "dense_bypasses_selector has no effect beside selector_before_registers: loads of dense "
-        "instructions do not pass that selector");
-  }
-  if (before && gpu.sm.async_mma_interval_cycles() > 0) {
-    place.fail(
-        "selector_before_registers has no effect beside wgmma or tcgen05.mma, which read B from "
-        "shared memory: set their interval_cycles to 0 to explore it");
-  }
-}
-
 /// Shapes that kernels can be built of, and designs that have an effect.
 void check_design(const gpu::GpuSpec& gpu, const io::JsonPlace& place, ErrorList& errors) {
   const tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
@@ -94,8 +39,6 @@ void check_design(const gpu::GpuSpec& gpu, const io::JsonPlace& place, ErrorList
                             core.selector_inputs));
     }
   });
-  errors.collect([&] { check_selector(gpu, place); });
-  errors.collect([&] { check_zero_skipping(gpu, place); });
   errors.collect([&] {
     if (core.mma_design() != mma::MmaDesign() && gpu.sm.async_mma_interval_cycles() > 0) {
       const bool wgmma = gpu.sm.wgmma_interval_cycles > 0;

@@ -178,8 +178,7 @@ constexpr std::array kFields = {
     ArchitectureField{
         kTensorCore, "selector_bytes_per_cycle", false, kMaxCount,
         "bytes of operand B that the selector hands to the multipliers, also for dense "
-        "instructions but where they bypass it: at least dot_units x dot_width_bytes for the peak "
-        "rate",
+        "instructions: at least dot_units x dot_width_bytes for the peak rate",
         store_tc<&Tc::selector_bytes_per_cycle>},
     ArchitectureField{kTensorCore, "selector_inputs", true, 64,
                       "candidates of one multiplier: M of the widest N:M pattern",
@@ -187,30 +186,6 @@ constexpr std::array kFields = {
     ArchitectureField{kTensorCore, "selector_kept", true, 64,
                       "multipliers that share the candidates: N of the sparsest N:M pattern",
                       store_tc<&Tc::selector_kept>},
-    ArchitectureField{kTensorCore, "metadata_one_hot", true, 1,
-                      "1: metadata have a bit for each candidate of a choice; 0: its index",
-                      store_tc<&Tc::metadata_one_hot>, true},
-    ArchitectureField{
-        kTensorCore, "dense_bypasses_selector", true, 1,
-        "1: dense instructions do not wait for the width of the selector; 0: they pass through it",
-        store_tc<&Tc::dense_bypasses_selector>, true},
-    ArchitectureField{
-        kTensorCore, "selector_before_registers", true, 1,
-        "1: loads from shared memory select B for each row of A on its way to the registers; 0: "
-        "the tensor core selects from B in registers",
-        store_tc<&Tc::selector_before_registers>, true},
-    ArchitectureField{
-        kTensorCore, "zero_skip_rows", true, 128,
-        "elements of a column of A that meet those of a row of B in a pass that skips "
-        "the zeros of both; 0: zeros are multiplied",
-        store_tc<&Tc::zero_skip_rows>, true},
-    ArchitectureField{kTensorCore, "zero_skip_columns", true, 128,
-                      "elements of a row of B in such a pass", store_tc<&Tc::zero_skip_columns>,
-                      true},
-    ArchitectureField{kTensorCore, "zero_skip_cycles", true, kMaxCycles,
-                      "wait of the multipliers for bitmaps and for elements to be pushed together, "
-                      "per instruction",
-                      store_tc<&Tc::zero_skip_cycles>, true},
     ArchitectureField{kTensorCore, "mma_m", true, 128, "rows of D of an mma instruction",
                       store_tc<&Tc::mma_m>},
     ArchitectureField{kTensorCore, "mma_n", true, 128, "columns of D of an mma instruction",

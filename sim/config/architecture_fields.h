@@ -16,7 +16,7 @@ struct ArchitectureField {
   std::string_view key;  ///< the field's name; ends with the unit
   bool integer;
   double max;                ///< the largest that is allowed
-  std::string_view meaning;  ///< one line, for the schema
+  std::string_view meaning;  ///< one line, for `arch show`
   void (*store)(gpu::GpuSpec&, double);
   bool may_be_zero = false;  ///< 0: the architecture has no such thing
   double least = 0;          ///< the least that is allowed, where it is not that of its kind

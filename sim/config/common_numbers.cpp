@@ -166,11 +166,4 @@ json with_common_numbers(json document, const json& common, const std::string& f
   return document;
 }
 
-bool may_be_left_out(const ArchitectureField& field) {
-  const std::string path = path_of(field);
-  return std::ranges::any_of(kConsequences,
-                             [&](const Consequence& number) { return number.pointer == path; }) ||
-         read_common(shipped_config_directory()).contains(pointer_of(path));
-}
-
 }  // namespace sptc::config

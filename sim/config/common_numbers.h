@@ -26,7 +26,4 @@ nlohmann::json read_common_numbers();
 nlohmann::json with_common_numbers(nlohmann::json document, const nlohmann::json& common,
                                    const std::string& file);
 
-/// Whether a file may leave `field` out.
-bool may_be_left_out(const ArchitectureField& field);
-
 }  // namespace sptc::config

@@ -71,8 +71,4 @@ void set_parameter(nlohmann::json& document, const std::string& pointer,
 /// Names, descriptions, evidence and sources are no part of it.
 std::vector<std::pair<std::string, std::string>> parameter_values(const nlohmann::json& document);
 
-/// The JSON Schema (draft-07) of derived files: any part of architecture_schema() beside "base" and
-/// "name". Kept as configs/schema/derived-architecture.schema.json.
-std::string derived_architecture_schema();
-
 }  // namespace sptc::config

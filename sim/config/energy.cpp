@@ -350,23 +350,11 @@ energy::TensorCoreShape tensor_core_shape(const tensor_core::TensorCoreSpec& cor
   shape.products_per_unit = core.dot_width_bytes * 8 / shape.operand_bits;
   shape.selector_inputs = core.selector_inputs;
   shape.kept = std::min(core.selector_kept, core.selector_inputs);
-  const bool before_registers = core.selector_before_registers != 0;
-  shape.dense_bypass = before_registers || core.dense_bypasses_selector != 0;
-  shape.loads_selected =
-      before_registers ? core.selector_bytes_per_cycle * 8 / shape.operand_bits : 0;
-  // An index for each kept element of A in the instructions that the core holds, or in that whose B
-  // is loaded.
-  const sparsity::Pattern pattern{shape.kept, core.selector_inputs, 1, core.metadata_one_hot != 0};
+  // An index for each kept element of A in the instructions that the core holds.
+  const sparsity::Pattern pattern{shape.kept, core.selector_inputs, 1};
   const int kept_per_instruction = core.mma_m * core.mma_k_bytes * 8 / shape.operand_bits;
-  shape.metadata_bits = kept_per_instruction * pattern.metadata_bits() / pattern.kept *
-                        (before_registers ? 1 : core.instruction_window);
-  if (core.zero_skipping().skips()) {
-    shape.zero_skipping = core.zero_skipping();
-    shape.instruction_m = core.mma_m;
-    shape.instruction_n = core.mma_n;
-    const int k = core.mma_k_bytes * 8 / shape.operand_bits;
-    shape.metadata_bits = (core.mma_m + core.mma_n) * k * core.instruction_window;
-  }
+  shape.metadata_bits =
+      kept_per_instruction * pattern.metadata_bits() / pattern.kept * core.instruction_window;
   return shape;
 }
 

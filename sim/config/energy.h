@@ -58,10 +58,6 @@ LoadedEnergy load_energy(const std::string& name_or_path);
 /// The same from text; `file` is for messages.
 LoadedEnergy parse_energy(std::string_view text, const std::string& file);
 
-/// JSON schema (draft 07) of a file without "base", as the reader implies it. A file with "base"
-/// has any part of it.
-std::string energy_schema();
-
 /// Names that load_energy() knows: whole chips sorted, then MIG slices sorted.
 std::vector<std::string> energy_names();
 

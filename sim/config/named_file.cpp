@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <new>
 #include <system_error>
 #include <utility>
 
@@ -22,11 +21,7 @@ bool is_path(std::string_view name_or_path) {
 std::vector<std::string> names_in(const std::filesystem::path& directory) {
   std::vector<std::string> names;
   std::error_code error;
-  const std::filesystem::directory_iterator entries(directory, error);
-  if (error == std::errc::not_enough_memory) {
-    throw std::bad_alloc();  // else a name would be called unknown that is there
-  }
-  for (const auto& entry : entries) {
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
     if (entry.path().extension() == ".json") {
       names.push_back(entry.path().stem().string());
     }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/per_thread.h"
 #include "sim/config/architecture.h"
 
 #include <algorithm>
@@ -20,8 +19,8 @@ const std::optional<Architecture>& shipped_architecture(const std::string& name)
     std::string directory;
     std::map<std::string, std::optional<Architecture>> architectures;
   };
-  static const base::PerThread<Known> kKnownToThreads;
-  auto& [directory, known] = kKnownToThreads.get();
+  thread_local Known known_here;
+  auto& [directory, known] = known_here;
   const char* const set = std::getenv("SPTCSIM_CONFIG_DIR");
   if (const std::string_view now = set == nullptr ? "" : set; now != directory) {
     directory = now;

@@ -2,7 +2,6 @@
 #include "sim/gpu/analytic_gemm.h"
 
 #include "models/base/error.h"
-#include "models/base/per_thread.h"
 #include "models/mma/catalogue.h"
 #include "sim/kernels/grid_reuse.h"
 #include "sim/kernels/kernel_choice.h"
@@ -30,11 +29,6 @@ void require_selector(const kernels::GemmProblem& problem, const GpuSpec& gpu) {
 void require_simulated(const kernels::GemmKernel& kernel, bool values) {
   if (kernel.problem.vector_rows > 0) {
     throw base::InputError("V:N:M weights are modelled with --fidelity analytic");
-  }
-  if (values && kernel.instruction.b_selected) {
-    throw base::InputError(
-        "the simulated data path selects B inside the tensor core: with selector_before_registers "
-        "use --fidelity timing or analytic");
   }
   const bool narrow = numerics::storage_bits(kernel.problem.dtype) < 8;
   if (values && (narrow || !kernel.problem.storage.plain())) {
@@ -91,8 +85,7 @@ void require_instruction(const mma::MmaInstruction& instruction, const GpuSpec& 
     mma::MmaInstruction instruction;
     bool operator==(const Found&) const = default;
   };
-  static const base::PerThread<std::vector<Found>> kFoundByThreads;
-  std::vector<Found>& found = kFoundByThreads.get();
+  thread_local std::vector<Found> found;
   const Found wanted{gpu.numerics, gpu.instruction_set, instruction};
   if (std::find(found.begin(), found.end(), wanted) != found.end()) {
     return;

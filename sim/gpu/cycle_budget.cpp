@@ -34,11 +34,9 @@ CycleBudget cycle_budget(const kernels::GemmKernel& kernel, const kernels::Memor
   // Of several CTAs on an SM not all have the deepest slice of K.
   const double slice = kernel.ctas() <= gpu.sms ? kernel.deepest_slice() : 1;
   const double of_busiest = busiest * slice * macs_per_cta / macs_per_cycle;
-  // Multipliers that skip zeros take less than the peak rate gives them.
-  const double share = std::min(1.0, kernel.issue_stretch);
-  budget.tensor = share * of_busiest;
-  budget.tensor_mean = share * ctas / gpu.sms * macs_per_cta / macs_per_cycle;
-  budget.operand_fetch = of_busiest * (kernel.issue_stretch - share);
+  budget.tensor = of_busiest;
+  budget.tensor_mean = ctas / gpu.sms * macs_per_cta / macs_per_cycle;
+  budget.operand_fetch = of_busiest * (kernel.issue_stretch - 1);
   // Tiles on their way to registers pass the L1, whose banks are those of the shared memory: those
   // that it has as well as those that the L2 reads.
   const std::int64_t through_l1 =

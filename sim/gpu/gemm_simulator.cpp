@@ -3,7 +3,6 @@
 
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
-#include "sim/base/elaboration_reserve.h"
 #include "sim/base/run_events.h"
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/gpu/extrapolation.h"
@@ -57,7 +56,6 @@ class GemmSimulator::Impl {
       observe(gpu_, clock_, spec_.sm.tensor_core, *options.passages);
     }
     base::run_events(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
-    reserve_.end();
   }
 
   Impl(const Impl&) = delete;
@@ -195,14 +193,9 @@ class GemmSimulator::Impl {
     const bool carried = rules && !kernels::is_explored(instruction) &&
                          mma::StepContext::carries(instruction, spec_.step_rules(instruction));
     if (!values && !carried) {
-      mma::StepContext context =
-          tensor_core::timed_context(spec_.sm.tensor_core, spec_.numerics, instruction);
-      context.densities = kernel.problem.densities;
-      return context;
+      return tensor_core::timed_context(spec_.sm.tensor_core, spec_.numerics, instruction);
     }
-    mma::StepContext context(instruction, spec_.step_rules(instruction));
-    context.densities = kernel.problem.densities;
-    return context;
+    return {instruction, spec_.step_rules(instruction)};
   }
 
   /// Counted where the memory system was there for the whole launch.
@@ -356,7 +349,6 @@ class GemmSimulator::Impl {
     return extrapolate_cycles(extent, simulate);
   }
 
-  base::ElaborationReserve reserve_;
   GpuSpec spec_;
   Options options_;
   base::Clock clock_;

@@ -17,18 +17,6 @@ Gpu::Links::Links(int index, const base::Clock& clock)
     : launch(("launch" + std::to_string(index)).c_str(), clock, 1),
       done(("done" + std::to_string(index)).c_str(), clock, 1) {}
 
-namespace {
-
-/// Throws std::bad_alloc where an SM has no room: SystemC's tables of names write through the null
-/// pointer of a malloc() that failed.
-void require_room_of_an_sm() {
-  constexpr std::size_t kBytes = 1 << 20;  // an SM with its share of the memory takes 0.4 MiB
-  const std::unique_ptr<volatile char[]> room(new volatile char[kBytes]);
-  room[0] = 0;
-}
-
-}  // namespace
-
 Gpu::Gpu(const sc_core::sc_module_name& name, const base::Clock& clock, const GpuSpec& spec,
          Memory memory)
     : sc_core::sc_module(name),
@@ -37,7 +25,6 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const base::Clock& clock, const Gp
       clock_mhz_(clock.mhz()) {
   require_memory_to_build(spec);
   for (int i = 0; i < spec.sms; ++i) {
-    require_room_of_an_sm();
     sms_.push_back(std::make_unique<sm::Sm>(("sm" + std::to_string(i)).c_str(), clock, spec.sm));
     links_.push_back(std::make_unique<Links>(i, clock));
     const auto index = static_cast<std::size_t>(i);

@@ -8,8 +8,6 @@
 
 #include <map>
 #include <mutex>
-#include <new>
-#include <pthread.h>
 #include <set>
 #include <string>
 #include <sys/stat.h>
@@ -23,24 +21,13 @@ struct Output {
   std::string shown;
 };
 
-/// A copy of the process has no thread that would unlock what another one of the original has
-/// locked: fork() waits until nobody has. Made before there are threads.
 struct FileUse {
-  FileUse();
-
   std::mutex mutex;
   std::set<std::string> inputs;
   std::map<std::string, Output> outputs;
 };
 
 FileUse file_use;
-
-FileUse::FileUse() {
-  if (::pthread_atfork([] { file_use.mutex.lock(); }, [] { file_use.mutex.unlock(); },
-                       [] { file_use.mutex.unlock(); }) != 0) {
-    throw std::bad_alloc();
-  }
-}
 
 /// Device and inode; of a file that is not there yet, the place where it will be.
 std::string identity(const std::filesystem::path& path) {

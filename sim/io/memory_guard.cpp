@@ -10,7 +10,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <sys/resource.h>
 #include <unistd.h>
 
 namespace sptc::io {
@@ -47,36 +46,8 @@ std::uint64_t physical_memory() {
              : kUnlimited;
 }
 
-/// Memory of this process [bytes], whether it is in use or not.
-struct Taken {
-  std::uint64_t all = 0;
-  std::uint64_t data = 0;  ///< that only this process has, and its stacks
-};
-
-Taken taken_memory() {
-  std::ifstream statm("/proc/self/statm");
-  Taken pages;
-  std::uint64_t resident = 0, shared = 0, text = 0, libraries = 0;
-  statm >> pages.all >> resident >> shared >> text >> libraries >> pages.data;
-  const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  return {pages.all * page_bytes, pages.data * page_bytes};
-}
-
-/// What the limit `kind` leaves a process that has `taken` so much.
-std::uint64_t left_by_limit(__rlimit_resource_t kind, std::uint64_t taken) {
-  rlimit limit{};
-  if (::getrlimit(kind, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return kUnlimited;
-  }
-  return limit.rlim_cur > taken ? limit.rlim_cur - taken : 0;
-}
-
-std::uint64_t left_by_limits() {
-  const Taken taken = taken_memory();
-  return std::min(left_by_limit(RLIMIT_DATA, taken.data), left_by_limit(RLIMIT_AS, taken.all));
-}
-
-std::uint64_t memory_of_machine() {
+/// Memory that this process can expect to get without swapping.
+std::uint64_t available_memory() {
   const std::optional<std::uint64_t> available = mem_available();
   return std::min(available ? *available : physical_memory(), control_group_limit());
 }
@@ -91,33 +62,11 @@ std::string shown(std::uint64_t bytes) {
 
 }  // namespace
 
-std::uint64_t available_memory() {
-  return std::min(memory_of_machine(), left_by_limits());
-}
-
 void require_memory(std::uint64_t bytes, std::string_view what) {
-  const std::uint64_t machine = memory_of_machine();
-  const std::uint64_t limits = left_by_limits();
-  if (bytes > std::min(machine, limits)) {
-    throw base::InputError(
-        limits < machine
-            ? fmt::format("{}: needs {} of memory, but the limit of this process leaves {}", what,
-                          shown(bytes), shown(limits))
-            : fmt::format("{}: needs {} of memory, but this machine has {} available", what,
-                          shown(bytes), shown(machine)));
+  if (const std::uint64_t available = available_memory(); bytes > available) {
+    throw base::InputError(fmt::format("{}: needs {} of memory, but this machine has {} available",
+                                       what, shown(bytes), shown(available)));
   }
-}
-
-void limit_memory(std::uint64_t bytes) {
-  const std::uint64_t taken = taken_memory().data;
-  if (bytes <= taken) {
-    throw base::InputError(fmt::format("a limit of {} of memory is less than the {} of the program",
-                                       shown(bytes), shown(taken)));
-  }
-  rlimit limit{};
-  ::getrlimit(RLIMIT_DATA, &limit);
-  limit.rlim_cur = std::min<rlim_t>(bytes, limit.rlim_max);
-  ::setrlimit(RLIMIT_DATA, &limit);
 }
 
 }  // namespace sptc::io

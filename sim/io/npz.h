@@ -12,8 +12,8 @@
 
 namespace sptc::io {
 
-/// The arrays of a `.npz` file, a ZIP archive of `.npy` files as NumPy writes it, stored or
-/// deflated; named as NumPy names them. Throws InputError, also for a wrong checksum.
+/// The arrays of a `.npz` file, a ZIP archive of `.npy` files as NumPy writes it, named as NumPy
+/// names them. Throws InputError, also for a wrong checksum.
 std::vector<Tensor> read_npz(const std::filesystem::path& path);
 
 /// The bytes of a `.npz` file of `tensors`, stored. Throws InputError beyond the 4 GiB that a ZIP

@@ -71,10 +71,6 @@ struct WarpInstruction {
   bool first_warp_only = false;  ///< kCopy: the producer, or warp 0, copies for its CTA
   bool bulk = false;             ///< kCopy: of TMA, kilobytes by one lane
 
-  /// kLoadMatrix: registers' worth of shared memory from which a selector makes `d` with the
-  /// metadata; 0: `d` is what lies there.
-  int selected_from = 0;
-
   RegisterRange d;                  ///< written
   RegisterRange a, b, c, metadata;  ///< read
   std::uint8_t selector = 0;        ///< mma.sp: which lanes of a quad supply the metadata
@@ -86,11 +82,6 @@ struct WarpInstruction {
   /// kMma, of a prepared program: each operand is one register part; without metadata, theirs is
   /// that of A.
   bool in_single_parts = false;
-
-  /// Of shared memory, that a kLoadMatrix reads.
-  std::int64_t loaded_bytes() const {
-    return selected_from > 0 ? selected_from * kRegisterBytes : d.bytes();
-  }
 
   /// Whether `other` takes as much of the register ports.
   bool is_like(const WarpInstruction& other) const {

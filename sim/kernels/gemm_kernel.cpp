@@ -166,7 +166,7 @@ mma::MmaInstruction kernel_instruction(const GemmProblem& problem, const KernelT
           ? mma::gemm_instruction(target.instruction_set, problem.dtype, problem.sparse)
           : mma::gemm_instruction(problem.dtype, problem.sparse, design, pattern);
   instruction.block_scaled = problem.storage.block_scaled();
-  return target.sm.tensor_core.placed(instruction);
+  return instruction;
 }
 
 bool is_explored(const mma::MmaInstruction& instruction) {
@@ -263,18 +263,6 @@ CtaTile GemmKernel::rasterise(std::int64_t cta) const {
   return {slices / split_k, in_group / width, first_n + in_group % width, slices % split_k};
 }
 
-double GemmKernel::metadata_reads() const {
-  const mma::OperandRegisters registers = mma::operand_registers(instruction);
-  if (!instruction.b_selected) {
-    return registers.metadata;
-  }
-  const std::int64_t of_load =
-      registers.metadata * base::ceil_div(fragments_m(), registers.metadata_selectors);
-  const int columns = std::max(1, RegisterAllocation::kLoadedPerInstruction / registers.loaded_b);
-  const std::int64_t loads = base::ceil_div(fragments_n(), columns);
-  return static_cast<double>(of_load * loads) / (fragments_m() * fragments_n());
-}
-
 KernelResult GemmKernel::result(std::int64_t sms) const {
   const std::int64_t launched = WorkSchedule::ctas_launched(*this, ctas(), k_tiles(), sms);
   const auto as_asked = [&](base::GemmShape tile) {
@@ -286,7 +274,7 @@ KernelResult GemmKernel::result(std::int64_t sms) const {
   return {as_asked(cta_tile),
           as_asked(warp_tile),
           executed,
-          metadata_reads(),
+          mma::operand_registers(instruction).metadata,
           stages,
           split_k,
           stream_k(),

@@ -110,9 +110,6 @@ struct GemmKernel {
 
   /// Registers of a thread that hold a fragment of A as it is stored.
   std::int64_t loaded_a_registers() const;
-  /// Registers of metadata that are read for one instruction. Where loads select B, they read those
-  /// of all fragment rows, and instructions none: the mean of an instruction.
-  double metadata_reads() const;
   /// Instructions of a warp that turn it into what is multiplied; 0 where it is that already.
   double dequantise_slots() const;
 

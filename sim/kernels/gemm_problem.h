@@ -6,7 +6,6 @@
 #include "models/mma/instruction.h"
 #include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
-#include "models/sparsity/zero_skipping.h"
 #include "sim/isa/warp_instruction.h"
 #include "sim/kernels/launch_conditions.h"
 #include "sim/kernels/operand_storage.h"
@@ -40,8 +39,6 @@ struct GemmProblem {
   /// a lane]: bias, activation, scales.
   double epilogue_operations = 0;
   OperandStorage storage = {};
-  /// Of the operands, for tensor cores that skip zeros; others take the same time for all.
-  sparsity::Densities densities = {};
   /// Whether A and B, M and N have changed places: A is the activations, and B the weights.
   bool transposed = false;
 

@@ -306,7 +306,6 @@ MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const DramBytes& dra
   const std::int64_t partial_sums = WorkSchedule::partial_sum_bytes(kernel, sms);
   MemoryTraffic traffic;
   traffic.shared_memory_read = fragment_bytes(kernel);
-  traffic.selected = selected_bytes(kernel);
   traffic.l2_and_dram.l2_read = l2_read_bytes(kernel) + partial_sums;
   traffic.shared_memory_written = copied_bytes(kernel);
   traffic.shared_memory_multiplied = multiplied_bytes(kernel);

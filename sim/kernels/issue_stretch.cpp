@@ -16,12 +16,8 @@ double peak_bytes(const GemmKernel& kernel, const tensor_core::TensorCoreSpec& c
   return double{1} * core.units(kernel.instruction.accumulator) * core.dot_width_bytes;
 }
 
-/// How much longer the selector takes than the multipliers; 0 past it. One before the registers
-/// selects in a load what one in the tensor core selects for the instruction.
+/// How much longer the selector takes than the multipliers.
 double selector_stretch(const GemmKernel& kernel, const tensor_core::TensorCoreSpec& core) {
-  if (!kernel.instruction.b_selected && !core.selects_inside(kernel.instruction.sparse)) {
-    return 0;
-  }
   return peak_bytes(kernel, core) / core.selector_bytes_per_cycle;
 }
 
@@ -30,11 +26,9 @@ isa::WarpInstruction issued_by(const GemmKernel& kernel, int col) {
   const RegisterAllocation registers(kernel.instruction, 1, 2);
   isa::WarpInstruction issued;
   issued.a = registers.a(0, 0);
-  issued.b = registers.b(0, 0, col);
+  issued.b = registers.b(0, col);
   issued.c = registers.accumulator(0, col);
-  if (!kernel.instruction.b_selected) {
-    issued.metadata = registers.metadata(0, 0);
-  }
+  issued.metadata = registers.metadata(0, 0);
   return issued;
 }
 
@@ -65,13 +59,10 @@ double issue_stretch(const GemmKernel& kernel, const tensor_core::TensorCoreSpec
   if (kernel.executed.is_asynchronous() || !mma::find_step_rules(numerics, instruction)) {
     return 1;
   }
-  mma::StepContext context = tensor_core::timed_context(core, numerics, instruction);
-  context.densities = kernel.problem.densities;
+  const mma::StepContext context = tensor_core::timed_context(core, numerics, instruction);
   const double interval = std::max(tensor_core::issue_interval(core, context, issued_by(kernel, 0)),
                                    bank_cycles(kernel, core));
-  const double share = tensor_core::zero_skip_share(core, context);
-  return std::max(
-      {share, share * selector_stretch(kernel, core), interval / peak_cycles(kernel, core)});
+  return std::max({1.0, selector_stretch(kernel, core), interval / peak_cycles(kernel, core)});
 }
 
 }  // namespace sptc::kernels

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kernels/kernel_candidates.h"
 
-#include "models/base/per_thread.h"
 #include "sim/kernels/issue_stretch.h"
 
 #include <algorithm>
@@ -21,7 +20,6 @@ struct CandidatesOf {
   numerics::DataType dtype;
   bool sparse;
   OperandStorage storage;
-  sparsity::Densities densities;
   std::optional<sparsity::Pattern> pattern;
   int vector_rows;
   std::optional<int> stages;
@@ -38,10 +36,10 @@ struct CandidatesOf {
   bool are(const GemmProblem& problem, std::optional<int> asked_stages,
            const KernelTarget& target) const {
     return dtype == problem.dtype && sparse == problem.sparse && storage == problem.storage &&
-           densities == problem.densities && pattern == problem.pattern &&
-           vector_rows == problem.vector_rows && stages == asked_stages &&
-           instruction_set == target.instruction_set && numerics == target.numerics &&
-           sm == target.sm && tiles == tiles_for(problem, target.library) &&
+           pattern == problem.pattern && vector_rows == problem.vector_rows &&
+           stages == asked_stages && instruction_set == target.instruction_set &&
+           numerics == target.numerics && sm == target.sm &&
+           tiles == tiles_for(problem, target.library) &&
            cluster_ctas == target.launch.cluster_ctas &&
            swizzle == target.library.swizzle_for(sparse) &&
            f16_reduction_scheme == target.library.f16_reduction_scheme &&
@@ -158,8 +156,7 @@ const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem
   using Kept = std::pair<CandidatesOf, std::vector<KernelCandidate>>;
   // Dense and sparse weights of a few types, a few short K, and numbers of stages of a search.
   constexpr std::size_t kMostKept = 32;
-  static const base::PerThread<std::vector<Kept>> kKeptForThreads;
-  std::vector<Kept>& kept = kKeptForThreads.get();
+  thread_local std::vector<Kept> kept;
   const auto found = std::find_if(kept.begin(), kept.end(), [&](const Kept& known) {
     return known.first.are(problem, stages, target);
   });
@@ -173,7 +170,6 @@ const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem
   CandidatesOf question{problem.dtype,
                         problem.sparse,
                         problem.storage,
-                        problem.densities,
                         problem.pattern,
                         problem.vector_rows,
                         stages,

@@ -357,11 +357,9 @@ std::optional<GemmProblem> without_wide_selector(const GemmProblem& problem) {
       problem.pattern->candidates() < hardware.candidates()) {
     return std::nullopt;
   }
-  const bool one_hot = problem.pattern->one_hot;
   sparsity::PatternExecution execution;
   try {
-    execution = sparsity::pattern_execution({*problem.pattern}, problem.dtype,
-                                            sparsity::SelectorWidth{.one_hot = one_hot});
+    execution = sparsity::pattern_execution({*problem.pattern}, problem.dtype, {});
   } catch (const base::InputError&) {
     return std::nullopt;
   }

@@ -15,7 +15,7 @@ struct KernelResult {
   base::GemmShape cta_tile;  ///< k is logical
   base::GemmShape warp_tile;
   mma::MmaInstruction instruction{};
-  double metadata_registers = 0;  ///< that are read for one instruction; 0: dense
+  int metadata_registers = 0;  ///< that are read for one instruction; 0: dense
   int stages = 0;
   int split_k = 1;
   bool stream_k = false;

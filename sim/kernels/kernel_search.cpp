@@ -11,7 +11,6 @@
 #include <array>
 #include <optional>
 #include <queue>
-#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -22,8 +21,6 @@ namespace {
 // Sides of tiles: what CUTLASS's generators make, and beyond.
 constexpr std::array kCtaSides{32, 64, 128, 256};
 constexpr std::array kWarpSides{32, 64};
-// Where every row of A has a B of its own in registers, larger ones hardly fit.
-constexpr std::array kWarpSidesOfSelectedB{8, 16, 32, 64};
 constexpr std::array kAsynchronousColumns{16, 32, 64, 96, 128, 160, 192, 256};
 constexpr int kMostWarps = 16;
 // What fits up to four, and others.
@@ -33,11 +30,11 @@ constexpr std::array kSwizzles{1, 2, 4, 8, 16};
 constexpr int kMostSlices = 16;
 constexpr int kWarpsOfGroup = mma::kWarpsPerWarpgroup;
 
-void add_registers_tiles(std::span<const int> warp_sides, std::vector<TileShape>& tiles) {
+void add_registers_tiles(std::vector<TileShape>& tiles) {
   for (const int m : kCtaSides) {
     for (const int n : kCtaSides) {
-      for (const int warp_m : warp_sides) {
-        for (const int warp_n : warp_sides) {
+      for (const int warp_m : kWarpSides) {
+        for (const int warp_n : kWarpSides) {
           const int warps = m / warp_m * (n / warp_n);
           if (warp_m <= m && warp_n <= n && warps <= kMostWarps) {
             tiles.push_back({m, n, warp_m, warp_n});
@@ -64,7 +61,7 @@ void add_asynchronous_tiles(mma::MmaFamily family, std::vector<TileShape>& tiles
 KernelLibrarySpec everything(const KernelTarget& target) {
   KernelLibrarySpec library = target.library;
   std::vector<TileShape> tiles;
-  add_registers_tiles(kWarpSides, tiles);
+  add_registers_tiles(tiles);
   for (const mma::MmaFamily family : {mma::MmaFamily::kWgmma, mma::MmaFamily::kTcgen05}) {
     if (target.sm.has(family)) {
       add_asynchronous_tiles(family, tiles);
@@ -83,9 +80,6 @@ KernelLibrarySpec everything(const KernelTarget& target) {
   library.integer_tiles.clear();
   library.integer_best_tiles.clear();
   library.sparse_tiles.clear();
-  if (target.sm.tensor_core.selector_before_registers != 0) {
-    add_registers_tiles(kWarpSidesOfSelectedB, library.sparse_tiles);
-  }
   return library;
 }
 

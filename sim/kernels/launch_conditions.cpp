@@ -102,12 +102,4 @@ OperandLayout parse_layout(std::string_view what, std::string_view word) {
   return {index < 2, index % 2 == 0};
 }
 
-std::span<const std::string_view> launch_mode_names() {
-  return kLaunchModes;
-}
-
-std::span<const std::string_view> algorithm_names() {
-  return kAlgorithms;
-}
-
 }  // namespace sptc::kernels

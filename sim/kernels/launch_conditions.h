@@ -3,7 +3,6 @@
 
 #include <compare>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -86,9 +85,5 @@ LaunchMode parse_launch_mode(std::string_view what, std::string_view word);
 Algorithm parse_algorithm(std::string_view what, std::string_view word);
 Fp8Accumulation parse_fp8_accumulation(std::string_view what, std::string_view word);
 OperandLayout parse_layout(std::string_view what, std::string_view word);
-
-/// What they know.
-std::span<const std::string_view> launch_mode_names();
-std::span<const std::string_view> algorithm_names();
 
 }  // namespace sptc::kernels

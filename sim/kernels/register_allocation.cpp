@@ -21,9 +21,8 @@ RegisterAllocation::RegisterAllocation(const mma::MmaInstruction& instruction, i
   accumulator_registers_ = registers.accumulator;
   a_registers_ = registers.a;
   b_registers_ = registers.b;
-  rows_of_b_ = instruction.b_selected ? fragments_m : 1;
   a_buffer_ = fragments_m * a_registers_;
-  b_buffer_ = fragments_n * rows_of_b_ * b_registers_;
+  b_buffer_ = fragments_n * b_registers_;
   if (instruction.sparse) {
     rows_per_metadata_register_ = registers.metadata_selectors;
     metadata_registers_ = registers.metadata;
@@ -63,13 +62,7 @@ isa::RegisterRange RegisterAllocation::a(int buffer, int row) const {
 }
 
 isa::RegisterRange RegisterAllocation::b(int buffer, int col) const {
-  const int of_column = rows_of_b_ * b_registers_;
-  return {b_base_ + buffer * b_buffer_ + col * of_column, of_column};
-}
-
-isa::RegisterRange RegisterAllocation::b(int buffer, int row, int col) const {
-  const int own = rows_of_b_ > 1 ? row : 0;
-  return {b(buffer, col).base + own * b_registers_, b_registers_};
+  return {b_base_ + buffer * b_buffer_ + col * b_registers_, b_registers_};
 }
 
 isa::RegisterRange RegisterAllocation::metadata(int buffer, int row) const {

@@ -26,16 +26,9 @@ class RegisterAllocation {
 
   isa::RegisterRange accumulator(int row, int col) const;
   isa::RegisterRange a(int buffer, int row) const;
-  /// Of fragment column `col`, for all fragment rows: what a load fills.
   isa::RegisterRange b(int buffer, int col) const;
-  /// The same as fragment row `row` reads it. Where B is selected, each row has its own.
-  isa::RegisterRange b(int buffer, int row, int col) const;
   /// Metadata registers of fragment row `row`; several fragment rows may share one.
   isa::RegisterRange metadata(int buffer, int row) const;
-  /// Of all fragment rows.
-  isa::RegisterRange metadata(int buffer) const {
-    return {metadata_base_ + buffer * metadata_buffer_, metadata_buffer_};
-  }
   /// Where the thread's part of the next k-tile of an operand waits; whole instructions.
   isa::RegisterRange staged(isa::Operand operand) const {
     return staged_[static_cast<std::size_t>(operand)];
@@ -54,8 +47,7 @@ class RegisterAllocation {
   int fragments_n_;
   int accumulator_registers_;
   int a_registers_;
-  int b_registers_;    ///< of one instruction
-  int rows_of_b_ = 1;  ///< fragment rows with a B of their own
+  int b_registers_;
   int rows_per_metadata_register_ = 1;
   int metadata_registers_ = 0;  ///< of one instruction
   int a_base_ = 0, b_base_ = 0, metadata_base_ = 0, end_ = 0;

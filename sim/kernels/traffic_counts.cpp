@@ -18,7 +18,7 @@ std::int64_t loaded_bytes(const std::vector<isa::WarpInstruction>& code, std::in
   for (const isa::WarpInstruction& instruction : code) {
     if (instruction.opcode == isa::Opcode::kLoadMatrix) {
       const std::int64_t times = in_loop ? iterations - instruction.tiles_ahead : 1;
-      bytes += times * instruction.loaded_bytes();
+      bytes += times * instruction.d.bytes();
     }
   }
   return bytes;
@@ -77,14 +77,7 @@ std::int64_t fragment_bytes(const GemmKernel& kernel) {
 std::int64_t operand_fragment_bytes(const GemmKernel& kernel) {
   const mma::OperandRegisters registers = mma::operand_registers(kernel.instruction);
   return bytes_of_all_steps(kernel, kernel.fragments_m() * kernel.loaded_a_registers() +
-                                        kernel.fragments_n() * registers.loaded_b);
-}
-
-std::int64_t selected_bytes(const GemmKernel& kernel) {
-  const mma::OperandRegisters registers = mma::operand_registers(kernel.instruction);
-  const int rows = kernel.instruction.b_selected ? kernel.fragments_m() : 1;
-  return bytes_of_all_steps(
-      kernel, std::int64_t{kernel.fragments_n()} * (registers.b * rows - registers.loaded_b));
+                                        kernel.fragments_n() * registers.b);
 }
 
 std::int64_t multiplied_bytes(const GemmKernel& kernel) {

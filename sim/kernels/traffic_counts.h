@@ -33,8 +33,6 @@ struct MemoryTraffic {
   std::int64_t shared_memory_written = 0;  ///< copies of tiles
   /// Operands that warpgroups multiply straight from shared memory: no warp loads them.
   std::int64_t shared_memory_multiplied = 0;
-  /// That loads of fragments write to registers beyond what they read: see selected_bytes().
-  std::int64_t selected = 0;
 
   std::int64_t shared_memory() const {
     return shared_memory_read + shared_memory_written + shared_memory_multiplied;
@@ -51,10 +49,6 @@ std::int64_t fragment_bytes(const GemmKernel& kernel);
 
 /// Of those, A and B without metadata.
 std::int64_t operand_fragment_bytes(const GemmKernel& kernel);
-
-/// Bytes that loads write to registers beyond those that they read, where a selector before the
-/// registers makes more of B; 0 without one.
-std::int64_t selected_bytes(const GemmKernel& kernel);
 
 /// Bytes that warpgroups multiply straight from shared memory.
 std::int64_t multiplied_bytes(const GemmKernel& kernel);

@@ -252,10 +252,6 @@ class ProgramBuilder {
 
   void add_loads(std::vector<isa::WarpInstruction>& code, int k_step, int buffer,
                  bool skip_in_last) const {
-    const bool selected = kernel_.instruction.b_selected;
-    if (selected) {
-      add_metadata_loads(code, k_step, buffer, skip_in_last);  // that the loads of B wait for
-    }
     const int rows = quantised() ? 0 : kernel_.fragments_m();
     const int each = mma::operand_registers(kernel_.instruction).a;
     for (int row = 0; row < rows;) {
@@ -264,9 +260,7 @@ class ProgramBuilder {
           joined(rows, row, each, [&](int fragment) { return registers_.a(buffer, fragment); });
       add_load(code, isa::Operand::kA, {first, 0, k_step}, destination, skip_in_last);
     }
-    if (!selected) {
-      add_metadata_loads(code, k_step, buffer, skip_in_last);
-    }
+    add_metadata_loads(code, k_step, buffer, skip_in_last);
     add_b_loads(code, k_step, buffer, skip_in_last);
   }
 
@@ -282,16 +276,12 @@ class ProgramBuilder {
   void add_b_loads(std::vector<isa::WarpInstruction>& code, int k_step, int buffer,
                    bool skip_in_last) const {
     const int columns = kernel_.fragments_n();
-    const int each = mma::operand_registers(kernel_.instruction).loaded_b;
+    const int each = mma::operand_registers(kernel_.instruction).b;
     for (int col = 0; col < columns;) {
       const int first = col;
       const isa::RegisterRange destination =
           joined(columns, col, each, [&](int fragment) { return registers_.b(buffer, fragment); });
       add_load(code, isa::Operand::kB, {0, first, k_step}, destination, skip_in_last);
-      if (kernel_.instruction.b_selected) {
-        code.back().selected_from = (col - first) * each;
-        code.back().metadata = registers_.metadata(buffer);
-      }
     }
   }
 
@@ -302,13 +292,11 @@ class ProgramBuilder {
       isa::WarpInstruction& mma = isa::add(code, isa::Opcode::kMma);
       mma.where = {row, col, 0};
       mma.a = registers_.a(buffer, row);
-      mma.b = registers_.b(buffer, row, col);
+      mma.b = registers_.b(buffer, col);
       mma.c = registers_.accumulator(row, col);
       mma.d = mma.c;
-      if (!kernel_.instruction.b_selected) {
-        mma.metadata = registers_.metadata(buffer, row);
-        mma.selector = static_cast<std::uint8_t>(row % registers_.rows_per_metadata_register());
-      }
+      mma.metadata = registers_.metadata(buffer, row);
+      mma.selector = static_cast<std::uint8_t>(row % registers_.rows_per_metadata_register());
     }
   }
 

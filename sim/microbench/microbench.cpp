@@ -4,7 +4,6 @@
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
 #include "models/mma/step_rules.h"
-#include "sim/base/elaboration_reserve.h"
 #include "sim/base/run_events.h"
 #include "sim/gpu/gpu.h"
 #include "sim/microbench/microbench_program.h"
@@ -39,14 +38,6 @@ mma::StepContext context_of(const gpu::GpuSpec& spec, const BenchInstruction& be
       matrix != nullptr ? machine_instruction(matrix->instruction)
                         : mma::gemm_instruction(numerics::DataType::kF16, false);
   return tensor_core::timed_context(spec.sm.tensor_core, spec.numerics, instruction);
-}
-
-/// `bench` as the tensor cores of `spec` take it.
-BenchInstruction placed(const gpu::GpuSpec& spec, BenchInstruction bench) {
-  if (auto* const matrix = std::get_if<MatrixInstruction>(&bench)) {
-    matrix->instruction = spec.sm.tensor_core.placed(matrix->instruction);
-  }
-  return bench;
 }
 
 void require_modelled(const gpu::GpuSpec& spec, const MatrixInstruction& which) {
@@ -153,7 +144,6 @@ class Microbench::Impl {
         gpu_("gpu", clock_, spec_),
         memory_(clock_, spec.memory, spec.sms) {
     base::run_events(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
-    reserve_.end();
   }
 
   MicrobenchResult run(const MicrobenchCase& which) {
@@ -219,8 +209,8 @@ class Microbench::Impl {
 
   std::int64_t cycles(const MicrobenchCase& which, const mma::StepContext& context,
                       std::int64_t iterations) {
-    const isa::WarpProgram program = microbench_program(
-        placed(spec_, which.instruction), which.ilp, iterations, spec_.sm.max_registers_per_thread);
+    const isa::WarpProgram program = microbench_program(which.instruction, which.ilp, iterations,
+                                                        spec_.sm.max_registers_per_thread);
     std::optional<CopyTraffic> traffic;
     if (const auto* copy = std::get_if<AsyncCopy>(&which.instruction)) {
       traffic.emplace(global_bytes(*copy), which.ilp);
@@ -238,7 +228,6 @@ class Microbench::Impl {
     return gpu_.run(kernel).cycles;
   }
 
-  base::ElaborationReserve reserve_;
   gpu::GpuSpec spec_;
   base::Clock clock_;
   gpu::Gpu gpu_;

@@ -46,9 +46,7 @@ FragmentSizes fragment_sizes(const mma::MmaInstruction& instruction) {
   const int rows = (quarters ? shape.m * 4 : shape.m) / instruction.warps();
   const int columns = quarters ? shape.n * 4 : shape.n;
   return {registers_for(std::int64_t{rows} * instruction.compressed_k(), instruction.a_type),
-          instruction.b_selected
-              ? mma::operand_registers(instruction).b
-              : registers_for(std::int64_t{columns} * shape.k, instruction.b_type),
+          registers_for(std::int64_t{columns} * shape.k, instruction.b_type),
           registers_for(std::int64_t{rows} * shape.n, instruction.accumulator)};
 }
 
@@ -58,8 +56,7 @@ void add_mma(const MatrixInstruction& which, int ilp, Allocator& registers,
   const FragmentSizes sizes = fragment_sizes(instruction);
   const isa::RegisterRange a = registers.take(sizes.a);
   const isa::RegisterRange b = registers.take(sizes.b);
-  const isa::RegisterRange metadata =
-      registers.take(instruction.sparse && !instruction.b_selected ? 1 : 0);
+  const isa::RegisterRange metadata = registers.take(instruction.sparse ? 1 : 0);
   const int steps = machine_instructions(instruction);
   const int selectors =
       which.selectors_in_turn ? mma::operand_registers(instruction).metadata_selectors : 1;

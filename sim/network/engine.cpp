@@ -7,14 +7,15 @@
 #include "sim/config/named_file.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
-#include "sim/network/engine_words.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace sptc::network {
 namespace {
@@ -28,6 +29,24 @@ constexpr std::array<std::string_view, 13> kKeys{
     "libraries", "rules",          "wide"};
 constexpr std::array<std::string_view, 5> kRuleKeys{"name", "fuse", "operations", "evidence",
                                                     "source"};
+constexpr std::array<std::pair<std::string_view, FusionRule::Kind>, 5> kRuleKinds{
+    {{"epilogue", FusionRule::Kind::kEpilogue},
+     {"conv_epilogue", FusionRule::Kind::kConvolutionEpilogue},
+     {"attention", FusionRule::Kind::kAttention},
+     {"chain", FusionRule::Kind::kChain},
+     {"siblings", FusionRule::Kind::kSiblings}}};
+constexpr std::array<std::string_view, 2> kScopes{"network", "gemms"};
+constexpr std::array<std::string_view, 2> kSparseResults{"contiguous", "transposed"};
+constexpr double kMostOfNumber = 1e5;
+
+std::vector<std::string_view> rule_kind_names() {
+  std::vector<std::string_view> names;
+  names.reserve(kRuleKinds.size());
+  for (const auto& [word, unused] : kRuleKinds) {
+    names.push_back(word);
+  }
+  return names;
+}
 
 workload::VectorKind vector_kind(const json& word, const io::JsonPlace& place) {
   const std::vector<std::string_view> names = workload::vector_kind_names();

@@ -69,7 +69,4 @@ EngineSpec parse_engine(std::string_view text, const std::string& file);
 /// Names that load_engine() knows, sorted.
 std::vector<std::string> engine_names();
 
-/// JSON schema (draft 07) of an engine file, as the reader implies it.
-std::string engine_schema();
-
 }  // namespace sptc::network

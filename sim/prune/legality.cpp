@@ -95,10 +95,6 @@ int sm_of(const mma::Target& target) {
   return sm;
 }
 
-std::span<const LibraryRule> library_rules() {
-  return kRules;
-}
-
 std::vector<Legality> legality_of(const ProductShape& shape, int sm) {
   std::vector<Legality> result;
   for (const LibraryRule& rule : kRules) {

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +22,6 @@ struct LibraryRule {
   bool pads_n = false;      ///< it pads n itself
   std::string_view source;  ///< where it says so
 };
-
-std::span<const LibraryRule> library_rules();
 
 /// 10 times the compute capability: 80 of "sm_80", 90 of "sm_90a".
 int sm_of(const mma::Target& target);

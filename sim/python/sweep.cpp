@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <nanobind/nanobind.h>
@@ -73,15 +74,10 @@ class Watch {
   std::exception_ptr failure_;
 };
 
-/// `text`: of a spec, its paths relative to that of `file`; nothing: `file` is read. `budget`: of a
-/// search for the Pareto front; 0: none.
-sweep::space::SweepPlan plan_of(const std::optional<std::string>& text, const std::string& file,
-                                std::uint64_t budget) {
+/// `text`: of a spec, its paths relative to that of `file`; nothing: `file` is read.
+sweep::space::SweepPlan plan_of(const std::optional<std::string>& text, const std::string& file) {
   sweep::space::SweepSpec spec =
       text ? sweep::space::parse_sweep_spec(*text, file) : sweep::space::read_sweep_spec(file);
-  if (budget > 0) {
-    spec = sweep::space::as_search(std::move(spec), budget);
-  }
   return sweep::space::checked_plan(std::move(spec), std::string(report::program_version()));
 }
 
@@ -90,26 +86,28 @@ std::size_t processes(int jobs) {
                   : std::max(1U, std::thread::hardware_concurrency());
 }
 
-/// Runs the points that `results` lacks. `again`: of a sweep in closed form the points of the front
-/// that SystemC simulates once more; 0: none.
-void sweep(const std::optional<std::string>& spec, const std::string& file, std::uint64_t budget,
-           std::size_t again, const std::string& results, int jobs, const nb::object& progress) {
+/// Runs the points that `results` lacks, of part `index` of `count`. `again`: of a sweep in closed
+/// form the points of the front that SystemC simulates once more; 0: none.
+void sweep(const std::optional<std::string>& spec, const std::string& file, std::size_t again,
+           const std::string& results, int jobs, std::uint64_t index, std::uint64_t count,
+           const nb::object& progress) {
   Watch watch(progress);
   {
     const nb::gil_scoped_release unlocked;
-    const sweep::space::SweepPlan plan = plan_of(spec, file, budget);
+    const sweep::space::SweepPlan plan = plan_of(spec, file);
     sweep::point::SimulationPointRunner runner;
     const sweep::executors::PointLimits limits{plan.spec().timeout_s, plan.spec().memory_mb};
     if (again > 0) {
       sweep::execution::as_timing(plan.spec());  // or says why not
     }
     const auto report = [&](const sweep::execution::SweepProgress& now) { watch.report(now); };
+    const sweep::execution::SweepShard shard{index, count};
     sweep::execution::SweepProgress last;
     {
       sweep::store::SweepStore store(results, plan, {});
       sweep::executors::LocalExecutor executor(plan, runner, limits, processes(jobs));
-      sweep::execution::RunMarker mark(results, {});
-      last = sweep::execution::run_sweep(plan, runner, limits, {}, store, executor, watch.stop(),
+      sweep::execution::RunMarker mark(results, shard);
+      last = sweep::execution::run_sweep(plan, runner, limits, shard, store, executor, watch.stop(),
                                          [&](const sweep::execution::SweepProgress& now) {
                                            mark.update(now);
                                            watch.report(now);
@@ -128,10 +126,9 @@ void sweep(const std::optional<std::string>& spec, const std::string& file, std:
 }
 
 std::string sweep_plan(const std::optional<std::string>& spec, const std::string& file,
-                       std::uint64_t budget, std::uint64_t index, std::uint64_t count, int jobs,
-                       std::size_t first) {
+                       std::uint64_t index, std::uint64_t count, int jobs, std::size_t first) {
   const nb::gil_scoped_release unlocked;
-  const sweep::space::SweepPlan plan = plan_of(spec, file, budget);
+  const sweep::space::SweepPlan plan = plan_of(spec, file);
   sweep::point::SimulationPointRunner runner;
   return sweep::execution::plan_json(
       plan, sweep::execution::summarize_plan(plan, runner, {index, count}, first), processes(jobs));
@@ -164,8 +161,7 @@ std::string sweep_emit(const std::string& spec, bool slurm, const std::string& p
                        bool whole_node, std::uint64_t at_once,
                        const std::vector<std::string>& directives) {
   const nb::gil_scoped_release unlocked;
-  const sweep::space::SweepPlan plan = plan_of(std::nullopt, spec, 0);
-  sweep::execution::require_whole(plan, {1, shards});
+  const sweep::space::SweepPlan plan = plan_of(std::nullopt, spec);
   const sweep::execution::EmitOptions options{program, spec, results, plan.spec().name,
                                               shards,  jobs, setup};
   const auto& [time, memory, partition, account] = words;
@@ -178,16 +174,13 @@ std::string sweep_emit(const std::string& spec, bool slurm, const std::string& p
 
 void bind_sweep(nb::module_& module) {
   module.def("sweep", sweep, nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg(), nb::arg().none());
+             nb::arg(), nb::arg(), nb::arg().none());
   module.def("sweep_plan", sweep_plan, nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg(), nb::arg());
+             nb::arg());
   module.def("sweep_status", sweep_status);
   module.def("sweep_merge", sweep_merge);
   module.def("sweep_report", sweep_report);
   module.def("sweep_emit", sweep_emit);
-  module.def("sweep_searches", [] {
-    return std::vector<std::string>(sweep::space::kSearches.begin(), sweep::space::kSearches.end());
-  });
 }
 
 }  // namespace sptc::python

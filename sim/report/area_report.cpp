@@ -30,10 +30,7 @@ std::vector<CorePart> core_parts(const AreaEstimate& estimate) {
       {"operand_registers", "operand registers",
        [](const TensorCoreArea& a) { return a.operand_registers_um2; }},
       {"selector",
-       estimate.zero_skipping.skips()
-           ? fmt::format("skipping zeros ({} x {})", estimate.zero_skipping.rows,
-                         estimate.zero_skipping.columns)
-           : fmt::format("selector ({}:{})", estimate.selector_kept, estimate.selector_inputs),
+       fmt::format("selector ({}:{})", estimate.selector_kept, estimate.selector_inputs),
        [](const TensorCoreArea& a) { return a.selector_um2; }},
       {"metadata", "metadata", [](const TensorCoreArea& a) { return a.metadata_um2; }},
       {"total", "total", [](const TensorCoreArea& a) { return a.total_um2(); }},

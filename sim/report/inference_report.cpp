@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/inference_report.h"
 
-#include "sim/io/json_container.h"
 #include "sim/report/fitted_name.h"
 #include "sim/report/verdict.h"
 
@@ -166,7 +165,7 @@ Json totals_json(const run::InferenceTotals& totals, std::int64_t batch) {
   }
   for (const workload::WorkGroup group : kGroups) {
     if (const double us = totals.group_us[static_cast<std::size_t>(group)]; us > 0) {
-      io::as_object(json["time_us"])[std::string(workload::name(group))] = us;
+      json["time_us"][std::string(workload::name(group))] = us;
     }
   }
   return json;
@@ -248,13 +247,13 @@ void add_inference(const run::RunResult& result, Json& json) {
     kernels.push_back(std::move(row));
   }
   for (const run::NotModelled& part : inference.not_modelled) {
-    io::as_array(json["not_modelled"])
-        .push_back({{"what", part.what}, {"share", part.share ? Json(*part.share) : Json()}});
+    json["not_modelled"].push_back(
+        {{"what", part.what}, {"share", part.share ? Json(*part.share) : Json()}});
   }
   const Totals3 totals = totals_of(inference);
   for (std::size_t i = 0; i < totals.size(); ++i) {
     if (totals[i] != nullptr) {
-      Json& variant = io::as_object(json["totals"][std::string(kVariants[i])]);
+      Json& variant = json["totals"][std::string(kVariants[i])];
       variant["latency_us"] = totals[i]->latency_us;
       variant["inference"] = totals_json(*totals[i], inference.batch);
     }

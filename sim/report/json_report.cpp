@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/io/json_container.h"
 #include "sim/report/figures.h"
 #include "sim/report/inference_report.h"
 #include "sim/report/measured.h"
@@ -34,7 +33,7 @@ Json& object_at(Json& json, std::string_view group) {
     return json;
   }
   const std::size_t dot = group.find('.');
-  Json& inner = io::as_object(json[std::string(group.substr(0, dot))]);
+  Json& inner = json[std::string(group.substr(0, dot))];
   return dot == std::string_view::npos ? inner : object_at(inner, group.substr(dot + 1));
 }
 
@@ -56,7 +55,7 @@ void set_figures(const Figures<Result>& figures, const Result& result, Json& jso
     }
     element[std::string(listed->value)] = written;
     Json& explanation = object_at(json, "explanation");
-    io::as_array(explanation[std::string(listed->array)]).push_back(std::move(element));
+    explanation[std::string(listed->array)].push_back(std::move(element));
   });
 }
 

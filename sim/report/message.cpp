@@ -39,11 +39,6 @@ void write_to_terminal(std::string_view text) {
   std::fflush(stderr);
 }
 
-int report_out_of_memory() {
-  write_message("sptcsim: error: this run needs more memory than there is or it may take\n");
-  return kBadInput;
-}
-
 int report_exception() {
   try {
     throw;
@@ -51,7 +46,8 @@ int report_exception() {
     write_message(fmt::format("sptcsim: error: {}\n", base::bounded_message(error.what())));
     return kBadInput;
   } catch (const std::bad_alloc&) {
-    return report_out_of_memory();
+    write_message("sptcsim: error: this run needs more memory than there is or it may take\n");
+    return kBadInput;
   } catch (const std::exception& error) {
     write_message(
         fmt::format("sptcsim: internal error: {}\n", base::bounded_message(error.what())));

@@ -24,7 +24,5 @@ void write_to_terminal(std::string_view text);
 /// Says on stderr why the exception that is being handled ends the program, and returns its exit
 /// code.
 int report_exception();
-/// The same where memory has run out and nothing is handled.
-int report_out_of_memory();
 
 }  // namespace sptc::report

@@ -15,7 +15,6 @@ AreaEstimate estimate_area(const config::Architecture& architecture) {
   estimate.node_nm = energy.config.node_nm;
   estimate.selector_kept = gpu.sm.tensor_core.selector_kept;
   estimate.selector_inputs = gpu.sm.tensor_core.selector_inputs;
-  estimate.zero_skipping = gpu.sm.tensor_core.zero_skipping();
   estimate.sms = gpu.sms;
   estimate.tensor_cores = std::int64_t{1} * gpu.sms * gpu.sm.sub_partitions;
   estimate.multipliers = std::int64_t{1} * shape.dot_units * shape.products_per_unit;

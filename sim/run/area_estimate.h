@@ -14,7 +14,6 @@ struct AreaEstimate {
   std::string arch;
   int node_nm = 0;
   int selector_kept = 0, selector_inputs = 0;  ///< 2 and 4 of 2:4
-  sparsity::OuterProductArray zero_skipping;   ///< of both operands, where the core has it
   std::int64_t sms = 0;
   std::int64_t tensor_cores = 0;  ///< of the whole GPU
   std::int64_t multipliers = 0;   ///< f16, of one tensor core

@@ -30,12 +30,11 @@ sparsity::WeightPattern weight_pattern(const std::optional<sparsity::WeightPatte
 
 sparsity::PatternExecution weights_execution(const std::optional<sparsity::WeightPattern>& pattern,
                                              numerics::DataType type, const gpu::GpuSpec& gpu) {
-  const sparsity::SelectorWidth selector = gpu.sm.tensor_core.selector();
-  if (!pattern && !selector.one_hot) {
+  if (!pattern) {
     const sparsity::Pattern hardware = sparsity::hardware_pattern(type);
     return {hardware, hardware.group, 1, 1, 0};
   }
-  return sparsity::pattern_execution(weight_pattern(pattern, type), type, selector);
+  return sparsity::pattern_execution(*pattern, type, gpu.sm.tensor_core.selector());
 }
 
 sparsity::PatternExecution weights_execution(const std::optional<sparsity::WeightPattern>& pattern,
@@ -46,9 +45,7 @@ sparsity::PatternExecution weights_execution(const std::optional<sparsity::Weigh
   if (instruction.sparse_pattern() == usual.instruction) {
     return usual;
   }
-  const bool one_hot = gpu.sm.tensor_core.selector().one_hot;
-  return sparsity::pattern_execution(weight_pattern(pattern, type), type,
-                                     sparsity::SelectorWidth{.one_hot = one_hot});
+  return sparsity::pattern_execution(weight_pattern(pattern, type), type, {});
 }
 
 DesignCost design_cost(const gpu::GpuSpec& gpu, numerics::DataType type) {
@@ -75,25 +72,6 @@ DesignCost design_cost(const gpu::GpuSpec& gpu, const mma::MmaInstruction& instr
     cost.operand_select = std::min(cost.operand_select, candidates / hardware.candidates());
   }
   return cost;
-}
-
-ZeroSkipping zero_skipping(const gpu::GpuSpec& gpu, const mma::MmaInstruction& instruction,
-                           const sparsity::Densities& densities) {
-  ZeroSkipping result;
-  const sparsity::OuterProductArray array = gpu.sm.tensor_core.zero_skipping();
-  if (!array.skips()) {
-    return result;
-  }
-  const int m = instruction.shape.m, n = instruction.shape.n;
-  const double bits = numerics::storage_bits(instruction.a_type);
-  constexpr double kAccumulatorBits = 32;
-  const double pushed = array.mean_passes(m, n, densities) * (array.rows * m + array.columns * n);
-  const double scattered = densities.products() * m * n * static_cast<double>(array.passes(m, n)) *
-                           kAccumulatorBits / bits;
-  result.multiplied = densities.products();
-  result.selects = instruction.shape.k * (pushed + scattered) / kTableSelectorInputs;
-  result.bitmap_bytes = instruction.shape.k * (m + n) / 8.0;
-  return result;
 }
 
 std::array<double, energy::kAreaConstants.size()> GpuArea::by_constant_mm2() const {

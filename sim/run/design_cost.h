@@ -39,18 +39,6 @@ DesignCost design_cost(const gpu::GpuSpec& gpu, numerics::DataType type);
 /// The same of an instruction: its choice is among the candidates of its own pattern.
 DesignCost design_cost(const gpu::GpuSpec& gpu, const mma::MmaInstruction& instruction);
 
-/// What the skipping of zeros saves of an instruction, and what it adds.
-struct ZeroSkipping {
-  double multiplied = 1;    ///< share of the products that multipliers form
-  double selects = 0;       ///< choices, each as the 2:4 selector makes one
-  double bitmap_bytes = 0;  ///< one bit for each element of A and of B
-};
-/// Nothing saved and added where `gpu` multiplies zeros. Coarse: pushing elements together is a
-/// choice among all of a column of A or a row of B for each row and column of the array, and a
-/// product on its way to its sum is a choice among the sums that a multiplier may work for.
-ZeroSkipping zero_skipping(const gpu::GpuSpec& gpu, const mma::MmaInstruction& instruction,
-                           const sparsity::Densities& densities);
-
 /// Silicon of a whole GPU, in mm2: what the area table knows and no more (no wiring, no CUDA cores,
 /// no memory controllers). Good for differences between designs, not for a die.
 struct GpuArea {

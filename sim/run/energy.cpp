@@ -81,24 +81,6 @@ Switching switching_of(const workload::Operation& op, const ElementSelection& se
   return relative_switching(sampler.toggles(), op.dtype);
 }
 
-/// Of what multipliers that skip zeros get: pairs of which neither is zero.
-Switching switching_of_products(const kernels::GemmOperands& operands, numerics::DataType type) {
-  energy::ToggleSampler sampler(type, energy::products_per_step(type));
-  for (std::size_t i = 0; i < operands.a.rows(); ++i) {
-    for (std::size_t j = 0; j < operands.b_columns.rows(); ++j) {
-      std::vector<Word> a, b;
-      for (std::size_t k = 0; k < operands.a.cols() && a.size() < kSampledDepth; ++k) {
-        if (operands.a(i, k) != 0 && operands.b_columns(j, k) != 0) {
-          a.push_back(operands.a(i, k));
-          b.push_back(operands.b_columns(j, k));
-        }
-      }
-      sampler.add(a, b);
-    }
-  }
-  return relative_switching(sampler.toggles(), type);
-}
-
 /// SMs with work, averaged over the launch.
 double busy_sms(const VariantResult& figures, int sms) {
   const gpu::CycleBudget& budget = figures.timing.budget;
@@ -111,8 +93,7 @@ double busy_sms(const VariantResult& figures, int sms) {
 void add_copies(const kernels::MemoryTraffic& traffic, double switching, double live,
                 energy::EventCounts& counts) {
   const auto fragments = static_cast<double>(traffic.shared_memory_read);
-  counts.add(Event::kRegisterWrite, fragments + static_cast<double>(traffic.selected),
-             switching * live);
+  counts.add(Event::kRegisterWrite, fragments, switching * live);
   counts.add(Event::kSharedMemoryRead, fragments, switching * live);
   counts.add(Event::kSharedMemoryWrite, static_cast<double>(traffic.shared_memory_written),
              switching);
@@ -149,32 +130,26 @@ Switching switching_of(const kernels::GemmOperands& operands, numerics::DataType
 }
 
 const Switching& SwitchingSource::of(const workload::Operation& op, bool sparse,
-                                     const std::optional<WeightsOnHardware>& weights,
-                                     bool skips_zeros) {
+                                     const std::optional<WeightsOnHardware>& weights) {
   const bool generated = !op.values && dynamic_cast<const GeneratedData*>(&data_) != nullptr;
   const std::string variant =
-      skips_zeros ? "products"
-      : !sparse   ? ""
-      : !weights  ? "sparse"
-                  : weights->weights.name() + " on " + weights->execution.instruction.name();
+      !sparse    ? ""
+      : !weights ? "sparse"
+                 : weights->weights.name() + " on " + weights->execution.instruction.name();
   const std::string values = !generated ? op.name : op.b_is_zero ? "zeros in B" : "";
-  const auto key = std::tuple(values, op.dtype, variant, op.densities);
+  const auto key = std::tuple(values, op.dtype, variant);
   const auto found = cache_.find(key);
   if (found != cache_.end()) {
     return found->second;
   }
   workload::Operation sampled = generated ? representative(op.dtype) : op;
   sampled.b_is_zero = op.b_is_zero;
-  sampled.densities = op.densities;
   const ElementSelection selection{0, spread(sampled.shape.m), spread(sampled.shape.n)};
   if (sparse && weights) {
     return cache_.emplace(key, switching_of(sampled, selection, *weights, data_)).first->second;
   }
   const kernels::GemmOperands operands = make_operands(sampled, sparse, data_, selection);
-  return cache_
-      .emplace(key, skips_zeros ? switching_of_products(operands, op.dtype)
-                                : switching_of(operands, op.dtype, sparse))
-      .first->second;
+  return cache_.emplace(key, switching_of(operands, op.dtype, sparse)).first->second;
 }
 
 energy::EventCounts launch_events(const workload::Operation& op, bool sparse,
@@ -186,13 +161,11 @@ energy::EventCounts launch_events(const workload::Operation& op, bool sparse,
   const double live = 1 - figures.timing.padding;
   const double useful = static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch) *
                         figures.timing.executed_share;
-  const double issued = useful / live;
-  const ZeroSkipping& skipping = figures.zero_skipping;
-  const double macs = issued * skipping.multiplied;
+  const double macs = useful / live;
   const double m = instruction.shape.m;
   const double n = instruction.shape.n;
   const double compressed_k = instruction.compressed_k();
-  const double instructions = issued / (m * n * compressed_k);
+  const double instructions = macs / (m * n * compressed_k);
   const DesignCost& design = figures.design;
   const double accumulators = instructions * m * n * 4;
   const double outputs = static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) *
@@ -204,7 +177,7 @@ energy::EventCounts launch_events(const workload::Operation& op, bool sparse,
   energy::EventCounts counts(op.dtype);
   counts.add(Event::kMultiply, macs, switching.products * live);
   counts.add(Event::kAlignAdd, macs * design.align_add, switching.addends * live);
-  counts.add(Event::kRound, issued * element / dot_width_bytes * design.rounds * design.round,
+  counts.add(Event::kRound, macs * element / dot_width_bytes * design.rounds * design.round,
              switching.accumulators * live);
   counts.add(Event::kOperandLatch, macs * element, switching.operand_a * live);
   counts.add(Event::kOperandLatch, macs * element, switching.operand_b * live);
@@ -221,8 +194,6 @@ energy::EventCounts launch_events(const workload::Operation& op, bool sparse,
     counts.add(Event::kMetadataRead,
                instructions * figures.kernel.metadata_registers * warps * kWarpRegisterBytes, live);
   }
-  counts.add(Event::kOperandSelect, instructions * skipping.selects, live);
-  counts.add(Event::kMetadataRead, instructions * skipping.bitmap_bytes, live);
   add_copies(figures.traffic.memory, (switching.operand_a + switching.operand_b) / 2, live, counts);
   // The epilogue: D = alpha * accumulator, converted and stored.
   counts.add(Event::kRegisterRead, outputs * 4, switching.accumulators);

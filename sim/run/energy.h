@@ -36,22 +36,18 @@ class SwitchingSource {
   explicit SwitchingSource(const DataSource& data) : data_(data) {}
 
   /// `weights`: the pattern of sparse weights and how it runs; nothing: as the hardware has it.
-  /// `skips_zeros`: of the products that are left where both operands are none.
   const energy::Switching& of(const workload::Operation& op, bool sparse,
-                              const std::optional<WeightsOnHardware>& weights = std::nullopt,
-                              bool skips_zeros = false);
+                              const std::optional<WeightsOnHardware>& weights = std::nullopt);
 
  private:
   const DataSource& data_;
-  std::map<std::tuple<std::string, numerics::DataType, std::string, sparsity::Densities>,
-           energy::Switching>
-      cache_;
+  std::map<std::tuple<std::string, numerics::DataType, std::string>, energy::Switching> cache_;
 };
 
-/// SwitchingSource::of() with the weights that `options` ask for, as `kernels` run them on `gpu`.
-const energy::Switching& switching_on(const KernelRunner& kernels, const gpu::GpuSpec& gpu,
-                                      const workload::Operation& op, bool sparse,
-                                      const RunOptions& options, SwitchingSource& switching);
+/// SwitchingSource::of() with the weights that `options` ask for, as `kernels` run them.
+const energy::Switching& switching_on(const KernelRunner& kernels, const workload::Operation& op,
+                                      bool sparse, const RunOptions& options,
+                                      SwitchingSource& switching);
 
 /// What one launch does, from its kernel, its bytes and the padding: executed multiply-accumulates
 /// in steps of `dot_width_bytes` of each operand, operands from the register file (wgmma: from
@@ -92,16 +88,15 @@ void add_energy(const workload::Operation& op, bool sparse, const energy::PowerS
                 const energy::Switching& switching, const RunOptions& options,
                 const LaunchAtClock& at_clock, VariantResult& figures);
 
-/// The same for every operation that was simulated on `gpu`; `operations` are those of `result`, in
-/// order. With options.limit_over_group the limit holds on average over each group of operations,
-/// what lies between them included, and all of a group have one clock.
+/// The same for every operation that was simulated; `operations` are those of `result`, in order.
+/// With options.limit_over_group the limit holds on average over each group of operations, what
+/// lies between them included, and all of a group have one clock.
 void add_energy(const std::vector<workload::Operation>& operations, SwitchingSource& switching,
-                const RunOptions& options, const gpu::GpuSpec& gpu, KernelRunner& kernels,
-                RunResult& result);
+                const RunOptions& options, KernelRunner& kernels, RunResult& result);
 
 /// The clock [MHz] at which a launch is simulated first: that of the power limit by its closed form
 /// where it ends there, which mostly leaves nothing else to simulate; 0: that of the run.
 double first_clock(const workload::Operation& op, bool sparse, SwitchingSource& switching,
-                   const RunOptions& options, const gpu::GpuSpec& gpu, const KernelRunner& kernels);
+                   const RunOptions& options, const KernelRunner& kernels);
 
 }  // namespace sptc::run

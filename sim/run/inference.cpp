@@ -182,9 +182,8 @@ class Inference {
     const base::GemmShape& tile = figures.kernel.cta_tile;
     variant.tile = fmt::format("{}x{}x{}", tile.m, tile.n, tile.k);
     if (options_.power) {
-      variant.work =
-          work_of(op, sparse, *options_.power,
-                  switching_on(runner_, gpu_, op, sparse, options_, switching_), figures);
+      variant.work = work_of(op, sparse, *options_.power,
+                             switching_on(runner_, op, sparse, options_, switching_), figures);
       variant.work->seconds_at = seconds_of(variant);
     }
     return variant;

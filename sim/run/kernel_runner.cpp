@@ -8,12 +8,9 @@
 #include "sim/kernels/gemm_traffic.h"
 #include "sim/kernels/kernel_choice.h"
 #include "sim/workload/epilogue.h"
-#include "sim/workload/operands.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstddef>
 #include <utility>
 
 namespace sptc::run {
@@ -45,7 +42,6 @@ kernels::GemmProblem KernelRunner::widest_problem(const workload::Operation& op,
       op.epilogue_operations +
       workload::epilogue_operations(workload::epilogue_of(op.recorded).operations);
   result.storage = op.storage;
-  result.densities = densities(op);
   if (sparse) {
     // A group that K does not fill is completed with zeros; the figures count the K of the
     // operation.
@@ -92,52 +88,14 @@ sparsity::PatternExecution KernelRunner::execution(const workload::Operation& op
       options_.pattern, kernels::kernel_instruction(problem(op, true), gpu_.kernel_target()), gpu_);
 }
 
-sparsity::Densities KernelRunner::densities(const workload::Operation& op) const {
-  if (!gpu_.sm.tensor_core.zero_skipping().skips()) {
-    return {};
-  }
-  sparsity::Densities result = op.densities;
-  const bool generated = !op.values && options_.data != "file" && options_.data != "network";
-  if (generated && !options_.data.ends_with(".safetensors")) {
-    const workload::DataKind kind =
-        workload::parse_data_kind(options_.data.empty() ? "random" : options_.data);
-    result.a *= nonzero_share(kind, false);
-    result.b *= op.b_is_zero ? 0 : nonzero_share(kind, true);
-  }
-  return result;
-}
-
-sparsity::Densities KernelRunner::densities(
-    const std::vector<kernels::GemmOperands>& operands) const {
-  if (!gpu_.sm.tensor_core.zero_skipping().skips()) {
-    return {};
-  }
-  std::size_t left_a = 0, all_a = 0, left_b = 0, all_b = 0;
-  const auto count = [](const base::Matrix<numerics::Word>& matrix, std::size_t& left,
-                        std::size_t& all) {
-    const numerics::Word* const words = matrix.data();
-    left += matrix.size() -
-            static_cast<std::size_t>(std::count(words, words + matrix.size(), numerics::Word{0}));
-    all += matrix.size();
-  };
-  for (const kernels::GemmOperands& entry : operands) {
-    count(entry.a, left_a, all_a);
-    count(entry.b_columns, left_b, all_b);
-  }
-  return {static_cast<double>(left_a) / static_cast<double>(all_a),
-          static_cast<double>(left_b) / static_cast<double>(all_b)};
-}
-
 VariantResult KernelRunner::figures(const workload::Operation& op, bool sparse,
-                                    const gpu::GemmRun& run,
-                                    const sparsity::Densities& densities) const {
+                                    const gpu::GemmRun& run) const {
   base::ensure(run.cycles > 0 && run.issued_macs > 0, "a launch took no cycles or issued nothing");
   const sparsity::Pattern pattern =
       options_.pattern ? options_.pattern->pattern : sparsity::hardware_pattern(op.dtype);
   const double macs = static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch);
   const double share = sparse ? static_cast<double>(pattern.kept) / pattern.group : 1;
-  const double executed = macs * share;  // with the zeros that multipliers skip
-  const double useful = executed * densities.products();
+  const double executed = macs * share;
   const auto cycles = static_cast<double>(run.cycles);
 
   VariantResult result;
@@ -151,7 +109,7 @@ VariantResult KernelRunner::figures(const workload::Operation& op, bool sparse,
   result.timing.time_us = cycles / result.timing.clock_mhz + result.timing.launch_us;
   result.timing.tflops = 2 * macs / result.timing.time_us * 1e-6;
   result.timing.utilization =
-      useful / (cycles * gpu_.sms * peak_macs_per_sm_and_cycle(gpu_, op.dtype));
+      executed / (cycles * gpu_.sms * peak_macs_per_sm_and_cycle(gpu_, op.dtype));
   result.timing.padding = 1 - executed / static_cast<double>(run.issued_macs);
   result.traffic.activity = run.activity;
   result.explanation.stalls = run.stalls;
@@ -161,7 +119,6 @@ VariantResult KernelRunner::figures(const workload::Operation& op, bool sparse,
   result.timing.budget.reduction = run.clock_scaling.form.reduction_us() * run.clock_mhz;
   result.timing.executed_share = share;
   result.design = design_cost(gpu_, run.kernel.instruction);
-  result.zero_skipping = zero_skipping(gpu_, run.kernel.instruction, densities);
   add_beside_operands(beside_operands(op), gpu_, result);
   return result;
 }
@@ -246,12 +203,12 @@ std::vector<std::string> KernelRunner::notes() const {
 VariantResult KernelRunner::time(const workload::Operation& op, bool sparse, double clock_mhz) {
   kernels::GemmProblem what = problem(op, sparse);
   what.conditions.clock_mhz = clock_mhz;
-  return figures(op, sparse, launch(op, sparse, what, nullptr), what.densities);
+  return figures(op, sparse, launch(op, sparse, what, nullptr));
 }
 
 VariantResult KernelRunner::closed_form(const workload::Operation& op, bool sparse) const {
   const kernels::GemmProblem what = problem(op, sparse);
-  return figures(op, sparse, gpu::analytic_gemm(what, options_.kernel, gpu_, {}), what.densities);
+  return figures(op, sparse, gpu::analytic_gemm(what, options_.kernel, gpu_, {}));
 }
 
 WhatIf KernelRunner::what_if(const workload::Operation& op, bool sparse,
@@ -268,11 +225,9 @@ double KernelRunner::closed_form_us(const workload::Operation& op, bool sparse,
 
 KernelRunner::ValueRun KernelRunner::compute(const workload::Operation& op, bool sparse,
                                              const std::vector<kernels::GemmOperands>& operands) {
-  kernels::GemmProblem what = problem(op, sparse);
-  what.densities = densities(operands);
-  gpu::GemmRun run = launch(op, sparse, what, &operands);
+  gpu::GemmRun run = launch(op, sparse, problem(op, sparse), &operands);
   base::ensure(run.d.size() == operands.size(), "a launch with operands returned no D");
-  VariantResult result = figures(op, sparse, run, what.densities);
+  VariantResult result = figures(op, sparse, run);
   return {std::move(result), std::move(run.d)};
 }
 

@@ -83,10 +83,6 @@ class KernelRunner {
   /// The same as a kernel of `instruction` ran it.
   kernels::GemmProblem problem(const workload::Operation& op, bool sparse,
                                const mma::MmaInstruction& instruction) const;
-  /// Of the operands, as far as the tensor core skips zeros: 1 and 1 where it does not. Of values
-  /// that are there, theirs.
-  sparsity::Densities densities(const workload::Operation& op) const;
-  sparsity::Densities densities(const std::vector<kernels::GemmOperands>& operands) const;
   /// What the epilogue of a recorded launch reads and writes beside D.
   BesideOperands beside_operands(const workload::Operation& op) const;
   /// The kernel that the recording names; nothing where it says none, or the user's options go
@@ -96,8 +92,7 @@ class KernelRunner {
   /// With the recorded kernel where it fits.
   gpu::GemmRun launch(const workload::Operation& op, bool sparse, const kernels::GemmProblem& what,
                       const std::vector<kernels::GemmOperands>* operands);
-  VariantResult figures(const workload::Operation& op, bool sparse, const gpu::GemmRun& run,
-                        const sparsity::Densities& densities) const;
+  VariantResult figures(const workload::Operation& op, bool sparse, const gpu::GemmRun& run) const;
 
   const gpu::GpuSpec& gpu_;
   const RunOptions& options_;

@@ -33,13 +33,11 @@ energy::Work rest_of(const workload::Operation& op, const energy::PowerSpec& pow
 class NetworkEnergies {
  public:
   NetworkEnergies(const std::vector<workload::Operation>& operations, bool sparse,
-                  SwitchingSource& switching, const RunOptions& options, const gpu::GpuSpec& gpu,
-                  KernelRunner& kernels)
+                  SwitchingSource& switching, const RunOptions& options, KernelRunner& kernels)
       : operations_(operations),
         sparse_(sparse),
         switching_(switching),
         options_(options),
-        gpu_(gpu),
         kernels_(kernels) {}
 
   /// Launch by launch: each at its own clock.
@@ -84,7 +82,7 @@ class NetworkEnergies {
   }
 
   const energy::Switching& switching_of(std::size_t i, bool sparse) {
-    return switching_on(kernels_, gpu_, operations_[i], sparse, options_, switching_);
+    return switching_on(kernels_, operations_[i], sparse, options_, switching_);
   }
 
   void limit(const std::vector<std::size_t>& members, std::vector<OperationResult>& results) {
@@ -124,7 +122,6 @@ class NetworkEnergies {
   bool sparse_;
   SwitchingSource& switching_;
   const RunOptions& options_;
-  const gpu::GpuSpec& gpu_;
   KernelRunner& kernels_;
 };
 
@@ -150,32 +147,30 @@ void add_note_above_limit(double limit_w, RunResult& result) {
 
 }  // namespace
 
-const energy::Switching& switching_on(const KernelRunner& kernels, const gpu::GpuSpec& gpu,
-                                      const workload::Operation& op, bool sparse,
-                                      const RunOptions& options, SwitchingSource& switching) {
+const energy::Switching& switching_on(const KernelRunner& kernels, const workload::Operation& op,
+                                      bool sparse, const RunOptions& options,
+                                      SwitchingSource& switching) {
   std::optional<WeightsOnHardware> weights;
   if (sparse && options.pattern) {
     weights = {*options.pattern, kernels.execution(op)};
   }
-  return switching.of(op, sparse, weights, gpu.sm.tensor_core.zero_skipping().skips());
+  return switching.of(op, sparse, weights);
 }
 
 double first_clock(const workload::Operation& op, bool sparse, SwitchingSource& switching,
-                   const RunOptions& options, const gpu::GpuSpec& gpu,
-                   const KernelRunner& kernels) {
+                   const RunOptions& options, const KernelRunner& kernels) {
   const bool ends_at_limit = options.power && options.clock_limited && !options.limit_over_group &&
                              !options.repetition && options.fidelity == Fidelity::kTiming;
   if (!ends_at_limit) {
     return 0;
   }
   return clock_at_limit(op, sparse, *options.power,
-                        switching_on(kernels, gpu, op, sparse, options, switching),
+                        switching_on(kernels, op, sparse, options, switching),
                         kernels.closed_form(op, sparse));
 }
 
 void add_energy(const std::vector<workload::Operation>& operations, SwitchingSource& switching,
-                const RunOptions& options, const gpu::GpuSpec& gpu, KernelRunner& kernels,
-                RunResult& result) {
+                const RunOptions& options, KernelRunner& kernels, RunResult& result) {
   if (!options.power_note.empty()) {
     result.notes.push_back(options.power_note);
   }
@@ -185,7 +180,7 @@ void add_energy(const std::vector<workload::Operation>& operations, SwitchingSou
   base::ensure(operations.size() == result.operations.size(), "energy: operations without results");
   // The sparse network first: it copies dense launches as they are before power slows them.
   for (const bool sparse : {true, false}) {
-    NetworkEnergies energies(operations, sparse, switching, options, gpu, kernels);
+    NetworkEnergies energies(operations, sparse, switching, options, kernels);
     if (options.limit_over_group) {
       energies.group_by_group(result.operations);
     } else {

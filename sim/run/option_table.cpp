@@ -105,15 +105,6 @@ constexpr std::array kTable{
         "values, energy", "", [](Options& options, const Text& text) { options.data = text; },
         true},
     SimulationOption{
-        "density", "A,B",
-        "share of the elements of A and of B that are not zero, from 0 to 1: generated values have "
-        "zeros elsewhere, and a tensor core that skips the zeros of both operands takes less time "
-        "(default: 1,1)",
-        "values, time, energy", "",
-        [](Options& options, const Text& text) {
-          options.densities = parse_densities("--density", text);
-        }},
-    SimulationOption{
         "check", "none|sample|eigen|exact",
         "sample, eigen: against double precision; exact: bits against the plain arithmetic "
         "(default: eigen in datapath, sample in timing, none in analytic)",

@@ -48,25 +48,6 @@ std::int64_t parse_positive(std::string_view what, const std::string& text, std:
   return parse_integer(what, text, 1, max);
 }
 
-std::uint64_t parse_bytes(std::string_view what, const std::string& text) {
-  constexpr std::string_view kUnits = "KMGT";
-  constexpr unsigned kBitsOfUnit = 10;
-  std::string_view digits = text;
-  unsigned shift = 0;
-  if (const std::size_t unit = digits.empty() ? kUnits.npos : kUnits.find(digits.back());
-      unit != kUnits.npos) {
-    shift = kBitsOfUnit * (static_cast<unsigned>(unit) + 1);
-    digits.remove_suffix(1);
-  }
-  std::uint64_t value = 0;
-  if (!parse_all(digits, value) || value == 0 || value > std::uint64_t{1} << (62 - shift)) {
-    throw base::InputError(
-        fmt::format("{} must be a number of bytes, or of K, M, G or T as in 4G, not '{}'", what,
-                    io::printable(text)));
-  }
-  return value << shift;
-}
-
 std::uint64_t parse_seed(const std::string& text) {
   std::uint64_t value = 0;
   if (!parse_all(text, value)) {
@@ -172,20 +153,6 @@ std::string parse_archive(std::string_view what, const std::string& text) {
         fmt::format("{} must be the name of a .npz file, not '{}'", what, io::printable(text)));
   }
   return text;
-}
-
-sparsity::Densities parse_densities(std::string_view what, const std::string& text) {
-  const std::size_t comma = text.find(',');
-  sparsity::Densities densities;
-  const bool sound = comma != std::string::npos && parse_all(text.substr(0, comma), densities.a) &&
-                     parse_all(text.substr(comma + 1), densities.b) && densities.a >= 0 &&
-                     densities.a <= 1 && densities.b >= 0 && densities.b <= 1;
-  if (!sound) {
-    throw base::InputError(
-        fmt::format("{} must be two numbers from 0 to 1, of A and of B, as 0.5,0.44, not '{}'",
-                    what, io::printable(text)));
-  }
-  return densities;
 }
 
 double parse_watts(std::string_view what, const std::string& text) {

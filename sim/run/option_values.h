@@ -3,7 +3,6 @@
 
 #include "models/base/shape.h"
 #include "models/numerics/data_type.h"
-#include "models/sparsity/zero_skipping.h"
 #include "sim/run/simulation_options.h"
 
 #include <cstdint>
@@ -23,9 +22,6 @@ std::int64_t parse_integer(std::string_view what, const std::string& text, std::
 /// An integer from 1 to `max`.
 std::int64_t parse_positive(std::string_view what, const std::string& text, std::int64_t max);
 
-/// "4G", "512M", "65536K" or a number of bytes: a multiple of 1024 each.
-std::uint64_t parse_bytes(std::string_view what, const std::string& text);
-
 /// An integer from 0 to 2^64-1.
 std::uint64_t parse_seed(const std::string& text);
 
@@ -42,9 +38,6 @@ numerics::DataType parse_weight_dtype(const std::string& text);
 /// "e4m3", "all=e4m3" or "weights=e4m3,attention=bf16,router=bf16,lm_head=bf16" as
 /// SimulationOptions::dtype and parts.
 void parse_types(const std::string& text, SimulationOptions& options);
-
-/// "A,B": shares of the elements of each operand, from 0 to 1.
-sparsity::Densities parse_densities(std::string_view what, const std::string& text);
 
 /// More than 0 and at most 100000.
 double parse_watts(std::string_view what, const std::string& text);

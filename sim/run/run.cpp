@@ -112,10 +112,6 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
        options.kernel.decomposition ? std::string(name(*options.kernel.decomposition)) : "auto"},
       {"extrapolate", options.extrapolates() ? "yes" : "no"},
   };
-  if (options.densities != sparsity::Densities()) {
-    described.emplace_back("density",
-                           fmt::format("{},{}", options.densities.a, options.densities.b));
-  }
   return described;
 }
 
@@ -132,7 +128,6 @@ std::vector<workload::Operation> prepared_operations(const workload::Workload& w
   }
   for (workload::Operation& op : operations) {
     set_asked_type(options, op);
-    op.densities = options.densities;
     std::optional<std::int64_t> macs = 1;
     for (const std::int64_t extent : {op.shape.m, op.shape.n, op.shape.k, op.batch, op.count}) {
       base::ensure(extent > 0, "an operation has an extent that is not positive");
@@ -347,7 +342,7 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
     result.inference->batch = workload.inputs;
     add_not_taken(workload, *result.inference);
   }
-  add_energy(operations, toggles, options, architecture.gpu, kernels, result);
+  add_energy(operations, toggles, options, kernels, result);
   if (options.what_ifs) {
     add_what_ifs(operations, kernels, result.operations);
   }

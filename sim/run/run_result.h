@@ -103,7 +103,6 @@ struct VariantResult {
   std::optional<EnergyResult> energy;  ///< absent where the architecture has no energy file
   double rest_uj = 0;                  ///< of what follows the launch: Operation::rest
   DesignCost design;
-  ZeroSkipping zero_skipping;
 };
 
 struct OperationResult {

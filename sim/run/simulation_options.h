@@ -3,7 +3,6 @@
 
 #include "models/numerics/data_type.h"
 #include "models/sparsity/weight_pattern.h"
-#include "models/sparsity/zero_skipping.h"
 #include "sim/kernels/gemm_problem.h"
 #include "sim/kernels/launch_conditions.h"
 
@@ -80,7 +79,6 @@ struct SimulationOptions {
   /// those of the workload's network where it has them and the fidelity carries values, else
   /// random.
   std::string data;
-  sparsity::Densities densities;  ///< of generated values; of a file: what it is said to have
   std::optional<CheckMode>
       check;               ///< else `eigen` in datapath, `sample` in timing, `none` in analytic
   std::uint64_t seed = 0;  ///< of generated operands and samples

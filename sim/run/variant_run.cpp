@@ -22,12 +22,6 @@ bool is_hardware(const RunOptions& options, numerics::DataType type, const gpu::
          asked.pattern.kept == hardware.kept && asked.pattern.group == hardware.group;
 }
 
-/// What is_hardware() denies.
-std::string own_name(const RunOptions& options, const gpu::GpuSpec& gpu) {
-  const std::string metadata = gpu.sm.tensor_core.metadata_one_hot != 0 ? "one-hot metadata" : "";
-  return options.pattern ? options.pattern->name() : metadata;
-}
-
 /// Checks weights at a pattern that mma.sp does not execute as they are; `d` as in check_pattern.
 CheckResult check_own_pattern(const workload::Operation& op,
                               const sparsity::PatternExecution& execution, const gpu::GpuSpec& gpu,
@@ -83,9 +77,8 @@ CheckResult check_values(const workload::Operation& op, bool sparse,
 }
 
 /// Weights that 2:4 hardware runs, too, take the faster way, at the clock that the power allows.
-void choose_execution(const workload::Operation& op, const gpu::GpuSpec& gpu,
-                      const RunOptions& options, SwitchingSource& switching,
-                      KernelRunner& kernels) {
+void choose_execution(const workload::Operation& op, const RunOptions& options,
+                      SwitchingSource& switching, KernelRunner& kernels) {
   if (options.kernel.cta_tile || !kernels.may_leave_selector(op)) {
     return;
   }
@@ -95,9 +88,9 @@ void choose_execution(const workload::Operation& op, const gpu::GpuSpec& gpu,
       return kernels.closed_form(op, true).timing.time_us;  // one launch alone is observed
     }
     const auto at_clock = [&](double mhz) { return kernels.time(op, true, mhz); };
-    VariantResult figures = at_clock(first_clock(op, true, switching, options, gpu, kernels));
+    VariantResult figures = at_clock(first_clock(op, true, switching, options, kernels));
     if (options.power) {
-      add_energy(op, true, *options.power, switching_on(kernels, gpu, op, true, options, switching),
+      add_energy(op, true, *options.power, switching_on(kernels, op, true, options, switching),
                  options, at_clock, figures);
     }
     return figures.timing.time_us;
@@ -121,27 +114,29 @@ bool saves_values(const RunOptions& options) {
 
 void require_values(const std::vector<workload::Operation>& operations, bool chained,
                     const gpu::GpuSpec& gpu, const RunOptions& options) {
+  if (!options.pattern) {
+    return;
+  }
   const auto is_own = [&](const workload::Operation& op) {
     return runs_sparse(op, options.variants) && !is_hardware(options, op.dtype, gpu);
   };
   if (saves_values(options) && std::any_of(operations.begin(), operations.end(), is_own)) {
     throw base::InputError(
         fmt::format("--save-operands and --save-d know the patterns of the hardware, not {}",
-                    own_name(options, gpu)));
+                    options.pattern->name()));
   }
   if (options.fidelity != Fidelity::kDatapath ||
       std::none_of(operations.begin(), operations.end(), is_own)) {
     return;
   }
-  if (options.pattern && options.pattern->vector_rows > 0) {
+  if (options.pattern->vector_rows > 0) {
     throw base::InputError("the simulated data path carries N:M weights, not " +
                            options.pattern->name() +
                            ", whose blocks of rows choose columns: use --fidelity analytic");
   }
   if (chained) {
-    throw base::InputError(
-        "a network with data carries weights at the hardware's pattern and metadata, not " +
-        own_name(options, gpu) + ": use --fidelity timing");
+    throw base::InputError("a network with data carries weights at the hardware's pattern, not " +
+                           options.pattern->name() + ": use --fidelity timing");
   }
 }
 
@@ -149,13 +144,13 @@ VariantResult run_variant(const workload::Operation& op, bool sparse, const gpu:
                           const RunOptions& options, const DataSource& data,
                           SwitchingSource& switching, KernelRunner& kernels, ValueFiles* saved) {
   if (sparse) {
-    choose_execution(op, gpu, options, switching, kernels);
+    choose_execution(op, options, switching, kernels);
   }
   if (options.fidelity == Fidelity::kDatapath) {
     return run_with_values(op, sparse, gpu, options, data, kernels, saved);
   }
   VariantResult result =
-      kernels.time(op, sparse, first_clock(op, sparse, switching, options, gpu, kernels));
+      kernels.time(op, sparse, first_clock(op, sparse, switching, options, kernels));
   if (options.check_mode() != CheckMode::kNone && !op.storage.block_scaled()) {
     result.check = check_values(op, sparse, result.kernel.instruction, gpu, options, data);
   }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/io/json_container.h"
 #include "sim/report/version.h"
 #include "sim/show/addend_bits.h"
 #include "sim/show/element_view.h"
@@ -97,7 +96,7 @@ Json step_json(const ElementView& view, const ElementStep& step) {
     json["sum"] = {{"units", step.trace.sum}};
   }
   if (aligned) {
-    io::as_object(json["sum"]).update(bits_json(sum_bits(step.trace.sum, window)));
+    json["sum"].update(bits_json(sum_bits(step.trace.sum, window)));
   }
   json["result"] = word_json(step.trace.result, view.rules.output);
   return json;

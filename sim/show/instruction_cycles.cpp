@@ -3,7 +3,6 @@
 
 #include "models/mma/catalogue.h"
 #include "sim/base/clock.h"
-#include "sim/base/elaboration_reserve.h"
 #include "sim/base/module.h"
 #include "sim/base/run_events.h"
 #include "sim/base/wire.h"
@@ -117,10 +116,8 @@ std::optional<InstructionCycles> instruction_cycles(const gpu::GpuSpec& gpu,
     return std::nullopt;
   }
   const base::Clock clock(gpu.boost_clock_mhz);
-  base::ElaborationReserve reserve;
   Bench bench(clock, gpu, instruction);
   base::run_events(sc_core::SC_ZERO_TIME);  // elaborates
-  reserve.end();
   bench.issue_one();
   base::run_events();
   InstructionCycles seen = bench.seen();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/show/show_instruction.h"
 
-#include "models/base/error.h"
 #include "sim/config/architecture.h"
 #include "sim/config/board_names.h"
 
@@ -22,10 +21,6 @@ std::optional<InstructionCycles> cycles_of(const std::string& arch,
     return std::nullopt;
   }
   const gpu::GpuSpec gpu = config::load_architecture(board).gpu;
-  if (instruction.sparse && gpu.sm.tensor_core.selector_before_registers != 0) {
-    throw base::InputError("show: " + gpu.name +
-                           " selects B before the registers, which no layout of PTX describes");
-  }
   return instruction_cycles(gpu, instruction);
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 std::int64_t wavefronts_of(const isa::WarpInstruction& instruction, std::int64_t wavefront_bytes) {
   const bool is_store = instruction.opcode == isa::Opcode::kStoreShared;
-  const std::int64_t bytes = is_store ? instruction.a.bytes() : instruction.loaded_bytes();
+  const std::int64_t bytes = is_store ? instruction.a.bytes() : instruction.d.bytes();
   return base::ceil_div(bytes, wavefront_bytes) * instruction.conflict_ways;
 }
 
@@ -27,8 +27,7 @@ SharedMemory::SharedMemory(const sc_core::sc_module_name& name, const base::Cloc
       banks_(static_cast<double>(wavefront_bytes_)),
       wavefront_cycles_(spec.shared_memory_wavefront_cycles),
       pace_(static_cast<std::size_t>(spec.sub_partitions), base::Throughput(1)),
-      next_arrival_(pace_.size(), kNone),
-      selectors_(pace_.size(), base::Throughput(spec.tensor_core.selector_bytes_per_cycle)) {
+      next_arrival_(pace_.size(), kNone) {
   run_on();
   for (auto& port : request_in) {
     sensitive << port;
@@ -73,11 +72,7 @@ void SharedMemory::see_next(std::size_t index) {
 
 void SharedMemory::answer(std::size_t index, const LoadRequest& request) {
   // The request took the first cycle of the latency.
-  std::int64_t through = access(index, request);
-  if (request.instruction->selected_from > 0) {
-    through = std::max(through, select(index, request, through));
-  }
-  const std::int64_t ready = through + latency_ - 1;
+  const std::int64_t ready = access(index, request) + latency_ - 1;
   base::Payload<LoadedRegisters> payload;
   const bool is_load = request.instruction->opcode == isa::Opcode::kLoadMatrix &&
                        request.instruction->operand != isa::Operand::kPartialSum;
@@ -96,31 +91,12 @@ std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request)
   const isa::WarpInstruction& instruction = *request.instruction;
   const bool counts = instruction.opcode != isa::Opcode::kStoreShared &&
                       instruction.operand != isa::Operand::kPartialSum;
-  loaded_bytes_ += counts ? instruction.loaded_bytes() : 0;
+  loaded_bytes_ += counts ? instruction.d.bytes() : 0;
   const std::int64_t wavefronts = wavefronts_of(instruction, wavefront_bytes_);
   const std::int64_t through_banks =
       banks_.reserve(request.arrival_cycle, wavefronts * wavefront_bytes_);
   return std::max(through_banks,
                   pace_[index].reserve(request.arrival_cycle, wavefronts * wavefront_cycles_));
-}
-
-std::int64_t SharedMemory::select(std::size_t index, const LoadRequest& request,
-                                  std::int64_t read) {
-  const isa::WarpInstruction& instruction = *request.instruction;
-  const numerics::DataType type = request.kernel->mma_context->instruction.b_type;
-  selected_.operands += instruction.d.bytes() * 8 / numerics::storage_bits(type);
-  selected_.metadata_bytes += instruction.metadata.bytes();
-  const std::int64_t reading = wavefronts_of(instruction, wavefront_bytes_) * wavefront_cycles_;
-  return selectors_[index].reserve(std::max(request.arrival_cycle, read - reading),
-                                   instruction.d.bytes());
-}
-
-SharedMemory::Selected SharedMemory::selected() const {
-  Selected result = selected_;
-  for (const base::Throughput& selector : selectors_) {
-    result.busy_cycles += selector.busy_cycles();
-  }
-  return result;
 }
 
 std::int64_t SharedMemory::claim(base::Bytes bytes) {

@@ -25,9 +25,6 @@ namespace sptc::sm {
 /// sub-partition. Stores of registers take their wavefronts in the same way, so that a load behind
 /// a barrier finds what was stored before it.
 ///
-/// A selector before the registers, one per sub-partition, makes more of what a load reads. It
-/// begins with the first wavefront, and the load ends when it has handed all of it on.
-///
 /// Requests that carry no values may wait until the first of them has to be answered: then one
 /// activation serves many, each from the cycle in which it came.
 class SharedMemory : public base::Module {
@@ -50,13 +47,6 @@ class SharedMemory : public base::Module {
   /// Read for loads into registers.
   std::int64_t loaded_bytes() const { return loaded_bytes_; }
 
-  struct Selected {
-    std::int64_t operands = 0;        ///< elements of B that loads picked by metadata
-    std::int64_t metadata_bytes = 0;  ///< registers that they read for that
-    double busy_cycles = 0;           ///< of all selectors
-  };
-  Selected selected() const;
-
  protected:
   void on_event() override;
 
@@ -70,9 +60,6 @@ class SharedMemory : public base::Module {
   void answer(std::size_t index, const LoadRequest& request);
   /// Cycle in which the last wavefront of `request` of sub-partition `index` is through.
   std::int64_t access(std::size_t index, const LoadRequest& request);
-  /// Cycle in which the selector of the sub-partition has handed on all that a load selects. It
-  /// begins with the first wavefront; the last one is through in cycle `read`.
-  std::int64_t select(std::size_t index, const LoadRequest& request, std::int64_t read);
 
   static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 
@@ -85,11 +72,9 @@ class SharedMemory : public base::Module {
     std::int64_t arrival_cycle, bytes;
     std::int64_t* through;
   };
-  std::deque<Write> writes_;                 ///< of TMA, not yet taken
-  std::vector<std::int64_t> next_arrival_;   ///< per sub-partition, of the next request; or kNone
-  std::vector<base::Throughput> selectors_;  ///< per sub-partition, in bytes of registers
+  std::deque<Write> writes_;                ///< of TMA, not yet taken
+  std::vector<std::int64_t> next_arrival_;  ///< per sub-partition, of the next request; or kNone
   std::int64_t loaded_bytes_ = 0;
-  Selected selected_;
 };
 
 }  // namespace sptc::sm

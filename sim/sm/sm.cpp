@@ -94,10 +94,6 @@ Activity Sm::activity() const {
   const WarpgroupUnit::Statistics& warpgroups = warpgroup_unit.statistics();
   sum.shared_memory_bytes = shared_memory.loaded_bytes() + warpgroups.shared_memory_bytes;
   sum.executed_macs = warpgroups.macs;
-  const SharedMemory::Selected selected = shared_memory.selected();
-  sum.selected_by_metadata = selected.operands;
-  sum.metadata_bytes = selected.metadata_bytes;
-  sum.selector_busy_cycles = selected.busy_cycles;
   sum.multiplier_busy_cycles =
       static_cast<double>(warpgroups.busy_cycles) * static_cast<double>(sub_partitions.size());
   for (const auto& partition : sub_partitions) {

@@ -92,9 +92,7 @@ void SubPartition::obey(const WarpCommand& command) {
 void SubPartition::end_load(const LoadDone& done) {
   const isa::WarpInstruction& instruction = *done.request.instruction;
   ResidentWarp& warp = change_warp(done.request.warp_slot);
-  // A store reads what it stores, and a load that selects its metadata.
-  const bool reads =
-      instruction.opcode == isa::Opcode::kStoreShared || instruction.metadata.count > 0;
+  const bool reads = instruction.opcode == isa::Opcode::kStoreShared;
   if (reads) {
     warp.scoreboard.sources_read(instruction, now());
   }
@@ -382,12 +380,9 @@ void SubPartition::issue_load(ResidentWarp& warp, int slot, std::int64_t cycle) 
 std::int64_t SubPartition::same_warp_interval(const mma::StepContext& context,
                                               const isa::WarpInstruction& instruction,
                                               int metadata_wait) const {
-  // The scheduler counts whole cycles. The mean time of multipliers that skip zeros is none.
-  constexpr double kSlack = 1e-9;
+  // The scheduler counts whole cycles.
   const double interval = tensor_core::issue_interval(core_, context, instruction, metadata_wait);
-  const bool skips = core_.zero_skipping().skips();
-  return core_.same_warp_gap_cycles +
-         static_cast<std::int64_t>(skips ? std::ceil(interval - kSlack) : interval);
+  return core_.same_warp_gap_cycles + static_cast<std::int64_t>(interval);
 }
 
 void SubPartition::issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle) {

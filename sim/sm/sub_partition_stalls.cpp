@@ -45,10 +45,6 @@ void SubPartition::count_stall(const ResidentWarp& warp, std::int64_t cycle,
     case isa::Opcode::kLoadGlobal:  // to registers that are still to be stored
       until(warp.scoreboard.ready_at(instruction), StallReason::kSharedMemory);
       break;
-    case isa::Opcode::kLoadMatrix:
-      until(warp.scoreboard.written_at(instruction.metadata), StallReason::kSharedMemory);
-      until(warp.scoreboard.ready_at(instruction), StallReason::kOperandFetch);
-      break;
     default:  // to registers that matrix instructions still have to read
       until(warp.scoreboard.ready_at(instruction), StallReason::kOperandFetch);
       break;

@@ -26,13 +26,6 @@ std::int64_t occupied_bytes(const TensorCoreSpec& spec, const mma::StepContext& 
   return occupied * spec.dot_units / spec.units(instruction.accumulator);
 }
 
-double zero_skip_share(const TensorCoreSpec& spec, const mma::StepContext& context) {
-  const sparsity::OuterProductArray array = spec.zero_skipping();
-  const mma::MmaInstruction& instruction = context.instruction;
-  return array.skips() ? array.share(instruction.shape.m, instruction.shape.n, context.densities)
-                       : 1;
-}
-
 int step_bytes(const mma::StepRules& rules, const mma::MmaInstruction& instruction) {
   const int bits = rules.lowered_fp8 ? 16 : numerics::storage_bits(instruction.a_type);
   return std::max(1, rules.products_per_step * bits / 8);
@@ -67,10 +60,8 @@ PortCycles port_cycles(const TensorCoreSpec& spec, const isa::WarpInstruction& i
 }
 
 double multiply_cycles(const TensorCoreSpec& spec, const mma::StepContext& context) {
-  return zero_skip_share(spec, context) *
-             static_cast<double>(context.steps * occupied_bytes(spec, context)) /
-             static_cast<double>(std::int64_t{spec.dot_units} * spec.dot_width_bytes) +
-         spec.zero_skip_cycles;
+  return static_cast<double>(context.steps * occupied_bytes(spec, context)) /
+         static_cast<double>(std::int64_t{spec.dot_units} * spec.dot_width_bytes);
 }
 
 double issue_interval(const TensorCoreSpec& spec, const mma::StepContext& context,

@@ -14,10 +14,6 @@ namespace sptc::tensor_core {
 /// step of the instruction of `context`: what the step occupies of it.
 std::int64_t occupied_bytes(const TensorCoreSpec& spec, const mma::StepContext& context);
 
-/// Of the passes that the multipliers of `spec` take over an instruction without zeros, the mean
-/// share that is left of operands with the densities of `context`; 1 where zeros are multiplied.
-double zero_skip_share(const TensorCoreSpec& spec, const mma::StepContext& context);
-
 /// Bytes of operand A per row that one step of `rules` takes.
 int step_bytes(const mma::StepRules& rules, const mma::MmaInstruction& instruction);
 

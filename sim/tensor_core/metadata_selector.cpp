@@ -43,7 +43,7 @@ SelectedToken MetadataSelector::select_next_step() {
       *token.accumulator = source.payload->c;
     }
   }
-  const StepWork work = step_work(spec_, context, token.payload.get());
+  const StepWork work = step_work(spec_, context);
   count(work, 1);
   output_.take(now(), work.operand_bytes);
   if (++next_step_ == context.steps) {

@@ -14,9 +14,7 @@ namespace sptc::tensor_core {
 
 /// Second stage: hands every multiplier one element of B, step by step. For a sparse instruction it
 /// reads the metadata and picks, for each kept element of A, the element of B that it meets; dense
-/// instructions pass straight through. Its output is `selector_bytes_per_cycle` wide; with
-/// `dense_bypasses_selector` dense instructions do not wait for it, with
-/// `selector_before_registers` none does.
+/// instructions pass straight through. Its output is `selector_bytes_per_cycle` wide.
 class MetadataSelector : public base::Module {
  public:
   struct Statistics {

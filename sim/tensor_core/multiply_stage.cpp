@@ -38,7 +38,7 @@ void MultiplyStage::on_event() {
 void MultiplyStage::start_next() {
   SelectedToken token = std::move(waiting_.front());
   waiting_.pop_front();
-  const StepWork work = step_work(spec_, *token.issue.context, token.payload.get());
+  const StepWork work = step_work(spec_, *token.issue.context);
   count(work, 1);
   dot_units_.take(now(), array_bytes(work, token.step));
   multiplied_.push_back({std::move(token), occupied_since(now())});

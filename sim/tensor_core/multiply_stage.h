@@ -65,7 +65,9 @@ class MultiplyStage : public base::Module {
   };
 
   void start_next();
-  void count(const StepWork& work, std::int64_t steps) { statistics_.macs += steps * work.macs; }
+  void count(const StepWork& work, std::int64_t steps) {
+    statistics_.macs += steps * work.operands;
+  }
   static std::int64_t array_bytes(const StepWork& work, int step) {
     return work.array_bytes + (step + 1 == work.steps ? work.extra_bytes_of_last : 0);
   }

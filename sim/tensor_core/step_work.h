@@ -9,13 +9,12 @@
 namespace sptc::tensor_core {
 
 /// What one step of a matrix instruction takes of the stages: the same for all instructions of a
-/// kernel, except where multipliers skip the zeros of the values that they get.
+/// kernel.
 struct StepWork {
   int steps = 0;                   ///< of an instruction
-  std::int64_t operands = 0;       ///< elements of B handed to multipliers
-  std::int64_t by_metadata = 0;    ///< of those, picked by metadata or by a bitmap
-  std::int64_t operand_bytes = 0;  ///< what they take of the selector's output; past it: 0
-  std::int64_t macs = 0;           ///< skipped zeros included
+  std::int64_t operands = 0;       ///< elements of B handed to multipliers, a product each
+  std::int64_t by_metadata = 0;    ///< of those, picked by metadata
+  std::int64_t operand_bytes = 0;  ///< what they take of the selector's output
   // Of operand A, that the multiplier array could have taken meanwhile.
   std::int64_t array_bytes = 0;
   std::int64_t extra_bytes_of_last = 0;  ///< beside, of the last step
@@ -23,8 +22,6 @@ struct StepWork {
   bool operator==(const StepWork&) const = default;
 };
 
-/// Multipliers that skip zeros: of `operands`, or, without values, what steps take on average.
-StepWork step_work(const TensorCoreSpec& spec, const mma::StepContext& context,
-                   const mma::SelectedOperands* operands = nullptr);
+StepWork step_work(const TensorCoreSpec& spec, const mma::StepContext& context);
 
 }  // namespace sptc::tensor_core

@@ -4,7 +4,6 @@
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
 #include "models/sparsity/weight_pattern.h"
-#include "models/sparsity/zero_skipping.h"
 
 namespace sptc::tensor_core {
 
@@ -44,22 +43,6 @@ struct TensorCoreSpec {
   /// multipliers share them, N.
   int selector_inputs = 0;
   int selector_kept = 2;
-  /// 1: metadata have a bit for each candidate instead of an index, which needs no decoder.
-  int metadata_one_hot = 0;
-  /// 1: dense instructions go past the selector, whose width then limits sparse ones alone. They
-  /// take its latency, so that instructions stay in order.
-  int dense_bypasses_selector = 0;
-  /// 1: the selector sits between shared memory and the registers. Loads of B of sparse
-  /// instructions pass it, for each row of A. No instruction of the tensor core does, but each
-  /// takes its latency, as a stage of the pipeline; loads take none.
-  int selector_before_registers = 0;
-
-  /// Elements of a column of A, and of a row of B, that the multipliers take in a pass behind the
-  /// skipping of zeros (sparsity::OuterProductArray), and cycles that they wait for bitmaps and for
-  /// elements to be pushed together, per instruction. 0 and 0: zeros are multiplied.
-  int zero_skip_rows = 0;
-  int zero_skip_columns = 0;
-  int zero_skip_cycles = 0;
 
   // The mma instruction: rows, columns, and bytes of A per row.
   int mma_m = 16;
@@ -94,19 +77,7 @@ struct TensorCoreSpec {
   mma::AccumulatorDesign accumulator_design() const {
     return {accumulator_fraction_bits, accumulator_step_bytes};
   }
-  sparsity::SelectorWidth selector() const {
-    return {selector_inputs, selector_kept, metadata_one_hot != 0};
-  }
-  /// Whether instructions, `sparse` or dense, wait for the width of a selector in the tensor core.
-  bool selects_inside(bool sparse) const {
-    return selector_before_registers == 0 && (sparse || dense_bypasses_selector == 0);
-  }
-  /// `instruction` with its B in registers as this tensor core takes it.
-  mma::MmaInstruction placed(mma::MmaInstruction instruction) const {
-    instruction.b_selected = instruction.sparse && selector_before_registers != 0;
-    return instruction;
-  }
-  sparsity::OuterProductArray zero_skipping() const { return {zero_skip_rows, zero_skip_columns}; }
+  sparsity::SelectorWidth selector() const { return {selector_inputs, selector_kept}; }
 
   bool operator==(const TensorCoreSpec&) const = default;
 };

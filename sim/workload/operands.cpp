@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string>
 #include <utility>
 
@@ -52,15 +51,10 @@ std::vector<Word> vector_of(DataKind kind, bool is_activation, const base::Rando
       root.fork(op.name).fork(is_activation ? "b" : "a").fork(std::to_string(batch));
   const auto k = static_cast<std::uint64_t>(op.shape.k);
   const std::uint64_t first = static_cast<std::uint64_t>(vector) * k;
-  // 32 bits of a stream of their own say which elements are zeros.
-  const double density = is_activation ? op.densities.b : op.densities.a;
-  const base::RandomStream zeros = stream.fork("zeros");
-  const auto kept = static_cast<std::uint64_t>(std::llround(std::ldexp(density, 32)));
   std::vector<Word> words(k);
   for (std::uint64_t i = 0; i < k; ++i) {
-    const bool zero = density < 1 && (zeros.bits(first + i) >> 32) >= kept;
-    words[i] = numerics::from_double(
-        zero ? 0 : element(kind, is_activation, stream, first + i, op.dtype), op.dtype);
+    words[i] =
+        numerics::from_double(element(kind, is_activation, stream, first + i, op.dtype), op.dtype);
   }
   return words;
 }
@@ -85,20 +79,6 @@ std::string_view name(DataKind kind) {
     }
   }
   throw base::InternalError("kind of operand data without a name");
-}
-
-double nonzero_share(DataKind kind, bool is_b) {
-  switch (kind) {
-    case DataKind::kZeros:
-      return 0;
-    case DataKind::kIntegers:
-      return 16.0 / 17;
-    case DataKind::kRandom:
-      return 1;
-    case DataKind::kRelu:
-      return is_b ? 0.5 : 1;
-  }
-  throw base::InternalError("unhandled kind of operand data");
 }
 
 std::vector<Word> OperandSource::a_row(const Operation& op, std::int64_t batch,

@@ -24,10 +24,6 @@ enum class DataKind {
 DataKind parse_data_kind(std::string_view name);
 std::string_view name(DataKind kind);
 
-/// Share of the elements of operand B, or of A, of `kind` that are not zero, rounding to a type
-/// aside.
-double nonzero_share(DataKind kind, bool is_b);
-
 /// Seeded operands of any operation, element by element a function of (seed, operation name,
 /// operand, batch entry, row, column): a sample of a huge GEMM needs only its own rows and columns,
 /// and the values are the same on every platform. Weights are unpruned.

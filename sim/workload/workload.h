@@ -3,7 +3,6 @@
 
 #include "models/base/shape.h"
 #include "models/numerics/data_type.h"
-#include "models/sparsity/zero_skipping.h"
 #include "sim/kernels/launch_conditions.h"
 #include "sim/kernels/operand_storage.h"
 #include "sim/workload/vector_operation.h"
@@ -104,8 +103,7 @@ struct Operation {
   std::optional<ConvGeometry> conv;
   std::optional<LayerTensors> tensors;
   Activation activation = Activation::kNone;
-  bool b_is_zero = false;         ///< B of generated operands is zeros, whatever the others are
-  sparsity::Densities densities;  ///< of generated operands: the rest of their elements is zeros
+  bool b_is_zero = false;  ///< B of generated operands is zeros, whatever the others are
   /// Operations of one group alternate faster than the clock is regulated (--limit-over group).
   std::string group;
   Rest rest;

@@ -1,29 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded into a program, this library makes one of its calls fail:
 //
-//   SPTC_FAIL_CALL    malloc, write, interrupt, short, clock, create, garble, garble-rank or none
+//   SPTC_FAIL_CALL    write, interrupt, short, clock, create, garble or none
 //   SPTC_FAIL_NUMBER  which of them, from 1
 //   SPTC_COUNT_FILE   where the number of calls is written when the program ends
-//   SPTC_SITE_FILE    where each call site of allocations is written, and its first allocation
 //
-// "malloc": an allocation finds no memory. "write": the disk is full. "interrupt": a write ends
-// with EINTR, once. "short": a write writes half, once. "clock": from that reading on, the time of
-// day is ten years ago. "create": from that one on, files cannot be opened for writing, as where a
-// file system is read-only. "garble": a process that was forked inverts all bytes of that send().
-// "garble-rank": rank 2 of an MPI job does so with that MPI_Send(). A call site is the innermost
-// kFrames return addresses. But for "garble", calls are those of the process that was started, not
-// of its children, and count from when its shared libraries are ready.
+// "write": the disk is full. "interrupt": a write ends with EINTR, once. "short": a write writes
+// half, once. "clock": from that reading on, the time of day is ten years ago. "create": from that
+// one on, files cannot be opened for writing, as where a file system is read-only. "garble": a
+// process that was forked inverts all bytes of that send(). But for "garble", calls are those of
+// the process that was started, not of its children, and count from when its shared libraries are
+// ready.
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <fcntl.h>
 #include <string>
 #include <sys/socket.h>
@@ -33,17 +29,7 @@
 
 namespace {
 
-enum class Failure {
-  kNone,
-  kMalloc,
-  kWrite,
-  kInterrupt,
-  kShort,
-  kClock,
-  kCreate,
-  kGarble,
-  kGarbleRank
-};
+enum class Failure { kNone, kWrite, kInterrupt, kShort, kClock, kCreate, kGarble };
 
 struct Plan {
   Failure failure = Failure::kNone;
@@ -52,21 +38,10 @@ struct Plan {
 };
 
 Plan plan;
-std::atomic<long> allocations{0};
 std::atomic<long> writes{0};
 std::atomic<long> clock_readings{0};
 std::atomic<long> creations{0};
 std::atomic<long> sends_of_child{0};
-std::atomic<long> sends_of_rank{0};
-
-constexpr int kFrames = 7;
-constexpr std::size_t kMostSites = 1 << 16;
-struct Site {
-  std::uint64_t hash = 0;
-  long first = 0;
-};
-bool lists_sites = false;
-Site sites[kMostSites];  ///< a hash table; no memory is asked for here
 
 template <typename Function>
 Function* next(const char* name) {
@@ -87,29 +62,15 @@ void begin() {
   const char* const number = std::getenv("SPTC_FAIL_NUMBER");
   plan.number = number == nullptr ? 0 : std::atol(number);
   if (call != nullptr) {
-    plan.failure = std::strcmp(call, "malloc") == 0        ? Failure::kMalloc
-                   : std::strcmp(call, "write") == 0       ? Failure::kWrite
-                   : std::strcmp(call, "interrupt") == 0   ? Failure::kInterrupt
-                   : std::strcmp(call, "short") == 0       ? Failure::kShort
-                   : std::strcmp(call, "clock") == 0       ? Failure::kClock
-                   : std::strcmp(call, "create") == 0      ? Failure::kCreate
-                   : std::strcmp(call, "garble") == 0      ? Failure::kGarble
-                   : std::strcmp(call, "garble-rank") == 0 ? Failure::kGarbleRank
-                                                           : Failure::kNone;
-  }
-  lists_sites = std::getenv("SPTC_SITE_FILE") != nullptr;
-  if (lists_sites) {
-    void* frame = nullptr;
-    ::backtrace(&frame, 1);  // loads what it needs before calls count
+    plan.failure = std::strcmp(call, "write") == 0       ? Failure::kWrite
+                   : std::strcmp(call, "interrupt") == 0 ? Failure::kInterrupt
+                   : std::strcmp(call, "short") == 0     ? Failure::kShort
+                   : std::strcmp(call, "clock") == 0     ? Failure::kClock
+                   : std::strcmp(call, "create") == 0    ? Failure::kCreate
+                   : std::strcmp(call, "garble") == 0    ? Failure::kGarble
+                                                         : Failure::kNone;
   }
   plan.process = ::getpid();
-}
-
-void put_line(int descriptor, const char* format, long first, long second, long third) {
-  static auto* const real = next<ssize_t(int, const void*, size_t)>("write");
-  char text[96];
-  const int length = std::snprintf(text, sizeof text, format, first, second, third);
-  (void)!real(descriptor, text, static_cast<size_t>(length));
 }
 
 [[gnu::destructor]] void end() {
@@ -117,57 +78,14 @@ void put_line(int descriptor, const char* format, long first, long second, long 
     return;
   }
   plan.process = 0;
-  constexpr int kNew = O_WRONLY | O_CREAT | O_TRUNC;
   const char* const file = std::getenv("SPTC_COUNT_FILE");
-  if (const int out = file == nullptr ? -1 : ::open(file, kNew, 0600); out >= 0) {
-    put_line(out, "%ld %ld %ld\n", allocations, writes, clock_readings);
+  const int out = file == nullptr ? -1 : ::open(file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (out >= 0) {
+    static auto* const real = next<ssize_t(int, const void*, size_t)>("write");
+    const std::string counts = std::to_string(writes) + " " + std::to_string(clock_readings) + "\n";
+    (void)!real(out, counts.data(), counts.size());
     ::close(out);
   }
-  const char* const list = std::getenv("SPTC_SITE_FILE");
-  if (const int out = list == nullptr ? -1 : ::open(list, kNew, 0600); out >= 0) {
-    for (const Site& site : sites) {
-      if (site.first != 0) {
-        put_line(out, "%ld %ld\n", static_cast<long>(site.hash >> 1), site.first, 0);
-      }
-    }
-    ::close(out);
-  }
-}
-
-/// Remembers where allocation `call` was asked for, unless that place is known.
-void note_site(long call) {
-  static thread_local bool is_inside = false;
-  if (is_inside) {
-    return;
-  }
-  is_inside = true;
-  void* frames[kFrames];
-  const int count = ::backtrace(frames, kFrames);
-  std::uint64_t hash = 1469598103934665603U;
-  for (int i = 0; i < count; ++i) {
-    hash = (hash ^ reinterpret_cast<std::uintptr_t>(frames[i])) * 1099511628211U;
-  }
-  hash += hash == 0 ? 1 : 0;
-  std::size_t at = (hash >> 40) % kMostSites;
-  while (sites[at].hash != 0 && sites[at].hash != hash) {
-    at = (at + 1) % kMostSites;
-  }
-  if (sites[at].hash == 0) {
-    sites[at] = {hash, call};
-  }
-  is_inside = false;
-}
-
-/// Whether the allocation that is asked for fails.
-bool allocation_fails() {
-  if (plan.process == 0) {
-    return false;
-  }
-  const long call = ++allocations;
-  if (lists_sites && ::getpid() == plan.process) {
-    note_site(call);
-  }
-  return plan.failure == Failure::kMalloc && call == plan.number && ::getpid() == plan.process;
 }
 
 /// What becomes of a write of `size` bytes: how many it may write, or -1 where it fails.
@@ -258,51 +176,6 @@ int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv, v
   return real(main, argc, argv, init, fini, loader_fini, stack_end);
 }
 
-void* __libc_malloc(size_t size);
-void* __libc_calloc(size_t count, size_t size);
-void* __libc_realloc(void* pointer, size_t size);
-void* __libc_memalign(size_t alignment, size_t size);
-
-void* malloc(size_t size) {
-  if (allocation_fails()) {
-    errno = ENOMEM;
-    return nullptr;
-  }
-  return __libc_malloc(size);
-}
-
-void* calloc(size_t count, size_t size) {
-  if (allocation_fails()) {
-    errno = ENOMEM;
-    return nullptr;
-  }
-  return __libc_calloc(count, size);
-}
-
-void* realloc(void* pointer, size_t size) {
-  if (allocation_fails()) {
-    errno = ENOMEM;
-    return nullptr;
-  }
-  return __libc_realloc(pointer, size);
-}
-
-void* aligned_alloc(size_t alignment, size_t size) {
-  if (allocation_fails()) {
-    errno = ENOMEM;
-    return nullptr;
-  }
-  return __libc_memalign(alignment, size);
-}
-
-int posix_memalign(void** pointer, size_t alignment, size_t size) {
-  if (allocation_fails()) {
-    return ENOMEM;
-  }
-  *pointer = __libc_memalign(alignment, size);
-  return *pointer == nullptr ? ENOMEM : 0;
-}
-
 ssize_t write(int descriptor, const void* bytes, size_t size) {
   static auto* const real = next<ssize_t(int, const void*, size_t)>("write");
   const ssize_t most = permitted(size);
@@ -376,15 +249,5 @@ ssize_t send(int socket, const void* bytes, size_t size, int flags) {
   const bool is_it = plan.failure == Failure::kGarble && ::getpid() != plan.process &&
                      ++sends_of_child == plan.number;
   return real(socket, is_it ? inverted(bytes, size).data() : bytes, size, flags);
-}
-
-/// The types of MPI are pointers, as Open MPI has them.
-int MPI_Send(const void* bytes, int size, void* type, int to, int tag, void* communicator) {
-  static auto* const real = next<int(const void*, int, void*, int, int, void*)>("MPI_Send");
-  const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK");
-  const bool is_it = plan.failure == Failure::kGarbleRank && size > 0 && rank != nullptr &&
-                     std::strcmp(rank, "2") == 0 && ++sends_of_rank == plan.number;
-  return real(is_it ? inverted(bytes, static_cast<size_t>(size)).data() : bytes, size, type, to,
-              tag, communicator);
 }
 }

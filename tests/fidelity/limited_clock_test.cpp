@@ -93,7 +93,7 @@ class LimitedClock : public testing::Test {
         layer.operations.emplace_back();
         layer.operations.back().dense = kernels.time(op, false);
       }
-      run::add_energy(operations, switching_, options, a100_.gpu, kernels, layer);
+      run::add_energy(operations, switching_, options, kernels, layer);
       times.push_back(layer.operations[0].dense->timing.time_us);
     }
     return times;

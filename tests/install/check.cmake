@@ -44,8 +44,8 @@ if(PKG_CONFIG)
   endforeach()
 endif()
 
-# What the program says of itself is there, too.
-foreach(file man/man1/sptcsim.1 bash-completion/completions/sptcsim zsh/site-functions/_sptcsim
+# What shells complete is there, too.
+foreach(file bash-completion/completions/sptcsim zsh/site-functions/_sptcsim
              sptcsim/configs/evidence/a100-pcie-80gb.csv)
   if(NOT EXISTS "${work}/prefix/share/${file}")
     message(FATAL_ERROR "share/${file} was not installed")

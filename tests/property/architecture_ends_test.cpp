@@ -86,9 +86,6 @@ std::set<std::string> refused_ends(const gpu::GpuSpec& gpu) {
   }
   if (gpu.sm.tensor_core.selector_inputs > 1) {
     ends.insert("selector_inputs min");  // 2:4 needs four
-    if (gpu.sm.async_mma_interval_cycles() == 0) {
-      ends.insert("selector_before_registers max");  // warp tiles of a library are too large
-    }
   }
   return ends;
 }

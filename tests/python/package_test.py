@@ -4,7 +4,9 @@ import ast
 import importlib.util
 import inspect
 import pathlib
+import sys
 import unittest
+from unittest import mock
 
 import sptcsim
 
@@ -48,6 +50,19 @@ class Public(unittest.TestCase):
 
     def test_the_package_has_docstrings_and_stubs(self):
         self.check_module(sptcsim)
+
+    def test_so_has_its_module_of_searches(self):
+        self.check_module(sptcsim.explore)
+
+    def test_a_missing_package_is_named_with_what_installs_it(self):
+        spec = {"schema": "sptcsim-sweep/0.1", "name": "s", "workloads": [{"m": 8, "n": 8, "k": 8}], "axes": []}
+        calls = {"optuna": lambda: sptcsim.explore.front(spec), "SALib.sample.sobol": lambda: sptcsim.explore.sensitivity(spec),
+                 "scipy.stats.qmc": lambda: sptcsim.explore.hypercube([], 1),
+                 "distributed": lambda: sptcsim.sweep(spec, client=object())}
+        for package, call in calls.items():
+            sentence = f"needs the package {package.partition('.')[0]}: pip install sptcsim\\[explore\\]$"
+            with mock.patch.dict(sys.modules, {package: None}), self.assertRaisesRegex(ImportError, sentence):
+                call()
 
     def test_so_has_its_module_for_torch(self):
         if importlib.util.find_spec("torch") is None:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the tests of one module beside this file: run_test.py values_test. Exit 77 (skipped) where a package is absent.
 
+explore_test and cluster_test need the packages of `pip install sptcsim[explore]`.
 torch_test and hardware_accuracy_test run where torch is: in this interpreter, in $TORCH_PYTHON, or in Debian's (python3-torch).
 """
 import importlib.util
@@ -9,6 +10,9 @@ import os
 import subprocess
 import sys
 import unittest
+
+
+NEEDED = {"explore_test": ("numpy", "optuna", "SALib"), "cluster_test": ("numpy", "distributed")}
 
 
 def skip(reason):
@@ -33,8 +37,9 @@ def main(module):
             skip(f"neither {sys.executable} nor $TORCH_PYTHON nor /usr/bin/python3 is Python {version} with torch and numpy")
         print(f"torch of {others[0]}", flush=True)
         os.execv(others[0], [others[0], *sys.argv])
-    if importlib.util.find_spec("numpy") is None:
-        skip(f"{sys.executable} has no numpy")
+    for package in NEEDED.get(module, ("numpy",)):
+        if importlib.util.find_spec(package) is None:
+            skip(f"{sys.executable} has no {package}")
     unittest.main(module=module, argv=sys.argv[:1] + sys.argv[2:])
 
 

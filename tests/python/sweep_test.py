@@ -45,14 +45,6 @@ class Sweep(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "stop"):
             sptcsim.sweep(SPEC, progress=fail)
 
-    def test_a_search_runs_no_more_points_than_its_budget(self):
-        self.assertEqual(len(sptcsim.sweep(SPEC, search="pareto", budget=3).points), 3)
-        for arguments, sentence in (({"search": "pareto"}, "go together"), ({"budget": 3}, "go together"),
-                                    ({"search": "best", "budget": 3}, "must be 'pareto', not 'best'"),
-                                    ({"search": "pareto", "budget": 0}, "budget must be an integer from 1")):
-            with self.assertRaisesRegex(sptcsim.InputError, sentence):
-                sptcsim.sweep(SPEC, **arguments)
-
     def test_systemc_simulates_the_front_of_a_sweep_in_closed_form_again(self):
         points = sptcsim.sweep(SPEC, resimulate=2).points
         simulated = [p for p in points if getattr(p, "timing_sparse_time_us", None) is not None]
@@ -93,6 +85,20 @@ class Sweep(unittest.TestCase):
                                              "--at-once", "1"))
             with self.assertRaisesRegex(sptcsim.InputError, "--time must be as Slurm has it"):
                 sptcsim.sweep_emit(spec, "slurm", 2, program="sptcsim", time="soon")
+
+    def test_parts_are_merged_to_the_whole(self):
+        with tempfile.TemporaryDirectory() as directory:
+            parts = [os.path.join(directory, f"{index}.sqlite") for index in (1, 2)]
+            rows = [sptcsim.sweep(SPEC, shard=(index, 2), results=part).points for index, part in zip((1, 2), parts)]
+            self.assertEqual([[point.position for point in part] for part in rows], [[0, 2], [1, 3]])
+            whole = os.path.join(directory, "all.sqlite")
+            self.assertEqual(sptcsim.sweep_merge(parts, whole), 4)
+            self.assertEqual(sptcsim.sweep(SPEC, results=whole), sptcsim.sweep(SPEC))
+        for arguments, sentence in (({"shard": (3, 2)}, "I of shard must be an integer from 1 to 2, not 3"),
+                                    ({"shard": 2}, "shard must be \\(I, N\\)"),
+                                    ({"shard": (1, 2), "resimulate": 1}, "give one")):
+            with self.assertRaisesRegex(sptcsim.InputError, sentence):
+                sptcsim.sweep(SPEC, **arguments)
 
     def test_faults_of_a_spec_are_named_by_their_place(self):
         for change, sentence in (({"axis": []}, "unknown key 'axis'.*nearest valid: 'axes'"),

@@ -13,13 +13,10 @@ namespace {
 
 using energy::Event;
 
-void expect_equal_counters(bool sparse, int selector_before_registers = 0, int mma_k_bytes = 32) {
-  config::Architecture a100 = config::load_architecture("a100-sxm4-80gb");
-  a100.gpu.sm.tensor_core.selector_before_registers = selector_before_registers;
-  a100.gpu.sm.tensor_core.mma_k_bytes = mma_k_bytes;
+void expect_equal_counters(bool sparse) {
+  const config::Architecture a100 = config::load_architecture("a100-sxm4-80gb");
   gpu::GemmSimulator simulator(a100.gpu, {false});
-  run::RunOptions options;
-  options.kernel.search = selector_before_registers != 0;
+  const run::RunOptions options{};
   run::KernelRunner kernels(
       a100.gpu, options,
       [&](const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
@@ -53,14 +50,6 @@ void expect_equal_counters(bool sparse, int selector_before_registers = 0, int m
 
 TEST(EnergyCounters, OfADenseLaunchAreThoseOfTheSimulatedBlocks) {
   expect_equal_counters(false);
-}
-
-TEST(EnergyCounters, OfALaunchOnSelectedBAreThoseOfTheSimulatedBlocks) {
-  expect_equal_counters(true, 1);
-}
-
-TEST(EnergyCounters, OfLoadsThatSelectForTwoColumnsAreThoseOfTheSimulatedBlocks) {
-  expect_equal_counters(true, 1, 16);
 }
 
 TEST(EnergyCounters, OfASparseLaunchAreThoseOfTheSimulatedBlocks) {

@@ -9,6 +9,7 @@ Time and energy: gemm, run, compare, compare_saved, options, figures, energy, en
 Many runs: sweep, sweep_plan, sweep_status, sweep_merge, sweep_report, sweep_emit.
 Workloads and measurements: load_workload, validate.
 One instruction: show, microbench; test vectors: verify.
+Searches in the space of a sweep: the module sptcsim.explore (front, sensitivity, hypercube).
 PyTorch models: the module sptcsim.torch (record, simulated), which imports torch.
 Errors are InputError (a ValueError): one sentence that names the argument, the value and what is allowed.
 """
@@ -33,9 +34,9 @@ from ._values import crosscheck, identify, instructions, matmul, mma, step_rules
 
 
 def __getattr__(name):
-    if name == "torch":
+    if name in ("explore", "torch"):
         import importlib
-        return importlib.import_module(".torch", __name__)
+        return importlib.import_module("." + name, __name__)
     raise AttributeError(f"module 'sptcsim' has no attribute '{name}'")
 
 

@@ -11,6 +11,8 @@ from . import _checks, _core
 from ._core import InputError
 from ._record import Record
 
+_RETRIES = 3  # of a part that a worker of Dask fails to run
+
 
 class SweepResult(Record):
     """What a sweep found: name, version, and points, a list with one record for each point.
@@ -63,18 +65,67 @@ def _jobs(jobs):
     return 0 if jobs is None else _checks.integer("jobs", jobs, 1, 1024)
 
 
-def _budget(search, budget):
-    if (search is None) != (budget is None):
-        raise InputError("search=\"pareto\" and budget=N go together")
-    if search is None:
-        return 0
-    if search not in _core.sweep_searches():
-        raise InputError(f"search must be {' or '.join(map(repr, _core.sweep_searches()))}, not {search!r}")
-    return _checks.integer("budget", budget, 1, 100_000_000)
+def _shard(shard):
+    if not isinstance(shard, (tuple, list)) or len(shard) != 2:
+        raise InputError(f"shard must be (I, N), for example (2, 8), not {shard!r}")
+    count = _checks.integer("N of shard", shard[1], 1, 1_000_000)
+    return _checks.integer("I of shard", shard[0], 1, count), count
 
 
-def sweep(spec, *, results=None, jobs=None, progress=None, search=None, budget=None, resimulate=None):
-    """Runs every point of a sweep, in worker processes of this machine.
+def _part(shard, text, file, jobs):
+    """Runs one part of a sweep on a worker of Dask: the bytes of its SQLite file."""
+    with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
+        path = os.path.join(directory, "part.sqlite")
+        _core.sweep(text, file, 0, path, jobs, *shard, None)
+        with open(path, "rb") as part:
+            return part.read()
+
+
+def _counts(path):
+    """Rows of a results file, and failed ones of them."""
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        rows, failed = database.execute("SELECT count(*), total(status = 'failed') FROM points").fetchone()
+    return rows, int(failed)
+
+
+def _on_cluster(client, text, file, path, jobs, shards, progress):
+    """Runs the parts of a sweep on the workers of `client`, and merges them in `path`: all, or those that came."""
+    try:
+        from distributed import Client, as_completed
+    except ImportError:
+        raise ImportError("sweep(client=...) needs the package distributed: pip install sptcsim[explore]") from None
+    if not isinstance(client, Client):
+        raise InputError(f"client must be a distributed.Client, not {type(client).__name__}")
+    if os.path.exists(path):
+        raise InputError(f"results: {path} exists; give another, or let sweep() without a client do the rest")
+    points = json.loads(_core.sweep_plan(text, file, 1, 1, 1, 0))["points"]
+    if text is None:
+        with open(file, encoding="utf-8") as spec:
+            text = spec.read()
+    count = min(shards, points)
+    done, failed, parts = 0, 0, []
+    with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
+        futures = client.map(_part, [(index, count) for index in range(1, count + 1)], text=text,
+                             file=os.path.abspath(file), jobs=jobs, retries=_RETRIES, pure=False)
+        try:
+            for future in as_completed(futures):
+                part = os.path.join(directory, f"{len(parts)}.sqlite")
+                with open(part, "wb") as output:
+                    output.write(future.result())
+                future.release()  # the worker may forget the part
+                parts.append(part)
+                rows, lost = _counts(part)
+                done, failed = done + rows, failed + lost
+                if progress is not None:
+                    progress(done, points, failed)
+        finally:
+            client.cancel(futures)
+            if parts:
+                _core.sweep_merge(parts, path, False)
+
+
+def sweep(spec, *, results=None, jobs=None, progress=None, resimulate=None, shard=(1, 1), client=None, shards=64):
+    """Runs every point of a sweep, in worker processes of this machine or on the workers of a Dask cluster.
 
     spec: the path of a sweep file (configs/sweeps/README.md), or its JSON object as a dict, whose paths are relative to
         the current directory.
@@ -82,37 +133,44 @@ def sweep(spec, *, results=None, jobs=None, progress=None, search=None, budget=N
         None: they are only returned.
     jobs: worker processes; None: all processors.
     progress: called as progress(done, total, failed) a few times per second.
-    search, budget: "pareto" and a number of points: only so many are run, which a search for the Pareto front chooses.
     resimulate: of a sweep in closed form: SystemC simulates up to so many points on the Pareto front, or within 5 % of
-        it, once more; the columns timing_... hold what it says.
+        it, once more, on this machine; the columns timing_... hold what it says.
+    shard: (I, N): every N-th point alone, from the I-th; sweep_merge() unites such parts.
+    client: a distributed.Client, whose cluster is one of this machine (LocalCluster), of a batch system
+        (dask_jobqueue.SLURMCluster), or any other. The sweep is cut into `shards` parts, which its workers run. They need
+        this package, and the files that the spec names at the same paths, but no common place for results. The rows
+        are those of a sweep without a client. A part whose worker dies runs again on another one. `jobs` are
+        here the processes of one part, 1 by default, progress is called after each part, and `results` must not
+        exist. What ends the sweep early leaves in `results` the parts that came; sweep() without a client does the rest.
     Returns a SweepResult. A point that fails is a row with its reason. Ctrl-C keeps what is done in `results`.
-    Raises InputError.
+    Raises InputError; with a client ImportError without the package distributed, and what Dask raises.
     """
     text, file = _spec(spec)
-    points, processes = _budget(search, budget), _jobs(jobs)
+    processes = _jobs(jobs)
     again = 0 if resimulate is None else _checks.integer("resimulate", resimulate, 1, 1 << 20)
+    part, shards = _shard(shard), _checks.integer("shards", shards, 1, 1_000_000)
+    if part != (1, 1) and (again or client is not None):
+        raise InputError("shard runs a part of the sweep, resimulate and client the whole of it: give one")
     path = None if results is None else _path("results", results)
     progress = _checks.function("progress", progress)
     with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
         path = path or os.path.join(directory, "sweep.sqlite")
-        _core.sweep(text, file, points, again, path, processes, progress)
+        if client is not None:
+            _on_cluster(client, text, file, path, processes or 1, shards, progress)
+        if client is None or again:
+            _core.sweep(text, file, again, path, processes, *part, progress)
         return _read(path)
 
 
-def sweep_plan(spec, *, search=None, budget=None, shard=(1, 1), jobs=None, first=5):
+def sweep_plan(spec, *, shard=(1, 1), jobs=None, first=5):
     """What sweep() would run, without running it: points, time, time in closed form, designs without energies.
 
-    spec, search, budget: as of sweep(). shard: (I, N), part I of N. jobs: processes of the estimate; None: all
-    processors. first: points to list. A few points are run to estimate the time.
+    spec: as of sweep(). shard: (I, N), part I of N. jobs: processes of the estimate; None: all processors.
+    first: points to list. A few points are run to estimate the time.
     Returns a Record of the schema sweep-plan. Raises InputError.
     """
     text, file = _spec(spec)
-    if not isinstance(shard, (tuple, list)) or len(shard) != 2:
-        raise InputError(f"shard must be (I, N), for example (2, 8), not {shard!r}")
-    index, count = shard
-    _checks.integer("N of shard", count, 1, 1_000_000)
-    _checks.integer("I of shard", index, 1, count)
-    return Record(json.loads(_core.sweep_plan(text, file, _budget(search, budget), index, count, _jobs(jobs),
+    return Record(json.loads(_core.sweep_plan(text, file, *_shard(shard), _jobs(jobs),
                                               _checks.integer("first", first, 0, 1_000_000_000))))
 
 

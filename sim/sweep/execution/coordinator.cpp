@@ -2,14 +2,11 @@
 #include "sim/sweep/execution/coordinator.h"
 
 #include "models/base/error.h"
-#include "sim/sweep/analysis/objectives.h"
-#include "sim/sweep/search/pareto_search.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <deque>
 #include <map>
 #include <optional>
@@ -44,7 +41,7 @@ class Coordinator {
  public:
   Coordinator(const space::SweepPlan& plan, point::PointRunner& runner,
               const executors::PointLimits& limits, const Positions& positions,
-              store::SweepStore& store, executors::Executor& executor)
+              store::SweepStore& store, executors::LocalExecutor& executor)
       : store_(store), executor_(executor), in_flight_(executor.workers()) {
     positions([&](std::uint64_t position) {
       ++progress_.total;
@@ -92,12 +89,7 @@ class Coordinator {
 
  private:
   void hand_out() {
-    bool any = false;
     for (std::size_t worker = 0; worker < executor_.workers(); ++worker) {
-      if (!executor_.usable(worker)) {
-        continue;
-      }
-      any = true;
       std::vector<std::uint64_t> batch;
       auto& flight = in_flight_[worker];
       if (flight.size() > batch_limit() / 2) {
@@ -117,12 +109,6 @@ class Coordinator {
       if (!batch.empty()) {
         executor_.submit(worker, batch);
       }
-    }
-    if (!any) {
-      store_waiting();
-      throw base::InputError(
-          "no worker is left; what is done is stored, and the rest follows when the "
-          "command is repeated");
     }
   }
 
@@ -226,7 +212,7 @@ class Coordinator {
   }
 
   store::SweepStore& store_;
-  executors::Executor& executor_;
+  executors::LocalExecutor& executor_;
   std::vector<PendingPoint> pending_;
   std::size_t next_ = 0;
   std::deque<PendingPoint> again_;
@@ -240,92 +226,6 @@ class Coordinator {
   double estimate_left_ = 0, estimate_done_ = 0;
   SteadyClock::time_point start_;
 };
-
-/// What the points cost: their objectives, less being better.
-std::vector<search::Costs> costs_of(store::SweepStore& store,
-                                    std::span<const std::uint64_t> positions,
-                                    std::span<const std::string> objectives) {
-  std::vector<search::Costs> costs(positions.size());
-  if (objectives.empty()) {
-    return costs;
-  }
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    const std::vector<std::optional<double>> totals = store.totals(positions[i], objectives);
-    const bool whole = std::all_of(totals.begin(), totals.end(),
-                                   [](const auto& total) { return total.has_value(); });
-    for (std::size_t j = 0; whole && j < totals.size(); ++j) {
-      costs[i].push_back(analysis::more_is_better(objectives[j]) ? -*totals[j] : *totals[j]);
-    }
-  }
-  return costs;
-}
-
-/// The objectives among the totals that the points have.
-std::vector<std::string> objectives_of(store::SweepStore& store,
-                                       std::span<const std::uint64_t> positions) {
-  std::vector<std::string> names = store.total_names();
-  std::vector<bool> has(names.size());
-  for (const std::uint64_t position : positions) {
-    const std::vector<std::optional<double>> totals = store.totals(position, names);
-    for (std::size_t i = 0; i < totals.size(); ++i) {
-      has[i] = has[i] || totals[i].has_value();
-    }
-  }
-  std::vector<std::string> present;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (has[i]) {
-      present.push_back(std::move(names[i]));
-    }
-  }
-  return analysis::objectives_among(present);
-}
-
-/// Simulates what a search asks for until its budget is spent. It hears of points that the store
-/// has already as if they were new. So a repeated search goes on where the last one ended.
-SweepProgress run_search(const space::SweepPlan& plan, point::PointRunner& runner,
-                         const executors::PointLimits& limits, store::SweepStore& store,
-                         executors::Executor& executor, const std::atomic<bool>& stop,
-                         const std::function<void(const SweepProgress&)>& report) {
-  search::ParetoSearch search(plan);
-  const std::uint64_t budget = *plan.spec().sample_points;
-  SweepProgress all;
-  all.total = budget;
-  std::vector<std::string> objectives;
-  while (true) {
-    const std::vector<std::uint64_t> batch = search.next(budget - all.reused - all.done);
-    if (batch.empty()) {
-      all.total = all.reused + all.done;  // no more points than that
-      return all;
-    }
-    const auto positions = [&](const std::function<bool(std::uint64_t)>& visit) {
-      std::all_of(batch.begin(), batch.end(), visit);
-    };
-    const auto with = [&](const SweepProgress& now) {
-      SweepProgress sum = all;
-      sum.reused += now.reused;
-      sum.done += now.done;
-      sum.failures += now.failures;
-      sum.seconds += now.seconds;
-      sum.seconds_left = sum.seconds / static_cast<double>(std::max<std::size_t>(1, sum.done)) *
-                         static_cast<double>(sum.total - sum.reused - sum.done);
-      sum.interrupted = now.interrupted;
-      return sum;
-    };
-    Coordinator coordinator(plan, runner, limits, positions, store, executor);
-    all = with(coordinator.run(stop, [&](const SweepProgress& now) {
-      if (report) {
-        report(with(now));
-      }
-    }));
-    if (all.interrupted) {
-      return all;
-    }
-    if (objectives.empty()) {
-      objectives = objectives_of(store, batch);
-    }
-    search.tell(costs_of(store, batch, objectives));
-  }
-}
 
 }  // namespace
 
@@ -348,18 +248,10 @@ bool finish(store::SweepStore& store) {
   }
 }
 
-void require_whole(const space::SweepPlan& plan, const SweepShard& shard) {
-  if (plan.spec().is_search() && shard.count > 1) {
-    throw base::InputError(
-        "--shard: a search chooses its points by the results of others, so it is not divided; "
-        "--jobs and --mpi give it more processors");
-  }
-}
-
 SweepProgress run_points(const space::SweepPlan& plan, point::PointRunner& runner,
                          const executors::PointLimits& limits,
                          std::span<const std::uint64_t> positions, store::SweepStore& store,
-                         executors::Executor& executor, const std::atomic<bool>& stop,
+                         executors::LocalExecutor& executor, const std::atomic<bool>& stop,
                          const std::function<void(const SweepProgress&)>& report) {
   const auto visit_all = [&](const std::function<bool(std::uint64_t)>& visit) {
     std::all_of(positions.begin(), positions.end(), visit);
@@ -369,13 +261,9 @@ SweepProgress run_points(const space::SweepPlan& plan, point::PointRunner& runne
 
 SweepProgress run_sweep(const space::SweepPlan& plan, point::PointRunner& runner,
                         const executors::PointLimits& limits, const SweepShard& shard,
-                        store::SweepStore& store, executors::Executor& executor,
+                        store::SweepStore& store, executors::LocalExecutor& executor,
                         const std::atomic<bool>& stop,
                         const std::function<void(const SweepProgress&)>& report) {
-  if (plan.spec().is_search()) {
-    require_whole(plan, shard);
-    return run_search(plan, runner, limits, store, executor, stop, report);
-  }
   const auto positions = [&](const std::function<bool(std::uint64_t)>& visit) {
     std::uint64_t number = 0;
     plan.for_each([&](std::uint64_t position) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/report/progress.h"
-#include "sim/sweep/executors/executor.h"
+#include "sim/sweep/executors/local_executor.h"
 #include "sim/sweep/store/sweep_store.h"
 
 #include <atomic>
@@ -30,21 +30,17 @@ struct SweepProgress {
   report::Progress shown() const;
 };
 
-/// Throws InputError where the points of a plan cannot be divided and `shard` is a part of them.
-void require_whole(const space::SweepPlan& plan, const SweepShard& shard);
-
 /// SweepStore::finish(); what it throws says that the points are safe.
 bool finish(store::SweepStore& store);
 
 /// Hands the points of the shard that the store lacks to the workers, longest first, and stores
 /// what they report: every point that SystemC simulated in a transaction of its own, the
-/// others in order of their positions, several at a time. Of a plan that is a search (ParetoSearch)
-/// the points come in batches, each chosen by the results of those before it. Ends early when
-/// `stop` becomes true. `report` is called a few times per second. Throws InputError where the
-/// store cannot be written or no worker is left.
+/// others in order of their positions, several at a time. Ends early when `stop` becomes true.
+/// `report` is called a few times per second. Throws InputError where the store cannot be written
+/// or a worker that was lost cannot be replaced.
 SweepProgress run_sweep(const space::SweepPlan& plan, point::PointRunner& runner,
                         const executors::PointLimits& limits, const SweepShard& shard,
-                        store::SweepStore& store, executors::Executor& executor,
+                        store::SweepStore& store, executors::LocalExecutor& executor,
                         const std::atomic<bool>& stop,
                         const std::function<void(const SweepProgress&)>& report);
 
@@ -52,7 +48,7 @@ SweepProgress run_sweep(const space::SweepPlan& plan, point::PointRunner& runner
 SweepProgress run_points(const space::SweepPlan& plan, point::PointRunner& runner,
                          const executors::PointLimits& limits,
                          std::span<const std::uint64_t> positions, store::SweepStore& store,
-                         executors::Executor& executor, const std::atomic<bool>& stop,
+                         executors::LocalExecutor& executor, const std::atomic<bool>& stop,
                          const std::function<void(const SweepProgress&)>& report);
 
 }  // namespace sptc::sweep::execution

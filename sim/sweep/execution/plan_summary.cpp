@@ -55,7 +55,7 @@ void add_closed_form(const space::SweepPlan& plan, point::PointRunner& runner,
   try {
     const space::SweepPlan closed =
         space::checked_plan(std::move(spec), std::string(report::program_version()));
-    executors::PointWorker worker(closed, runner, {}, executors::PointWorker::Isolation::kOfLimits);
+    executors::PointWorker worker(closed, runner, {});
     const point::PointOutcome outcome = worker.run(points.front().position);
     if (outcome.failed) {
       summary.no_closed_form = outcome.reason;
@@ -129,7 +129,6 @@ json time_json(const TimeEstimate& time, std::size_t jobs) {
 
 PlanSummary summarize_plan(const space::SweepPlan& plan, point::PointRunner& runner,
                            const SweepShard& shard, std::size_t first) {
-  require_whole(plan, shard);
   PlanSummary summary;
   std::uint64_t number = 0;
   std::vector<EstimatedPoint> estimated;
@@ -137,7 +136,7 @@ PlanSummary summarize_plan(const space::SweepPlan& plan, point::PointRunner& run
     if (number++ % shard.count == shard.index - 1) {
       const space::SweepPoint point = plan.point(position);
       estimated.push_back({position, static_cast<float>(runner.estimated_seconds(plan, point))});
-      if (summary.points++ < first && !plan.spec().is_search()) {
+      if (summary.points++ < first) {
         summary.first.push_back(position);
       }
     }
@@ -166,9 +165,6 @@ std::string plan_text(const space::SweepPlan& plan, const PlanSummary& summary, 
   if (!summary.without_energies.empty()) {
     text += fmt::format("without energies: {}; their points have no energy and no area\n",
                         fmt::join(summary.without_energies, ", "));
-  }
-  if (plan.spec().is_search()) {
-    return text + "a search chooses its points by the results of others: none is listed\n";
   }
   text += fmt::format("\n{:>10}  {:<12}  {}\n", "position", "hash", "point");
   for (const std::uint64_t position : summary.first) {
@@ -202,7 +198,6 @@ std::string plan_json(const space::SweepPlan& plan, const PlanSummary& summary, 
       {"version", report::program_version()},
       {"points", summary.points},
       {"product", plan.product()},
-      {"search", plan.spec().is_search()},
       {"made_by", space::made_by(plan.spec().document)},
       {"jobs", jobs},
       {"time", time_json(summary.time, jobs)},

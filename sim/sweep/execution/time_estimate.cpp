@@ -21,7 +21,7 @@ std::optional<double> measured_seconds(const space::SweepPlan& plan, point::Poin
   if (isolated) {
     limits.timeout_s = limit_s;
   }
-  executors::PointWorker worker(plan, runner, limits, executors::PointWorker::Isolation::kOfLimits);
+  executors::PointWorker worker(plan, runner, limits);
   if (!isolated) {
     worker.run(position);  // files are read and operands sampled once per sweep
   }

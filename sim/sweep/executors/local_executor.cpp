@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/executors/local_executor.h"
 
-#include "sim/sweep/executors/worker.h"
-
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -19,8 +17,7 @@ using Kind = run::WorkerPool::Event::Kind;
 /// In a worker: simulates the positions of a request and sends outcomes as they come.
 run::WorkerPool::Handler handler_of(const space::SweepPlan& plan, point::PointRunner& runner,
                                     const PointLimits& limits) {
-  const auto worker =
-      std::make_shared<PointWorker>(plan, runner, limits, PointWorker::Isolation::kOfLimits);
+  const auto worker = std::make_shared<PointWorker>(plan, runner, limits);
   return [worker](std::string_view request, const run::WorkerPool::Send& send) {
     worker->run(run::rows_of<std::uint64_t>(request), send);
     return std::string();

@@ -154,13 +154,8 @@ bool append_events(std::size_t worker, std::string_view bytes, std::vector<Worke
 }
 
 PointWorker::PointWorker(const space::SweepPlan& plan, point::PointRunner& runner,
-                         const PointLimits& limits, Isolation isolation)
-    : plan_(plan), runner_(runner), limits_(limits), isolation_(isolation) {}
-
-bool PointWorker::isolates(const space::SweepPoint& point) const {
-  return limits_.any() ||
-         (isolation_ == Isolation::kOfSystemC && runner_.needs_process(plan_, point));
-}
+                         const PointLimits& limits)
+    : plan_(plan), runner_(runner), limits_(limits) {}
 
 std::string PointWorker::answer(std::string_view position) {
   if (limits_.memory_mb) {
@@ -173,8 +168,7 @@ std::string PointWorker::answer(std::string_view position) {
   return outcome;
 }
 
-point::PointOutcome PointWorker::run_isolated(const space::SweepPoint& point,
-                                              const std::function<void()>& while_waiting) {
+point::PointOutcome PointWorker::run_isolated(const space::SweepPoint& point) {
   std::string position;
   append(position, point.position);
   try {
@@ -184,7 +178,7 @@ point::PointOutcome PointWorker::run_isolated(const space::SweepPoint& point,
       });
     }
     std::optional<run::WorkerPool::Event> event =
-        run::request_of_one(*child_, position, {{}, while_waiting, limits_.timeout_s});
+        run::request_of_one(*child_, position, {{}, {}, limits_.timeout_s});
     if (limits_.memory_mb) {
       child_->stop(0);  // what one point took is no less for the next
     }
@@ -205,19 +199,17 @@ point::PointOutcome PointWorker::run_isolated(const space::SweepPoint& point,
   }
 }
 
-point::PointOutcome PointWorker::run(std::uint64_t position,
-                                     const std::function<void()>& while_waiting) {
+point::PointOutcome PointWorker::run(std::uint64_t position) {
   const space::SweepPoint point = plan_.point(position);
-  return isolates(point) ? run_isolated(point, while_waiting) : run_here(plan_, runner_, point);
+  return limits_.any() ? run_isolated(point) : run_here(plan_, runner_, point);
 }
 
 void PointWorker::run(std::span<const std::uint64_t> positions,
-                      const std::function<void(std::string_view outcomes)>& send,
-                      const std::function<void()>& while_waiting) {
+                      const std::function<void(std::string_view outcomes)>& send) {
   std::string outcomes;
   auto sent = SteadyClock::now();
   for (std::size_t i = 0; i < positions.size(); ++i) {
-    append_bytes(run(positions[i], while_waiting), outcomes);
+    append_bytes(run(positions[i]), outcomes);
     const auto now = SteadyClock::now();
     if (i + 1 == positions.size() || outcomes.size() >= kSentBytes || now - sent >= kSentAfter) {
       send(outcomes);

@@ -2,9 +2,10 @@
 #pragma once
 
 #include "sim/run/worker_pool.h"
-#include "sim/sweep/executors/executor.h"
+#include "sim/sweep/point/point_runner.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -13,6 +14,21 @@
 #include <vector>
 
 namespace sptc::sweep::executors {
+
+/// Bounds of one point. A point that has any runs in a process that may be ended.
+struct PointLimits {
+  std::optional<double> timeout_s;         ///< wall clock
+  std::optional<std::uint64_t> memory_mb;  ///< address space beyond that of the program itself
+
+  bool any() const { return timeout_s || memory_mb; }
+};
+
+/// Something that a worker reports.
+struct WorkerEvent {
+  std::size_t worker = 0;
+  bool lost = false;            ///< the worker died; `outcome` says nothing but the reason
+  point::PointOutcome outcome;  ///< of the oldest position that the worker had not reported
+};
 
 /// An outcome as bytes, behind those that are there, and back. Nothing where `bytes` do not begin
 /// with a whole one; `used` is how many they were.
@@ -26,34 +42,24 @@ bool append_events(std::size_t worker, std::string_view bytes, std::vector<Worke
 /// Simulates points one after the other and turns whatever goes wrong into a failed outcome.
 class PointWorker {
  public:
-  enum class Isolation {
-    kOfSystemC,  ///< a crash of SystemC must not end this process
-    kOfLimits,   ///< this process may be lost: it is a worker itself
-  };
-  /// What needs it is simulated in a child process, which serves many points; where memory is
+  /// With limits points are simulated in a child process, which serves many; where memory is
   /// limited, each in one of its own.
-  PointWorker(const space::SweepPlan& plan, point::PointRunner& runner, const PointLimits& limits,
-              Isolation isolation);
+  PointWorker(const space::SweepPlan& plan, point::PointRunner& runner, const PointLimits& limits);
 
-  /// `while_waiting` is called ten times a second while a child works.
-  point::PointOutcome run(std::uint64_t position, const std::function<void()>& while_waiting = {});
+  point::PointOutcome run(std::uint64_t position);
 
   /// run() for one after the other. `send` gets their outcomes as bytes, several at a time where
   /// they take no time.
   void run(std::span<const std::uint64_t> positions,
-           const std::function<void(std::string_view outcomes)>& send,
-           const std::function<void()>& while_waiting = {});
+           const std::function<void(std::string_view outcomes)>& send);
 
  private:
-  bool isolates(const space::SweepPoint& point) const;
-  point::PointOutcome run_isolated(const space::SweepPoint& point,
-                                   const std::function<void()>& while_waiting);
+  point::PointOutcome run_isolated(const space::SweepPoint& point);
   std::string answer(std::string_view position);
 
   const space::SweepPlan& plan_;
   point::PointRunner& runner_;
   PointLimits limits_;
-  Isolation isolation_;
   std::optional<run::WorkerPool> child_;
 };
 

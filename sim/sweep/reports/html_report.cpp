@@ -4,7 +4,6 @@
 #include "models/base/error.h"
 #include "sim/report/html_page.h"
 #include "sim/sweep/analysis/cost_front.h"
-#include "sim/sweep/analysis/variance_share.h"
 #include "sim/sweep/execution/resimulation.h"
 #include "sim/sweep/space/sweep_spec.h"
 
@@ -133,11 +132,6 @@ json column_json(const analysis::SweepTable& table, const analysis::SweepColumn&
 json sensitivity_json(const analysis::Sensitivity& one) {
   return {{"axis", one.axis->name},       {"figure", one.figure->name},   {"groups", one.groups},
           {"typical", one.typical_ratio}, {"largest", one.largest_ratio}, {"best", one.best_value}};
-}
-
-json share_json(const analysis::VarianceShare& one) {
-  return {{"axis", one.axis->name}, {"figure", one.figure->name}, {"rows", one.rows},
-          {"share", one.share},     {"ratio", one.ratio},         {"best", one.best_value}};
 }
 
 /// What of a table a page holds.
@@ -276,19 +270,12 @@ std::string html_report(const analysis::SweepTable& table, const std::string& co
                {"missing", table.missing},
                {"assumed", assumed == entries.texts.end() ? "" : assumed->second},
                {"objectives", json::array()},
-               {"sample", analysis::is_sample(table)},
-               {"shares", json::array()},
                {"sensitivities", json::array()}});
   for (const analysis::SweepColumn* objective : analysis::default_objectives(table)) {
     data["objectives"].push_back(objective->name);
   }
-  for (const analysis::VarianceShare& one : analysis::variance_shares(table)) {
-    data["shares"].push_back(share_json(one));
-  }
-  if (!analysis::is_sample(table)) {
-    for (const analysis::Sensitivity& one : analysis::sensitivities(table)) {
-      data["sensitivities"].push_back(sensitivity_json(one));
-    }
+  for (const analysis::Sensitivity& one : analysis::sensitivities(table)) {
+    data["sensitivities"].push_back(sensitivity_json(one));
   }
   return report::html_page(sweep_page(), data.dump(-1, ' ', false, json::error_handler_t::replace));
 }

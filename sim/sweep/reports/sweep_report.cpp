@@ -6,7 +6,6 @@
 #include "sim/io/csv.h"
 #include "sim/sweep/analysis/cost_front.h"
 #include "sim/sweep/analysis/sweep_table.h"
-#include "sim/sweep/analysis/variance_share.h"
 #include "sim/sweep/execution/resimulation.h"
 #include "sim/sweep/reports/html_report.h"
 #include "sim/sweep/space/sweep_spec.h"
@@ -103,38 +102,6 @@ std::string sensitivity_section(const analysis::SweepTable& table) {
     text += ".\n";
   }
   return text;
-}
-
-std::string share_section(const analysis::SweepTable& table) {
-  const std::vector<analysis::VarianceShare> all = analysis::variance_shares(table);
-  if (all.empty()) {
-    return {};
-  }
-  std::string text =
-      "\n## Sensitivity\n\nThe points are a sample. The share is the part of the variance of the "
-      "figure's logarithm that the axis explains alone (first-order Sobol index, from the rows, "
-      "per workload). What the shares of a figure leave of 1 is due to axes together and to "
-      "chance.\n\n" +
-      markdown_header({"axis", "figure", "share", "worst to best mean", "best at", "rows"});
-  for (const analysis::VarianceShare& one : all) {
-    text += markdown_row({one.axis->name, one.figure->name, fmt::format("{:.3f}", one.share),
-                          fmt::format("{:.4g}", one.ratio),
-                          one.best_value.empty() ? "no effect beyond chance" : one.best_value,
-                          std::to_string(one.rows)});
-  }
-  return text;
-}
-
-nlohmann::json spec_of(const analysis::SweepTable& table) {
-  return nlohmann::json::parse(table.entries.text("spec"), nullptr, false);
-}
-
-/// That the points were chosen, where they were.
-std::string search_note(const analysis::SweepTable& table) {
-  const auto kind = space::sample_kind(spec_of(table));
-  return kind && space::is_search(*kind)
-             ? "\nA search for the Pareto front chose the points: they are no random sample.\n"
-             : "";
 }
 
 /// How many points cannot be on the front, for they lack an objective; "" where none does.
@@ -364,15 +331,15 @@ std::string markdown(const analysis::SweepTable& table) {
   if (!entries.description.empty()) {
     text += markdown_cell(entries.description) + "\n\n";
   }
+  const auto spec = nlohmann::json::parse(entries.text("spec"), nullptr, false);
   text += fmt::format("{} points, {} failed; {}; sptcsim {}, sweep {}.\n", table.rows,
-                      table.failures, space::made_by(spec_of(table)), entries.text("version"),
+                      table.failures, space::made_by(spec), entries.text("version"),
                       entries.text("digest").substr(0, 12));
   if (table.missing > 0) {
     text += fmt::format("\nNot whole: {} points of the sweep are missing.\n", table.missing);
   }
-  text += search_note(table);
-  text += (analysis::is_sample(table) ? share_section(table) : sensitivity_section(table)) +
-          front_section(table) + again_section(table) + failure_section(table);
+  text += sensitivity_section(table) + front_section(table) + again_section(table) +
+          failure_section(table);
   if (const auto assumed = entries.texts.find("assumed"); assumed != entries.texts.end()) {
     text += "\n## Assumed parameters\n\n" + markdown_cell(assumed->second) + "\n";
   }

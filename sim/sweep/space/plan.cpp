@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <unordered_set>
 
 namespace sptc::sweep::space {
 namespace {
@@ -169,9 +168,7 @@ void SweepPlan::for_each(const std::function<bool(std::uint64_t position)>& visi
     }
     return;
   }
-  if (spec_.sample_kind == SampleKind::kLatinHypercube) {
-    return for_each_in_latin_hypercubes(*spec_.sample_points, visit);
-  }
+  const Permutation drawn(product_, spec_.sample_seed);
   const std::uint64_t draws = std::min(product_, kMaxDraws + *spec_.sample_points);
   std::uint64_t found = 0;
   for (std::uint64_t i = 0; i < draws && found < *spec_.sample_points; ++i) {
@@ -180,44 +177,6 @@ void SweepPlan::for_each(const std::function<bool(std::uint64_t position)>& visi
       ++found;
       if (!visit(position)) {
         return;
-      }
-    }
-  }
-}
-
-std::uint64_t SweepPlan::drawn(std::uint64_t i) const {
-  return Permutation(product_, spec_.sample_seed)(i);
-}
-
-/// One hypercube after the other, of which the points count that are allowed and new: without
-/// conditions, and with axes of many values, the first one is enough.
-void SweepPlan::for_each_in_latin_hypercubes(
-    std::uint64_t points, const std::function<bool(std::uint64_t position)>& visit) const {
-  if (points == 0) {
-    return;
-  }
-  const base::RandomStream random(spec_.sample_seed);
-  const std::uint64_t cubes = 1 + kMaxDraws / points;
-  std::unordered_set<std::uint64_t> found;
-  for (std::uint64_t cube = 0; cube < cubes; ++cube) {
-    std::vector<Permutation> strata;
-    for (std::size_t d = 0; d < spec_.dimensions.size(); ++d) {
-      strata.emplace_back(points, random.bits(cube << 16 | d));
-    }
-    const base::RandomStream within(random.bits(cube << 16 | 0xFFFF));
-    for (std::uint64_t i = 0; i < points; ++i) {
-      std::uint64_t position = 0;
-      for (std::size_t d = 0; d < strata.size(); ++d) {
-        const auto size = static_cast<double>(spec_.dimensions[d].size);
-        const double unit = static_cast<double>(within.bits(i << 16 | d) >> 11) * 0x1p-53;
-        const double at = (static_cast<double>(strata[d](i)) + unit) / static_cast<double>(points);
-        const auto chosen = static_cast<std::uint64_t>(at * size);
-        position += std::min<std::uint64_t>(chosen, spec_.dimensions[d].size - 1) * stride_[d];
-      }
-      if (holds(position) && found.insert(position).second) {
-        if (!visit(position) || found.size() == std::min(points, product_)) {
-          return;
-        }
       }
     }
   }
@@ -319,9 +278,6 @@ std::string SweepPlan::digest() const {
   nlohmann::json document = spec_.document;
   for (const char* key : {"name", "description", "limits", "workloads", "arch"}) {
     document.erase(key);  // no part of what is simulated, or known below by content
-  }
-  if (spec_.is_search()) {
-    document["sample"].erase("points");
   }
   std::string text =
       fmt::format("sptcsim-sweep/1\n{}\n{}\n", version_,

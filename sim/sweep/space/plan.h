@@ -40,25 +40,8 @@ class SweepPlan {
   std::uint64_t product() const { return product_; }
 
   /// Calls `visit` with the position of every point: of those that satisfy all conditions, all in
-  /// ascending order, or a seeded sample in the order of drawing. False ends it. A search chooses
-  /// its points as it goes (pareto_search.h): as many random ones stand for them here.
+  /// ascending order, or a seeded sample in the order of drawing. False ends it.
   void for_each(const std::function<bool(std::uint64_t position)>& visit) const;
-
-  /// The same with `points` allowed positions of a Latin hypercube: every dimension is divided into
-  /// so many strata, and each of them is met once, as far as conditions and values allow.
-  void for_each_in_latin_hypercubes(std::uint64_t points,
-                                    const std::function<bool(std::uint64_t position)>& visit) const;
-
-  /// Element `i` of the positions of the product in a random order, which the sample's seed gives.
-  std::uint64_t drawn(std::uint64_t i) const;
-  /// Whether the conditions hold at `position`.
-  bool holds(std::uint64_t position) const;
-  /// Which value of `dimension` a position has.
-  std::size_t index(std::size_t dimension, std::uint64_t position) const;
-  /// By how much a position advances with the next value of `dimension`.
-  std::uint64_t stride(std::size_t dimension) const { return stride_[dimension]; }
-  /// The dimension of an axis.
-  std::size_t dimension_of(std::size_t axis) const { return dimension_of_[axis]; }
 
   /// Whether the conditions leave no point.
   bool empty() const;
@@ -74,8 +57,7 @@ class SweepPlan {
   std::string hash(const SweepPoint& point) const;
 
   /// Of everything that the points depend on. Equal digests: the same positions mean the same
-  /// points. The budget of a search is no part of it, so that a larger one goes on with its
-  /// results.
+  /// points.
   std::string digest() const;
 
  private:
@@ -88,11 +70,15 @@ class SweepPlan {
   std::vector<HashedText> hashed_text(
       const std::vector<std::pair<std::string, std::string>>& parameters) const;
   void read_option_files();
+  /// Whether the conditions hold at `position`.
+  bool holds(std::uint64_t position) const;
+  /// Which value of `dimension` a position has.
+  std::size_t index(std::size_t dimension, std::uint64_t position) const;
 
   SweepSpec spec_;
   std::string version_;
   std::vector<std::size_t> dimension_of_;  ///< of each axis
-  std::vector<std::uint64_t> stride_;      ///< of each dimension
+  std::vector<std::uint64_t> stride_;      ///< by how much the next value of a dimension advances
   std::uint64_t product_ = 1;
   std::vector<Condition> conditions_;
   std::vector<std::vector<std::pair<std::string, std::string>>> parameters_;  ///< of each arch

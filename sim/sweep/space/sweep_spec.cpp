@@ -2,7 +2,6 @@
 #include "sim/sweep/space/sweep_spec.h"
 
 #include "models/base/error.h"
-#include "models/base/text.h"
 #include "sim/config/architecture.h"
 #include "sim/config/derivation.h"
 #include "sim/config/documented_architecture.h"
@@ -28,6 +27,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kMaxFileBytes = 16 << 20;
+constexpr std::int64_t kMaxSamplePoints = 100'000'000;
 constexpr std::string_view kSchema = "sptcsim-sweep/0.1";
 
 // Columns that the results have anyway, and words of the language of conditions.
@@ -35,13 +35,6 @@ constexpr std::array<std::string_view, 16> kReservedNames = {
     "position", "hash", "status", "reason", "result", "notes", "speedup",  "rowid",
     "oid",      "and",  "or",     "not",    "true",   "false", "workload", "arch"};
 constexpr std::array<std::string_view, 3> kReservedPrefixes = {"dense_", "sparse_", "total_"};
-
-std::optional<SampleKind> kind_called(std::string_view name) {
-  const auto* const found = std::find(kSampleKinds.begin(), kSampleKinds.end(), name);
-  return found == kSampleKinds.end()
-             ? std::nullopt
-             : std::optional(static_cast<SampleKind>(found - kSampleKinds.begin()));
-}
 
 class SpecReader {
  public:
@@ -384,21 +377,11 @@ class SpecReader {
     }
   }
 
-  static SampleKind kind_of(const io::JsonObject& sample) {
-    const std::string name = sample.text_or("kind", std::string(kSampleKinds.front()));
-    const std::optional<SampleKind> kind = kind_called(name);
-    if (!kind) {
-      (sample.place() / "kind").fail("unknown kind " + base::unknown_name(name, kSampleKinds));
-    }
-    return *kind;
-  }
-
   void read_rest() {
     if (root_.has("sample")) {
-      constexpr std::array<std::string_view, 3> kKeys = {"kind", "points", "seed"};
+      constexpr std::array<std::string_view, 2> kKeys = {"points", "seed"};
       const io::JsonObject sample = root_.object("sample");
       sample.allow_only(kKeys);
-      spec_.sample_kind = kind_of(sample);
       spec_.sample_points =
           static_cast<std::uint64_t>(sample.integer("points", 1, kMaxSamplePoints));
       spec_.sample_seed = static_cast<std::uint64_t>(sample.integer_or("seed", 0, 0, INT64_MAX));
@@ -454,30 +437,12 @@ SweepSpec read_sweep_spec(const std::filesystem::path& file) {
   return parse_sweep_spec(io::read_text_file(file, kMaxFileBytes), file);
 }
 
-std::optional<SampleKind> sample_kind(const json& document) {
-  const auto sample = document.find("sample");
-  if (sample == document.end() || !sample->is_object()) {
-    return std::nullopt;
-  }
-  const json kind = sample->value("kind", json(kSampleKinds.front()));
-  return kind.is_string() ? kind_called(kind.get<std::string>()) : std::nullopt;
-}
-
 std::string made_by(const json& document) {
   const auto options = document.find("options");
   if (options == document.end() || !options->contains("fidelity")) {
     return "made as the axis fidelity says";
   }
   return run::made_by(run::parse_fidelity((*options)["fidelity"].get<std::string>()), {});
-}
-
-SweepSpec as_search(SweepSpec spec, std::uint64_t budget) {
-  spec.sample_kind = SampleKind::kPareto;
-  spec.sample_points = budget;
-  spec.document["sample"] = {{"kind", kSampleKinds[static_cast<std::size_t>(SampleKind::kPareto)]},
-                             {"points", budget},
-                             {"seed", spec.sample_seed}};
-  return spec;
 }
 
 }  // namespace sptc::sweep::space

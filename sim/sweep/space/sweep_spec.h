@@ -7,7 +7,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -61,33 +60,9 @@ struct SweepWorkload {
   workload::Workload workload;
 };
 
-/// Which points of the product are simulated where a spec has a sample.
-enum class SampleKind {
-  kRandom,
-  kLatinHypercube,  ///< each dimension in as many strata as there are points, each met once
-  kPareto,          ///< chosen one batch after the other: a search for the Pareto front
-};
-
-/// In the order of SampleKind.
-inline constexpr std::array<std::string_view, 3> kSampleKinds{"random", "latin-hypercube",
-                                                              "pareto"};
-/// Those of them that are searches.
-inline constexpr std::array<std::string_view, 1> kSearches{kSampleKinds.back()};
-
-/// Whether the points depend on the results of others.
-constexpr bool is_search(SampleKind kind) {
-  return kind == SampleKind::kPareto;
-}
-
-/// Of the document of a spec, wherever it comes from; none where it has no sample of a known kind.
-std::optional<SampleKind> sample_kind(const nlohmann::json& document);
-
 /// What makes the numbers of the points of a specification, as SweepSpec::document has it: see
 /// run::made_by().
 std::string made_by(const nlohmann::json& document);
-
-/// Of the points of a sample.
-inline constexpr std::int64_t kMaxSamplePoints = 100'000'000;
 
 /// A sweep as configs/sweeps/README.md describes it, checked as far as it can be without running.
 struct SweepSpec {  // NOLINT(bugprone-exception-escape): as above
@@ -102,11 +77,8 @@ struct SweepSpec {  // NOLINT(bugprone-exception-escape): as above
   std::vector<SweepDimension> dimensions;      ///< outermost first
   std::vector<std::string> conditions;
   std::vector<io::JsonPlace> condition_places;
-  std::optional<std::uint64_t> sample_points;
-  SampleKind sample_kind = SampleKind::kRandom;
+  std::optional<std::uint64_t> sample_points;  ///< drawn at random; else all
   std::uint64_t sample_seed = 0;
-  /// Whether the points depend on the results of others.
-  bool is_search() const { return sample_points && space::is_search(sample_kind); }
   bool store_operations = true;  ///< keep the result of every operation, not only the totals
   std::optional<double> timeout_s;
   std::optional<std::uint64_t> memory_mb;
@@ -117,9 +89,5 @@ SweepSpec read_sweep_spec(const std::filesystem::path& file);
 
 /// The same from text; `file` is for messages and relative paths.
 SweepSpec parse_sweep_spec(std::string_view text, const std::filesystem::path& file);
-
-/// The same sweep as a search for the Pareto front that simulates `budget` points, with the seed of
-/// the spec's sample.
-SweepSpec as_search(SweepSpec spec, std::uint64_t budget);
 
 }  // namespace sptc::sweep::space

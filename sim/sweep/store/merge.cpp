@@ -162,8 +162,7 @@ std::size_t copy_rows(std::vector<Part>& parts, files::Statement& point,
 
 std::size_t write_merged(std::vector<Part>& parts, const std::filesystem::path& file) {
   files::Database out(file, files::Database::Mode::kCreate);
-  out.execute("PRAGMA journal_mode = OFF");
-  out.execute("PRAGMA synchronous = OFF");  // the file has no name that matters yet
+  out.execute("PRAGMA journal_mode = OFF");  // the file has no name that matters yet
   out.execute("BEGIN");
   set_row_order(out, RowOrder::kFinished);
   write_entries(out, parts.front().entries.texts);
@@ -201,7 +200,6 @@ std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
   ::close(beside.made());
   const std::size_t count = write_merged(parts, beside.path());
   parts.clear();
-  forget_history(beside.path(), count);
   io::put_in_place(beside.path(), target);
   beside.keep();
   return count;

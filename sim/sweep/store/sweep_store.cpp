@@ -3,7 +3,6 @@
 
 #include "models/base/error.h"
 #include "sim/config/architecture.h"
-#include "sim/io/file_use.h"
 #include "sim/io/text_file.h"
 #include "sim/report/version.h"
 #include "sim/sweep/files/digest.h"
@@ -122,48 +121,7 @@ bool is_named(int descriptor, const std::filesystem::path& file) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-/// False where the bytes cannot be written. A signal, and a write of a part, are no reason.
-bool write_all(int descriptor, std::span<const unsigned char> bytes, off_t at) {
-  while (!bytes.empty()) {
-    const ssize_t done = ::pwrite(descriptor, bytes.data(), bytes.size(), at);
-    if (done < 0 && errno != EINTR) {
-      return false;
-    }
-    const auto written = static_cast<std::size_t>(std::max<ssize_t>(done, 0));
-    bytes = bytes.subspan(written);
-    at += static_cast<off_t>(written);
-  }
-  return true;
-}
-
 }  // namespace
-
-void forget_history(const std::filesystem::path& file, std::size_t rows) {
-  // The counters of changes, big-endian; readers that saw fewer rows have seen another number.
-  constexpr off_t kChanges = 24;
-  constexpr off_t kChangesWhenValid = 92;
-  const auto count = static_cast<std::uint32_t>(rows + 1);
-  const unsigned char bytes[] = {
-      static_cast<unsigned char>(count >> 24), static_cast<unsigned char>(count >> 16),
-      static_cast<unsigned char>(count >> 8), static_cast<unsigned char>(count)};
-  const int descriptor = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
-  bool written = descriptor >= 0;
-  // A file that has them already keeps the time of its last change.
-  for (const off_t at : {kChanges, kChangesWhenValid}) {
-    unsigned char there[sizeof(bytes)];
-    const bool forgotten = written &&
-                           ::pread(descriptor, there, sizeof(there), at) == sizeof(there) &&
-                           std::ranges::equal(there, bytes);
-    written = written && (forgotten || write_all(descriptor, bytes, at));
-  }
-  written = written && ::fsync(descriptor) == 0;
-  if (descriptor >= 0) {
-    ::close(descriptor);
-  }
-  if (!written) {
-    throw base::InputError(io::printable(file.string()) + ": cannot be written");
-  }
-}
 
 FileLock::FileLock(const std::filesystem::path& file) {
   const std::string shown = io::printable(file.string());
@@ -271,9 +229,6 @@ void SweepStore::verify(const SweepEntries& recorded, const Options& options) {
         shown));
   }
   in_order_ = row_order(*database_) != RowOrder::kAny;
-  if (plan_.spec().is_search()) {
-    extend(recorded);
-  }
   if (columns_of(*database_, "points").empty()) {
     return;  // ended before its first row
   }
@@ -295,61 +250,6 @@ void SweepStore::verify(const SweepEntries& recorded, const Options& options) {
     failures_ += rows.row().text(kStatus) == "failed";
   }
   open_tables();
-}
-
-void SweepStore::extend(const SweepEntries& recorded) {
-  const std::uint64_t points = points_of(plan_);
-  if (recorded.points.value_or(0) >= points) {
-    return;
-  }
-  begin_writing();
-  database_->execute("BEGIN IMMEDIATE");
-  files::Statement update = database_->prepare("UPDATE sweep SET value = ? WHERE key = ?");
-  const std::string spec = json_text(plan_.spec().document);
-  const std::string count = std::to_string(points);
-  for (const auto& [key, value] : {std::pair("spec", &spec), std::pair("points", &count)}) {
-    update.bind(1, std::string_view(*value));
-    update.bind(2, std::string_view(key));
-    update.step();
-    update.reset();
-  }
-  out_of_order();
-  database_->execute("COMMIT");
-}
-
-std::vector<std::string> SweepStore::total_names() {
-  const TableLayout layout = points_layout(axis_names(plan_.spec()));
-  std::vector<std::string> names;
-  for (const std::string& name : columns_of(*database_, layout.table)) {
-    if (!layout.is_fixed(name)) {
-      names.push_back(name);
-    }
-  }
-  return names;
-}
-
-std::vector<std::optional<double>> SweepStore::totals(std::uint64_t position,
-                                                      std::span<const std::string> names) {
-  std::vector<std::optional<double>> result(names.size());
-  if (names.empty()) {
-    return result;
-  }
-  std::vector<std::string> quoted;
-  for (const std::string& name : names) {
-    quoted.push_back(files::sql_name(name));
-  }
-  files::Statement row = database_->prepare(fmt::format(
-      "SELECT {} FROM points WHERE position = ? AND status = 'done'", fmt::join(quoted, ", ")));
-  row.bind(1, static_cast<std::int64_t>(position));
-  if (row.step()) {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const auto type = row.type(static_cast<int>(i));
-      if (type == files::Statement::Type::kInteger || type == files::Statement::Type::kReal) {
-        result[i] = row.real(static_cast<int>(i));
-      }
-    }
-  }
-  return result;
 }
 
 void SweepStore::begin_writing() {
@@ -468,18 +368,9 @@ void SweepStore::add(std::span<const point::PointOutcome> outcomes) {
   }
 }
 
-bool SweepStore::settle() {
-  if (!database_->end_log()) {
-    return false;
-  }
-  database_.reset();
-  forget_history(file_, finished_.size());
-  return true;
-}
-
 bool SweepStore::finish() {
   if (row_order(*database_) == RowOrder::kFinished) {
-    return settle();  // a sweep that was killed as it ended, or as it began to write, had not
+    return database_->end_log();  // a sweep that was killed as it began to write had not
   }
   begin_writing();
   if (points_ == nullptr) {
@@ -493,11 +384,12 @@ bool SweepStore::finish() {
   }
   if (in_order_) {
     set_row_order(*database_, RowOrder::kFinished);
-    return settle();
   }
   database_.reset();
-  const std::filesystem::path parts[] = {file_};
-  merge_sweeps(parts, file_, true);
+  if (!in_order_) {
+    const std::filesystem::path parts[] = {file_};
+    merge_sweeps(parts, file_, true);
+  }
   return true;
 }
 

@@ -45,7 +45,7 @@ class FileLock {
 ///
 /// The tables of rows come with the first row. While a sweep runs the file is in WAL mode and every
 /// add() is a transaction. When all points are there it is rewritten in order, unless its rows came
-/// in order, so that equal results are equal bytes. One process at a time writes: the file is
+/// in order, so that equal results are equal tables. One process at a time writes: the file is
 /// locked. Everything throws InputError.
 class SweepStore {
  public:
@@ -66,13 +66,6 @@ class SweepStore {
   std::size_t size() const { return finished_.size(); }
   /// Of all rows.
   std::size_t failures() const { return failures_; }
-  bool wrote() const { return wrote_; }
-
-  /// Names of the totals that rows have, in order.
-  std::vector<std::string> total_names();
-  /// Those totals of a point that is there: nothing where it has none, or a word.
-  std::vector<std::optional<double>> totals(std::uint64_t position,
-                                            std::span<const std::string> names);
 
   /// Adds rows in one transaction: all or none.
   void add(std::span<const point::PointOutcome> outcomes);
@@ -85,8 +78,6 @@ class SweepStore {
   void create_anew();
   bool has_rows();
   void verify(const SweepEntries& recorded, const Options& options);
-  /// A search goes on with a larger budget: the file says so from now on.
-  void extend(const SweepEntries& recorded);
   void begin_writing();
   void open_tables();
   /// The tables of rows, with columns for the figures of `outcomes`.
@@ -95,8 +86,6 @@ class SweepStore {
   void add_columns(const point::PointOutcome& outcome);
   void insert(const point::PointOutcome& outcome);
   void out_of_order();
-  /// Gives a finished file the bytes that it has however it came about. False as above.
-  bool settle();
 
   std::filesystem::path file_;
   const space::SweepPlan& plan_;
@@ -111,13 +100,10 @@ class SweepStore {
 };
 
 /// Unites the results in `files`, parts of one sweep, in `out`, written beside it and renamed: rows
-/// in order of position, columns of totals in order of name. The same rows give the same bytes,
+/// in order of position, columns of totals in order of name. The same rows give the same tables,
 /// whatever the parts. A point that one part has done and another failed is done. Refuses parts of
 /// different sweeps, and of different builds unless `mixed_builds`. Returns the number of rows.
 std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
                          const std::filesystem::path& out, bool mixed_builds);
-
-/// Sets what SQLite counts in the head of a file that nobody writes to: equal rows, equal bytes.
-void forget_history(const std::filesystem::path& file, std::size_t rows);
 
 }  // namespace sptc::sweep::store

@@ -2,27 +2,36 @@
 #include "sim/workload/input/input_stream.h"
 
 #include "models/base/error.h"
+#include "sim/io/archive.h"
 #include "sim/io/file_use.h"
 #include "sim/io/text_file.h"
-#include "sim/workload/input/byte_sources.h"
-#include "sim/workload/input/decompression.h"
 
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <fcntl.h>
 #include <streambuf>
 #include <unistd.h>
 #include <utility>
-#include <vector>
 
 namespace sptc::workload::input {
 namespace {
 
 constexpr std::size_t kHeadBytes = 256 << 10;
+/// More than recordings compress to.
+constexpr io::UnpackBound kUnpackBound{64 << 20, 500};
 
-std::unique_ptr<ByteSource> open_file(const std::filesystem::path& path, const std::string& shown) {
+/// `file`, which is null where it could not be opened.
+io::OpenFile opened(std::FILE* file, const std::string& shown) {
+  if (file == nullptr) {
+    throw base::InputError(
+        fmt::format("{}: cannot be opened for reading: {}", shown, std::strerror(errno)));
+  }
+  return io::OpenFile(file);
+}
+
+io::OpenFile open_file(const std::filesystem::path& path, const std::string& shown) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) {
@@ -38,15 +47,11 @@ std::unique_ptr<ByteSource> open_file(const std::filesystem::path& path, const s
   if (std::filesystem::is_block_file(status)) {
     throw base::InputError(shown + ": not a regular file");
   }
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) {
-    throw base::InputError(
-        fmt::format("{}: cannot be opened for reading: {}", shown, std::strerror(errno)));
-  }
+  io::OpenFile file = opened(std::fopen(path.c_str(), "rbe"), shown);
   if (std::filesystem::is_regular_file(status)) {
     io::announce_input(path);
   }
-  return file_source(descriptor, shown);
+  return file;
 }
 
 /// "x.tar.gz:member" where there is no file of that whole name.
@@ -60,13 +65,14 @@ std::pair<std::filesystem::path, std::string> path_and_member(const std::filesys
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
-/// The name of the member to read: the one that is asked for, else the largest, which is said in
-/// `choice` where there are several.
-TarMember chosen_member(TarReader tar, const std::string& wanted, const std::string& shown,
-                        std::string& choice) {
-  std::optional<TarMember> chosen;
+/// The name of the member of `tar` to read, which is at `member`: the one that is asked for, else
+/// the largest, which is said in `choice` where there are several.
+std::string chosen_member(io::Archive& tar, std::optional<io::Archive::Member> member,
+                          const std::string& wanted, const std::string& shown,
+                          std::string& choice) {
+  std::optional<io::Archive::Member> chosen;
   int members = 0;
-  while (const std::optional<TarMember> member = tar.next()) {
+  for (; member; member = tar.next()) {
     ++members;
     const bool better =
         wanted.empty() ? !chosen || member->bytes > chosen->bytes : member->name == wanted;
@@ -83,16 +89,18 @@ TarMember chosen_member(TarReader tar, const std::string& wanted, const std::str
     choice = fmt::format("of {} files in the tar the largest is read, {}; {}:NAME reads another",
                          members, io::printable(chosen->name), shown);
   }
-  return *chosen;
+  return chosen->name;
 }
 
 }  // namespace
 
-/// A window on the bytes of a source.
+/// A window on the bytes of a member.
 class InputStream::Buffer : public std::streambuf {
  public:
-  explicit Buffer(std::unique_ptr<ByteSource> source)
-      : source_(std::move(source)), window_(take(*source_, kHeadBytes)) {
+  /// Null: no bytes.
+  explicit Buffer(std::unique_ptr<io::Archive> archive) : archive_(std::move(archive)) {
+    window_.resize(kHeadBytes);
+    window_.resize(archive_ ? archive_->read(window_.data(), window_.size()) : 0);
     constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
     if (window_.starts_with(kByteOrderMark)) {
       window_.erase(0, kByteOrderMark.size());
@@ -135,7 +143,7 @@ class InputStream::Buffer : public std::streambuf {
   int_type underflow() override {
     if (gptr() == egptr()) {
       window_.resize(kHeadBytes);
-      const std::size_t got = source_->read(window_.data(), window_.size());
+      const std::size_t got = archive_ ? archive_->read(window_.data(), window_.size()) : 0;
       setg(window_.data(), window_.data(), window_.data() + got);
       if (got == 0) {
         return traits_type::eof();
@@ -155,7 +163,7 @@ class InputStream::Buffer : public std::streambuf {
     return at != egptr();
   }
 
-  std::unique_ptr<ByteSource> source_;
+  std::unique_ptr<io::Archive> archive_;
   std::string window_;
   bool skipped_mark_ = false;
   std::string carried_;  ///< a line that began in a window before
@@ -165,7 +173,7 @@ InputStream::InputStream(const std::filesystem::path& path) {
   if (path == "-") {
     path_ = "standard input";
     name_ = path_.string();
-    unwrap(file_source(::dup(STDIN_FILENO), name_), {}, "");
+    unwrap(opened(::fdopen(::dup(STDIN_FILENO), "rb"), name_), {}, "");
     return;
   }
   const auto [file, member] = path_and_member(path);
@@ -174,38 +182,34 @@ InputStream::InputStream(const std::filesystem::path& path) {
   unwrap(open_file(file, name_), file, member);
 }
 
-InputStream::InputStream(std::string bytes, const std::string& name) : path_(name), name_(name) {
-  unwrap(with_head(std::move(bytes), nullptr), {}, "");
+InputStream::InputStream(std::string bytes, const std::string& name)
+    : path_(name), name_(name), bytes_(std::move(bytes)) {
+  unwrap(opened(::fmemopen(bytes_.data(), bytes_.size(), "rb"), name_), {}, "");
 }
 
 InputStream::~InputStream() = default;
 
-void InputStream::unwrap(std::unique_ptr<ByteSource> source, const std::filesystem::path& reopen,
-                         const std::string& member) {
-  source = decompressed(std::move(source), name_);
-  std::string head = take(*source, 512);
-  const bool tar = is_tar(head);
-  source = with_head(std::move(head), std::move(source));
-  if (!tar && !member.empty()) {
-    throw base::InputError(name_ + ": is no tar, so it has no member '" + io::printable(member) +
-                           "'");
-  }
-  if (tar) {
-    TarReader reader(std::move(source), name_);
-    if (reopen.empty()) {  // standard input passes once: its first file is read
-      const std::optional<TarMember> first = reader.next();
-      name_ += first ? ":" + io::printable(first->name) : "";
-      choice_ = "standard input passes once, so the first file of the tar is read";
-    } else {
-      const TarMember chosen = chosen_member(std::move(reader), member, name_, choice_);
-      reader = TarReader(decompressed(open_file(reopen, name_), name_), name_);
-      for (auto next = reader.next(); next && next->name != chosen.name; next = reader.next()) {
-      }
-      name_ += ":" + io::printable(chosen.name);
+void InputStream::unwrap(io::OpenFile file, const std::filesystem::path& reopen,
+                         const std::string& wanted) {
+  auto archive = std::make_unique<io::Archive>(std::move(file), name_, kUnpackBound);
+  std::optional<io::Archive::Member> member = archive->next();
+  if (!archive->is_tar()) {
+    if (!wanted.empty()) {
+      throw base::InputError(name_ + ": is no tar, so it has no member '" + io::printable(wanted) +
+                             "'");
     }
-    source = std::move(reader).member();
+  } else if (reopen.empty()) {
+    choice_ = "standard input passes once, so the first file of the tar is read";
+    name_ += member ? ":" + io::printable(member->name) : "";
+  } else {
+    const std::string chosen = chosen_member(*archive, std::move(member), wanted, name_, choice_);
+    archive = std::make_unique<io::Archive>(open_file(reopen, name_), name_, kUnpackBound);
+    do {
+      member = archive->next();
+    } while (member && member->name != chosen);
+    name_ += ":" + io::printable(chosen);
   }
-  buffer_ = std::make_unique<Buffer>(std::move(source));
+  buffer_ = std::make_unique<Buffer>(member ? std::move(archive) : nullptr);
   if (buffer_->skipped_mark()) {
     choice_ += (choice_.empty() ? "" : "; ") + std::string("a byte order mark is skipped");
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/io/archive.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -12,18 +14,9 @@
 
 namespace sptc::workload::input {
 
-/// Bytes in order. Throws InputError where they cannot be had.
-class ByteSource {
- public:
-  virtual ~ByteSource() = default;
-  /// Fills `to` with up to `size` bytes and says how many; 0 at the end.
-  virtual std::size_t read(char* to, std::size_t size) = 0;
-};
-
 /// A file, or standard input, opened for reading. What gzip, xz or zstd compressed and tar packed
 /// is unwrapped by content, and a byte order mark of UTF-8 is skipped; of a tar the member is read
-/// that the path names
-/// ("x.tar.gz:trace.json"), or the largest.
+/// that the path names ("x.tar.gz:trace.json"), or the largest.
 class InputStream {
  public:
   /// `path`: "-" is standard input. Throws InputError.
@@ -52,13 +45,14 @@ class InputStream {
   std::filesystem::path path() const { return path_; }
 
  private:
-  void unwrap(std::unique_ptr<ByteSource> source, const std::filesystem::path& reopen,
-              const std::string& member);
+  /// `wanted`: the name of a member, or empty. `reopen` is empty where the file can be read once.
+  void unwrap(io::OpenFile file, const std::filesystem::path& reopen, const std::string& wanted);
   class Buffer;
 
   std::filesystem::path path_;
   std::string name_;
   std::string choice_;
+  std::string bytes_;  ///< of what is in memory
   std::unique_ptr<Buffer> buffer_;
   std::unique_ptr<std::istream> stream_;
   std::int64_t line_number_ = 0;

@@ -2,8 +2,6 @@
 #include "models/energy/switching.h"
 
 #include "models/base/error.h"
-#include "tests/support/copies.h"
-#include "tests/support/sanitizers.h"
 
 #include <gtest/gtest.h>
 
@@ -134,18 +132,6 @@ TEST(ReferenceToggles, RandomMantissasToggleHalfOfTheirBits) {
   // All 8 bits of 32 N(0,1) in two's complement.
   EXPECT_NEAR(reference_toggles(DataType::kS8).operand_a, 4, 0.1);
   EXPECT_LT(reference_toggles(DataType::kBf16).products, 0.7 * f16.products);
-}
-
-TEST(ReferenceToggles, ACopyOfTheProcessHasThemWhileAnotherThreadSamplesThem) {
-  if (support::kSanitizedAllocator) {
-    GTEST_SKIP() << support::kForkKeepsLocks;
-  }
-  const auto sample = [] {
-    for (const DataType type : {DataType::kF16, DataType::kBf16, DataType::kTf32, DataType::kS8}) {
-      reference_toggles(type);
-    }
-  };
-  EXPECT_TRUE(support::every_copy_ends(5, sample, sample));
 }
 
 }  // namespace

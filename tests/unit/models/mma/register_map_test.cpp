@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <utility>
 #include <vector>
 
 namespace sptc::mma {
@@ -139,27 +138,6 @@ TEST(OperandRegisters, OfOtherPatternsGrowWithTheColumnsThatMeetAKeptElement) {
   EXPECT_EQ(of({2, 8, 1}).metadata_selectors, 1) << "768 of 1024 bits";
   EXPECT_EQ(of({6, 8, 1}).a, 6) << "24 kept elements: whole groups in whole steps";
   EXPECT_EQ(of({6, 8, 1}).metadata, 2) << "16 rows of 72 bits";
-}
-
-TEST(OperandRegisters, OfASelectedBHoldTheElementsOfEachRowOfA) {
-  const auto of = [](numerics::DataType type, const MmaDesign& design, sparsity::Pattern pattern) {
-    MmaInstruction instruction = gemm_instruction(type, true, design, pattern);
-    const OperandRegisters all = operand_registers(instruction);
-    instruction.b_selected = true;
-    const OperandRegisters selected = operand_registers(instruction);
-    EXPECT_EQ(selected.a, all.a);
-    EXPECT_EQ(selected.accumulator, all.accumulator);
-    EXPECT_EQ(selected.metadata, all.metadata);
-    EXPECT_EQ(selected.loaded_b, all.b);
-    EXPECT_EQ(all.loaded_b, all.b);
-    return std::pair(all.b, selected.b);
-  };
-  using numerics::DataType;
-  // m16n8k32: 32 x 8 elements of 2 bytes, or 16 rows x 16 kept x 8, 128 bytes to a register.
-  EXPECT_EQ(of(DataType::kF16, {}, {2, 4, 1}), std::pair(4, 32));
-  EXPECT_EQ(of(DataType::kTf32, {}, {1, 2, 1}), std::pair(4, 32));
-  EXPECT_EQ(of(DataType::kF16, {8, 8, 32}, {2, 4, 1}), std::pair(4, 16));
-  EXPECT_EQ(of(DataType::kF16, {}, {2, 8, 1}), std::pair(8, 32));  // 16 x 2/8
 }
 
 }  // namespace

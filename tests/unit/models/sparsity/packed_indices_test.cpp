@@ -43,17 +43,6 @@ TEST(PackedIndices, AreReadAsTheyWereWritten) {
   expect_read_as_written({1, 4, 1}, 8, 4, 1);    // four fragments share one
 }
 
-TEST(PackedIndices, OneHotWordsAreReadAsTheyWereWritten) {
-  expect_read_as_written({2, 4, 1, true}, 16, 1, 1);
-  expect_read_as_written({2, 8, 1, true}, 16, 1, 2);
-  expect_read_as_written({1, 2, 1, true}, 8, 1, 1);
-  expect_read_as_written({2, 64, 1, true}, 8, 1, 8);
-  const PackedIndices packed({2, 4, 1, true}, 16, 16);  // 64 bits per row
-  std::vector<LaneWords> words(1, LaneWords{});
-  packed.write(0, 1, 9, 3, words);  // the fourth of bits 100 to 103
-  EXPECT_EQ(words[0][3], 1U << 7);
-}
-
 TEST(PackedIndices, StandRowAfterRowWithoutGaps) {
   const PackedIndices packed({2, 8, 1}, 16, 16);  // 48 bits per row
   std::vector<LaneWords> words(1, LaneWords{});

@@ -51,9 +51,6 @@ TEST(MetadataBits, AreAnIndexPerKeptElement) {
   EXPECT_EQ((Pattern{6, 8, 1}.metadata_bits()), 18);
   EXPECT_EQ((Pattern{2, 6, 1}.metadata_bits()), 6);
   EXPECT_EQ(hardware_pattern(DataType::kTf32).metadata_bits(), 4) << "as mma.sp stores 1:2";
-  EXPECT_EQ((Pattern{2, 4, 1, true}.metadata_bits()), 8) << "one-hot: a bit for each candidate";
-  EXPECT_EQ((Pattern{2, 8, 1, true}.metadata_bits()), 16);
-  EXPECT_EQ((Pattern{1, 2, 1, true}.metadata_bits()), 8) << "of half elements, too";
 }
 
 TEST(PatternExecution, IsThePatternItselfWhereTheSelectorReachesThatFar) {
@@ -72,13 +69,6 @@ TEST(PatternExecution, AnElementOfTf32TakesTwoInputsOfTheSelector) {
   EXPECT_EQ(on("2:4", {8, 4}, DataType::kTf32).instruction, (Pattern{2, 4, 1}));
   EXPECT_EQ(on("1:4", {8, 2}, DataType::kTf32).instruction, (Pattern{1, 4, 1}));
   EXPECT_EQ(on("1:4", kTwoOfFour, DataType::kTf32).instruction, (Pattern{1, 2, 1})) << "within";
-}
-
-TEST(PatternExecution, MetadataAreAsTheSelectorHasThem) {
-  EXPECT_EQ(on("2:4", {4, 2, true}).instruction, (Pattern{2, 4, 1, true}));
-  EXPECT_EQ(on("6:8", {4, 2, true}).instruction, (Pattern{2, 4, 1, true})) << "decomposed";
-  EXPECT_EQ(on("1:2", {4, 2, true}, DataType::kTf32).instruction, (Pattern{1, 2, 1, true}));
-  support::expect_input_error([] { on("4:8", {4, 2, true}, DataType::kS4); }, {"s4", "pairs"});
 }
 
 TEST(PatternExecution, SparserWeightsRunWithinTheHardwaresPattern) {

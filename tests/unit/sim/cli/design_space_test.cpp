@@ -38,11 +38,6 @@ struct Change {
 constexpr const char* kSquare = "1024 1024 512 --variants sparse";
 constexpr const char* kSmall = "512 512 1024 --variants sparse";
 constexpr const char* kTiled = "1024 1024 1024 --tile 64x64x64 --variants sparse";
-constexpr const char* kSparseOperands = "2048 2048 512 --variants dense --density 0.25,0.25";
-// Half of the instruction's rows and columns a pass, and so few multipliers that they are the
-// limit.
-constexpr const char* kSkips =
-    "selector_inputs=1,zero_skip_rows=8,zero_skip_columns=4,dot_units=8,f32_dot_units=8";
 // Two stages hide little of the latency of the L2.
 constexpr const char* kExposed = "1024 1024 1024 --tile 64x64x64 --stages 2 --variants dense";
 // Few columns: DRAM delivers the weights and nothing else matters.
@@ -86,13 +81,6 @@ const std::vector<Change>& changes() {
       {"selector_bytes_per_cycle", 128, '>', kSquare},
       {"selector_inputs", 8, '<', kTwoOfEight},
       {"selector_kept", 1, '<', kOneOfFour},
-      {"metadata_one_hot", 1, '>', kSquare, "metadata_port_bytes_per_cycle=10"},
-      {"dense_bypasses_selector", 1, '<', "2048 2048 512 --variants dense",
-       "selector_bytes_per_cycle=128"},
-      {"selector_before_registers", 1, '>', "1024 1024 1024 --tile 64x32x64 --variants sparse"},
-      {"zero_skip_rows", 4, '<', kSparseOperands, kSkips},
-      {"zero_skip_columns", 2, '<', kSparseOperands, kSkips},
-      {"zero_skip_cycles", 40, '>', kSparseOperands, kSkips},
       {"mma_m", 32, '<', kSquare, "operand_b_port_bytes_per_cycle=16"},
       {"mma_n", 16, '<', kSquare, "operand_a_port_bytes_per_cycle=32"},
       {"mma_k_bytes", 64, '<', kSquare, "accumulator_port_bytes_per_cycle=16"},
@@ -406,9 +394,6 @@ TEST_F(DesignSpace, WhatHasNoEffectIsRefused) {
   std::ofstream(path("h.json")) << R"({"base": "h100-sxm5-80gb", "name": "h", "sm": {"tensor_core":
       {"mma_m": {"value": 32, "evidence": "assumed", "source": "a test"}}}})";
   expect_refused("gemm 64 64 64 --arch " + path("h.json"), "no effect beside wgmma");
-  std::ofstream(path("b.json")) << R"({"base": "h100-sxm5-80gb", "name": "b", "sm": {"tensor_core":
-      {"selector_before_registers": {"value": 1, "evidence": "assumed", "source": "a test"}}}})";
-  expect_refused("gemm 64 64 64 --arch " + path("b.json"), "which read B from shared memory");
 }
 
 TEST_F(DesignSpace, PatternsCostWhatTheirBandwidthAllows) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the program leaves of the files that it reads and writes.
+#include "tests/support/database_rows.h"
 #include "tests/support/program_fixture.h"
 
 #include <gtest/gtest.h>
@@ -101,7 +102,7 @@ TEST_F(FilesOfTheProgram, TheSpecOfASweepIsKeptByAllItsCommands) {
   fs::create_symlink("united.sqlite", path("link"));
   EXPECT_EQ(run("sweep merge " + results + " --out " + path("link")).exit_code, 0);
   EXPECT_TRUE(fs::is_symlink(path("link")));
-  EXPECT_EQ(read(path("united.sqlite")), read(results));
+  EXPECT_EQ(support::database_rows(path("united.sqlite")), support::database_rows(results));
 }
 
 TEST_F(FilesOfTheProgram, TwoResultsDoNotGoToOneFile) {

@@ -17,16 +17,14 @@ using nlohmann::json;
 
 class OwnPatternProgram : public sptc::support::ProgramFixture {
  protected:
-  /// An A100 whose tensor core has `value` for `key`.
-  std::string design(const std::string& key, int value) const {
-    const std::string file = path(key + std::to_string(value) + ".json");
-    std::ofstream(file) << R"({"base": "a100-sxm4-80gb", "name": "own", "sm": {"tensor_core": {")"
-                        << key << R"(": {"value": )" << value
+  /// An A100 whose multipliers choose from `inputs` candidates.
+  std::string selector(int inputs) const {
+    const std::string file = path("selector" + std::to_string(inputs) + ".json");
+    std::ofstream(file) << R"({"base": "a100-sxm4-80gb", "name": "own", "sm": {"tensor_core": )"
+                        << R"({"selector_inputs": {"value": )" << inputs
                         << R"(, "evidence": "assumed", "source": "what if"}}}})";
     return file;
   }
-  /// One whose multipliers choose from `inputs` candidates.
-  std::string selector(int inputs) const { return design("selector_inputs", inputs); }
 
   /// The check of `gemm`, with 2:4 a sparse variant alone.
   json checked(const std::string& gemm) const {
@@ -52,21 +50,6 @@ TEST_F(OwnPatternProgram, EveryBitOfAWideSelectorIsThatOfThePlainArithmetic) {
   expect_exact("40 20 200 --arch " + selector(8) + " --pattern 6:8", 40 * 20);
   expect_exact("40 20 200 --arch " + selector(8) + " --pattern 4:8 --dtype s8", 40 * 20);
   expect_exact("40 20 200 --arch " + selector(8) + " --pattern 2:8 --dtype bf16", 40 * 20);
-}
-
-TEST_F(OwnPatternProgram, OneHotMetadataSelectTheSameOperands) {
-  const std::string one_hot = " --arch " + design("metadata_one_hot", 1);
-  for (const char* type : {"f16", "s8", "tf32"}) {
-    expect_exact("40 20 200 --dtype " + std::string(type) + one_hot, 40 * 20);
-  }
-  expect_exact("40 20 200 --pattern 6:8" + one_hot, 40 * 20);
-  // 8 bits for each group of 4 instead of 4.
-  const auto read = [&](const std::string& arch) {
-    const std::string gemm = "gemm 256 64 1024 --variants sparse --kernels search --format json";
-    return json::parse(run(gemm + arch).out)["operations"][0]["sparse"]["bytes"]["hbm_read"]
-        .get<std::int64_t>();
-  };
-  EXPECT_EQ(read(one_hot) - read(""), 256 * 1024 / 4 * (8 - 4) / 8);
 }
 
 TEST_F(OwnPatternProgram, PatternsThatRunWithin2Of4CarryValuesToo) {
@@ -97,21 +80,6 @@ TEST_F(OwnPatternProgram, TheWaveformShowsRowsOfBBeyondTheFourth) {
   const std::string vcd = read(path("w.vcd"));
   EXPECT_NE(vcd.find("2:8"), std::string::npos);
   EXPECT_NE(vcd.find("_at_2:8"), std::string::npos);  // the opcode
-}
-
-TEST_F(OwnPatternProgram, ASelectorBeforeTheRegistersLeavesEveryBitOfD) {
-  const auto d = [&](const std::string& arch, const std::string& name) {
-    EXPECT_EQ(run("gemm 40 24 200 --check exact --quiet --save-d " + path(name) + arch).exit_code,
-              0);
-    return read(path(name));
-  };
-  const std::string before = " --arch " + design("selector_before_registers", 1);
-  const std::string usual = d("", "usual.npz");
-  EXPECT_FALSE(usual.empty());
-  EXPECT_EQ(d(before, "before.npz"), usual);
-  expect_refused("gemm 64 64 64 --fidelity datapath --quiet" + before,
-                 "selects B inside the tensor core");
-  expect_refused("show mma.sp.m16n8k32.f32.f16.f16.f32" + before, "no layout of PTX describes");
 }
 
 TEST_F(OwnPatternProgram, RefusesInOneSentence) {

@@ -126,8 +126,6 @@ TEST_F(SchemaProgram, OfSweepsSaysWhatIsPlannedAndHowFarItIs) {
       "workloads": [{"m": 64, "n": 64, "k": 64}], "options": {"check": "none"},
       "axes": [{"parameter": "/sms", "values": [1, 2]}]})";
   expect_follows("sweep-plan", "sweep plan " + path("s.json") + " --format json");
-  expect_follows("sweep-plan",
-                 "sweep plan " + path("s.json") + " --search pareto --budget 1 --format json");
   ASSERT_EQ(run("sweep " + path("s.json") + " --quiet --db " + path("r.sqlite")).exit_code, 0);
   expect_follows("sweep-status", "sweep status " + path("r.sqlite") + " --format json");
 }

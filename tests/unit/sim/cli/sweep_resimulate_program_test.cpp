@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `sptcsim sweep --resimulate`, killed or interrupted while SystemC simulates the front again.
+#include "tests/support/database_rows.h"
 #include "tests/support/program_fixture.h"
 #include "tests/support/program_process.h"
 
@@ -76,7 +77,7 @@ class SweepResimulate : public support::ProgramFixture {
   std::string undisturbed() const {
     EXPECT_EQ(finish("whole"), 0) << read(path("err"));
     EXPECT_TRUE(beside("whole").empty());
-    return read(path("whole"));
+    return support::database_rows(path("whole"));
   }
 
   /// Points of `db` that SystemC has simulated.
@@ -100,7 +101,7 @@ TEST_F(SweepResimulate, KilledItLeavesAFileThatTheRepetitionTakesIn) {
   EXPECT_EQ(message.find(fmt::format("SystemC simulated {} points", all)), std::string::npos)
       << "what was done is done again: " << message;
   EXPECT_TRUE(beside("killed").empty()) << beside("killed").front();
-  EXPECT_EQ(read(path("killed")), whole);
+  EXPECT_EQ(support::database_rows(path("killed")), whole);
 }
 
 TEST_F(SweepResimulate, InterruptedItAddsWhatIsDoneAndLeavesNoFile) {
@@ -110,7 +111,7 @@ TEST_F(SweepResimulate, InterruptedItAddsWhatIsDoneAndLeavesNoFile) {
   EXPECT_GT(simulated("stopped"), 0u);
   EXPECT_LT(simulated("stopped"), simulated("whole"));
   EXPECT_EQ(finish("stopped"), 0) << read(path("err"));
-  EXPECT_EQ(read(path("stopped")), whole);
+  EXPECT_EQ(support::database_rows(path("stopped")), whole);
 }
 
 TEST_F(SweepResimulate, WhatIsLeftOfOneThatWasAllButDoneIsTakenInAndRemoved) {
@@ -121,7 +122,7 @@ TEST_F(SweepResimulate, WhatIsLeftOfOneThatWasAllButDoneIsTakenInAndRemoved) {
   }
   EXPECT_EQ(finish("whole"), 0) << read(path("err"));
   EXPECT_TRUE(beside("whole").empty()) << beside("whole").front();
-  EXPECT_EQ(read(path("whole")), whole);
+  EXPECT_EQ(support::database_rows(path("whole")), whole);
 }
 
 }  // namespace

@@ -7,8 +7,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -206,15 +204,6 @@ TEST(EnergyConfig, HostileBasesAreRefused) {
   refuse(R"({"base": "a100-sxm4-80gb", "name": "x", "statik": {}})", {"statik"});
   refuse(R"({"base": "a100-sxm4-80gb", "name": "x", "static": {"constant_w": null}})",
          {"/static", "constant_w"});
-}
-
-// Run with SPTC_UPDATE_SCHEMA=1 to write the file anew.
-TEST(EnergySchema, InTheTreeIsTheOneTheReaderImplies) {
-  const std::string file = std::string(SPTC_SOURCE_DIR) + "/configs/schema/energy.schema.json";
-  if (std::getenv("SPTC_UPDATE_SCHEMA") != nullptr) {
-    std::ofstream(file) << energy_schema();
-  }
-  EXPECT_EQ(io::read_text_file(file, 1 << 20), energy_schema());
 }
 
 TEST(EnergyConfig, AllProblemsAreToldAtOnce) {

@@ -31,40 +31,6 @@ TEST(Architecture, RefusesAnL1OrAsynchronousCopiesThatCannotBe) {
   }
 }
 
-TEST(Architecture, ThatSkipsZerosHasAnArrayThatFitsItsInstruction) {
-  const auto refuse = [](std::initializer_list<std::pair<const char*, int>> numbers,
-                         const std::string& what) {
-    expect_refused(
-        [&](json& document) {
-          for (const auto& [key, value] : numbers) {
-            document["sm"]["tensor_core"][key] = {
-                {"value", value}, {"evidence", "assumed"}, {"source", "what if"}};
-          }
-        },
-        {what});
-  };
-  refuse({{"metadata_one_hot", 1}, {"selector_inputs", 1}}, "no effect without a selector");
-  refuse({{"dense_bypasses_selector", 1}, {"selector_inputs", 1}}, "no effect without a selector");
-  refuse({{"selector_before_registers", 1}, {"selector_inputs", 1}},
-         "no effect without a selector");
-  refuse({{"selector_before_registers", 1}, {"dense_bypasses_selector", 1}},
-         "loads of dense instructions do not pass that selector");
-  refuse({{"zero_skip_rows", 4}, {"selector_inputs", 1}}, "or none of the three");
-  refuse({{"zero_skip_cycles", 4}}, "or none of the three");
-  refuse({{"zero_skip_rows", 32}, {"zero_skip_columns", 8}, {"selector_inputs", 1}},
-         "more than an instruction has");
-  refuse({{"zero_skip_rows", 4}, {"zero_skip_columns", 4}}, "selector_inputs");
-  json hopper{{"base", "h100-sxm5-80gb"}, {"name", "x"}};
-  for (const auto& [key, value] :
-       {std::pair{"zero_skip_rows", 4}, {"zero_skip_columns", 4}, {"selector_inputs", 1}}) {
-    hopper["sm"]["tensor_core"][key] = {
-        {"value", value}, {"evidence", "assumed"}, {"source", "what if"}};
-  }
-  support::expect_input_error([&] { parse_architecture(hopper.dump(), "x.json"); },
-                              {"x.json: /sm/tensor_core: zero_skip_rows has no effect beside wgmma "
-                               "or tcgen05.mma: set their interval_cycles to 0 to explore it"});
-}
-
 TEST(Architecture, RefusesClustersOfKernelsThatHaveNone) {
   expect_refused(
       [](json& document) {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/io/file_use.h"
 
-#include "tests/support/copies.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/put_file.h"
-#include "tests/support/sanitizers.h"
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
@@ -37,17 +35,6 @@ TEST(FileUse, AFileThatIsNotThereYetIsOneByItsRelativeAndByItsAbsolutePath) {
     EXPECT_EQ(support::input_error_of([&] { announce_output("--html", same); }),
               "--html " + same.string() + ": --json names the same file");
   }
-}
-
-TEST(FileUse, ACopyOfTheProcessMayUseFilesWhateverOtherThreadsDid) {
-  if (support::kSanitizedAllocator) {
-    GTEST_SKIP() << support::kForkKeepsLocks;
-  }
-  const support::TemporaryDirectory directory;
-  const auto file = directory.path() / "read.json";
-  support::put_file(file, "{}");
-  EXPECT_TRUE(support::every_copy_ends(
-      300, [&] { announce_input(file); }, [&] { announce_input(file); }));
 }
 
 }  // namespace

@@ -49,33 +49,37 @@ TEST(NpzReader, RefusesAStoredMemberOfAnotherChecksum) {
   const std::vector<Tensor> tensors = {called("w")};
   std::string archive = npz_bytes(tensors);
   archive[archive.find("PK\x01\x02") - 1] ^= 1;  // the element: what is before the directory
-  expect_refused(archive, ": w.npy: the checksum is wrong");
+  expect_refused(archive, ": w.npy: cannot be unpacked: it is cut off, damaged");
+}
+
+TEST(NpzReader, GivesNamesAsTheyWereWritten) {
+  const support::TemporaryDirectory directory;
+  for (const std::string name : {"encoder.0", "Schl\xC3\xBCssel", "no UTF-8: \xFC"}) {
+    write_file(directory.path() / "x.npz", npz_bytes(std::vector<Tensor>{called(name)}));
+    EXPECT_EQ(read_npz(directory.path() / "x.npz").at(0).name, name);
+  }
+}
+
+TEST(NpzReader, RefusesWhatIsCutOff) {
+  const std::string archive = npz_bytes(std::vector<Tensor>{called("w")});
+  expect_refused(archive.substr(0, archive.size() - 30), ": cannot be unpacked: it is cut off");
 }
 
 TEST(NpzReader, RefusesAnEncryptedMember) {
   const std::vector<Tensor> tensors = {called("w")};
   std::string archive = npz_bytes(tensors);
   archive[archive.find("PK\x01\x02") + 8] |= 1;  // bit 0 of the flags
-  expect_refused(archive,
-                 ": holds an encrypted member or one of 4 GiB or more, which are not read");
+  archive[archive.find("PK\x03\x04") + 6] |= 1;
+  expect_refused(archive, ": w.npy: cannot be unpacked");
 }
 
 /// The archive of `tensors`, of which `value` takes the four bytes at `field` of the last entry of
-/// the directory.
+/// the directory, and of the header of its member, which has them two bytes before.
 std::string patched(const std::vector<Tensor>& tensors, std::size_t field, std::uint32_t value) {
   std::string archive = npz_bytes(tensors);
   std::memcpy(archive.data() + archive.rfind("PK\x01\x02") + field, &value, sizeof value);
+  std::memcpy(archive.data() + archive.rfind("PK\x03\x04") + field - 2, &value, sizeof value);
   return archive;
-}
-
-TEST(NpzReader, RefusesMembersThatShareBytes) {
-  constexpr std::size_t kPacked = 20, kUnpacked = 24, kOffset = 42;
-  expect_refused(patched({called("v"), called("w")}, kOffset, 0),
-                 ": the members 'v.npy' and 'w.npy' overlap");
-  std::string longer = patched({called("w")}, kPacked, 150);
-  const std::uint32_t unpacked = 150;
-  std::memcpy(longer.data() + longer.rfind("PK\x01\x02") + kUnpacked, &unpacked, sizeof unpacked);
-  expect_refused(longer, ": the member 'w.npy' overlaps the directory");
 }
 
 TEST(NpzReader, RefusesTwoMembersOfOneName) {
@@ -86,7 +90,7 @@ TEST(NpzReader, RefusesTwoMembersOfOneName) {
 TEST(NpzReader, RefusesMembersThatUnpackToMoreThanWeightsCan) {
   constexpr std::size_t kUnpacked = 24;
   expect_refused(patched({called("v"), called("w")}, kUnpacked, 300U << 20),
-                 ": its 2 members unpack to 314572929 bytes, more than 200 times the file");
+                 ": unpacks to more than 200 times its size");
 }
 
 TEST(NpzWriter, MarksANameAsUtf8WhereItIsNotAscii) {

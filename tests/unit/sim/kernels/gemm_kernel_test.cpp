@@ -116,29 +116,5 @@ TEST(RasterPieces, HoldTheCtasThatTheRasterisationPutsThere) {
   }
 }
 
-TEST(RegisterAllocation, OfASelectedBHasOneForEachFragmentOfAWarpTile) {
-  mma::MmaInstruction instruction = mma::gemm_instruction(DataType::kF16, true);
-  instruction.b_selected = true;
-  const RegisterAllocation registers(instruction, 2, 3);
-  // 6 accumulators of 4; 2 buffers of 2 fragments of A of 4, of 6 of B of 32, and of metadata.
-  EXPECT_EQ(registers.count(), 6 * 4 + 2 * (2 * 4 + 6 * 32 + 1));
-  std::set<int> of_fragments;
-  for (int buffer = 0; buffer < 2; ++buffer) {
-    for (int col = 0; col < 3; ++col) {
-      const isa::RegisterRange loaded = registers.b(buffer, col);
-      EXPECT_EQ(loaded.count, 2 * 32);
-      for (int row = 0; row < 2; ++row) {
-        const isa::RegisterRange read = registers.b(buffer, row, col);
-        EXPECT_EQ(read.count, 32);
-        EXPECT_GE(read.base, loaded.base);
-        EXPECT_LE(read.base + read.count, loaded.base + loaded.count);
-        for (int r = read.base; r < read.base + read.count; ++r) {
-          EXPECT_TRUE(of_fragments.insert(r).second);
-        }
-      }
-    }
-  }
-}
-
 }  // namespace
 }  // namespace sptc::kernels

@@ -92,30 +92,5 @@ TEST(SearchKernels, SaysWhyNoneFits) {
   support::expect_input_error([&] { searched(problem(64, 64, 64), gpu); }, {"shared memory"});
 }
 
-TEST(SearchKernels, ASelectorBeforeTheRegistersLeavesSmallWarpTilesAndDenseKernelsAsTheyAre) {
-  gpu::GpuSpec gpu = a100();
-  gpu.sm.tensor_core.selector_before_registers = 1;
-  const GemmProblem sparse = problem(2048, 2048, 2048, true);
-  for (const GemmKernel& kernel : searched(sparse, gpu)) {
-    // 22 addresses, 2 buffers of 32 registers for each fragment, and the other operands.
-    const int fragments = kernel.fragments_m() * kernel.fragments_n();
-    EXPECT_GE(kernel.registers_per_thread, 22 + fragments * (4 + 2 * 32));
-    EXPECT_LE(kernel.registers_per_thread, 255);
-    EXPECT_LE(fragments, 2);
-    EXPECT_EQ(kernel.issue_stretch, 4) << "32 cycles of the port instead of 8 of the multipliers";
-  }
-  const auto us = [&](const GemmProblem& what, const gpu::GpuSpec& design) {
-    return closed_form_us(searched(what, design).front(), design.kernel_target());
-  };
-  // Instructions of m16n8k32, each 32 cycles of one of 432 tensor cores.
-  constexpr double kCycles = 32.0 * (2048 / 16) * (2048 / 8) * (2048 / 32) / 432;
-  EXPECT_GT(us(sparse, gpu), kCycles / gpu.boost_clock_mhz);
-  EXPECT_LT(us(sparse, a100()), kCycles / gpu.boost_clock_mhz);
-  const GemmProblem dense = problem(2048, 2048, 2048);
-  EXPECT_EQ(us(dense, gpu), us(dense, a100()));
-  support::expect_input_error([&] { choose_kernel(sparse, {}, gpu.kernel_target(), false); },
-                              {"registers per thread"});
-}
-
 }  // namespace
 }  // namespace sptc::kernels

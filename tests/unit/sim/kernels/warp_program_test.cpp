@@ -311,36 +311,5 @@ TEST(FragmentBytes, InClosedFormAreThoseOfTheProgram) {
   }
 }
 
-TEST(WarpProgram, LoadsOfASelectedBFillTheRegistersOfEveryFragmentWithMetadata) {
-  gpu::GpuSpec gpu = a100();
-  gpu.sm.tensor_core.selector_before_registers = 1;
-  const GemmKernel kernel =
-      choose_kernel(problem(300, 300, 512, true), {base::GemmShape{64, 32, 64}, std::nullopt, {}},
-                    gpu.kernel_target(), false);
-  const int fragments = kernel.fragments_m() * kernel.fragments_n();
-  const isa::WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
-  std::map<isa::Operand, int> read, written;
-  for (const isa::WarpInstruction& instruction : program.loop) {
-    if (instruction.opcode == isa::Opcode::kMma) {
-      EXPECT_EQ(instruction.b.count, 32);
-      EXPECT_EQ(instruction.metadata.count, 0);
-    } else if (instruction.opcode == isa::Opcode::kLoadMatrix) {
-      const bool of_b = instruction.operand == isa::Operand::kB;
-      EXPECT_EQ(instruction.metadata.count > 0, of_b);
-      EXPECT_EQ(instruction.selected_from > 0, of_b);
-      read[instruction.operand] += static_cast<int>(instruction.loaded_bytes());
-      written[instruction.operand] += static_cast<int>(instruction.d.bytes());
-    }
-  }
-  const int steps = kernel.k_steps_per_tile();
-  EXPECT_EQ(read[isa::Operand::kB], steps * kernel.fragments_n() * 512);
-  EXPECT_EQ(written[isa::Operand::kB], steps * fragments * 4096);
-  EXPECT_EQ(written[isa::Operand::kA], read[isa::Operand::kA]);
-  EXPECT_EQ(fragment_bytes(kernel, program), fragment_bytes(kernel));
-  const std::int64_t of_launch =
-      kernel.k_tiles() * steps * kernel.warps() * kernel.ctas();  // k-steps of all warps
-  EXPECT_EQ(selected_bytes(kernel), of_launch * (fragments * 4096 - kernel.fragments_n() * 512));
-}
-
 }  // namespace
 }  // namespace sptc::kernels

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/network/engine.h"
 
-#include "sim/io/text_file.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <string>
 
 namespace sptc::network {
@@ -78,15 +75,6 @@ TEST(Engine, MistakesAreToldWithTheirPlace) {
   refuse(with(R"(, "tensors": {"int8": {"value": "s8", "evidence": "cited", "source": "s"}})"),
          {"/tensors/int8"});
   support::expect_input_error([] { load_engine("tensorr"); }, {"unknown engine", "'tensorrt'"});
-}
-
-// Run with SPTC_UPDATE_SCHEMA=1 to write the file anew.
-TEST(EngineSchema, InTheTreeIsTheOneTheReaderImplies) {
-  const std::string file = std::string(SPTC_SOURCE_DIR) + "/configs/schema/engine.schema.json";
-  if (std::getenv("SPTC_UPDATE_SCHEMA") != nullptr) {
-    std::ofstream(file) << engine_schema();
-  }
-  EXPECT_EQ(io::read_text_file(file, 1 << 20), engine_schema());
 }
 
 }  // namespace

@@ -28,11 +28,6 @@ gpu::GpuSpec with(std::string_view key, double value) {
       field.store(gpu, value);
     }
   }
-  tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
-  if (core.zero_skip_rows > 0) {  // with columns, and without a selector
-    core.zero_skip_columns = 4;
-    core.selector_inputs = 1;
-  }
   return gpu;
 }
 
@@ -72,23 +67,6 @@ TEST(DesignCost, FollowsTheWidthOfAddersAndTheNumberOfRoundings) {
   EXPECT_DOUBLE_EQ(design_cost(with("selector_inputs", 8), DataType::kF16).operand_select, 2);
 }
 
-TEST(ZeroSkipping, SavesProductsAndAddsChoicesAndBitmaps) {
-  const mma::MmaInstruction instruction = mma::gemm_instruction(DataType::kF16, false);
-  const ZeroSkipping none = zero_skipping(a100().gpu, instruction, {0.5, 0.5});
-  EXPECT_EQ(none.multiplied, 1);
-  EXPECT_EQ(none.selects + none.bitmap_bytes, 0);
-  const gpu::GpuSpec skips = with("zero_skip_rows", 4);
-  // m16n8k16: 8 passes for each k, each with 4 choices of 16 and 4 of 8; and each of 128 products
-  // finds one of 8 sums of 32 bits, of which a choice of the table has 16.
-  const ZeroSkipping all = zero_skipping(skips, instruction, {1, 1});
-  EXPECT_EQ(all.multiplied, 1);
-  EXPECT_DOUBLE_EQ(all.selects, 16 * (8 * (4 * 16 + 4 * 8) + 128 * 8 * 2) / 4.0);
-  EXPECT_DOUBLE_EQ(all.bitmap_bytes, 16 * (16 + 8) / 8.0);
-  const ZeroSkipping half = zero_skipping(skips, instruction, {0.5, 0.5});
-  EXPECT_EQ(half.multiplied, 0.25);
-  EXPECT_LT(half.selects, all.selects);
-}
-
 // Every number of an architecture: whether more of it takes more silicon.
 TEST(GpuArea, GrowsWithWhatIsSiliconAndWithNothingElse) {
   const std::map<std::string, std::pair<double, char>, std::less<>> expected{
@@ -100,11 +78,7 @@ TEST(GpuArea, GrowsWithWhatIsSiliconAndWithNothingElse) {
       {"dot_width_bytes", {32, '>'}},
       {"selector_inputs", {8, '>'}},
       {"selector_kept", {1, '>'}},  // more candidates for each multiplier
-      {"metadata_one_hot", {1, '>'}},
-      {"dense_bypasses_selector", {1, '>'}},
-      {"selector_before_registers", {1, '<'}},  // no candidates are held for each multiplier
-      {"zero_skip_rows", {4, '>'}},
-      {"mma_m", {32, '>'}},  // its metadata is held
+      {"mma_m", {32, '>'}},         // its metadata is held
       {"mma_k_bytes", {64, '>'}},
       {"accumulator_fraction_bits", {28, '>'}},
       {"accumulator_step_bytes", {8, '>'}},  // narrower adders, but twice the rounders
@@ -130,21 +104,13 @@ TEST(WeightsExecution, IsTheHardwaresWhereNothingIsAskedFor) {
   EXPECT_EQ(tf32.executed_k(7), 8);
 }
 
-// A100: 512 bytes of a load in a cycle are as many f16 as there are multipliers.
-TEST(GpuArea, OfASelectorBeforeTheRegistersByHand) {
-  gpu::GpuSpec gpu = a100().gpu;
+TEST(GpuArea, OfASelectorByHand) {
   const energy::AreaTable table = config::load_energy("a100-sxm4-80gb").config.area;
-  const auto sparse_part = [&] {
-    const energy::TensorCoreArea core = gpu_area(gpu, table).tensor_core;
-    return core.selector_um2 + core.metadata_um2;
-  };
+  const energy::TensorCoreArea core = gpu_area(a100().gpu, table).tensor_core;
   const double mux = 16 * table.mux_um2_per_input_bit, bit = table.flip_flop_um2;
   // Four instructions of 16 x 16 kept elements with indices of two bits are in the core.
-  EXPECT_DOUBLE_EQ(sparse_part(), 256 * 4 * mux + 256 * 16 * bit + 4 * 512 * bit);
-  gpu.sm.tensor_core.selector_before_registers = 1;
-  EXPECT_DOUBLE_EQ(sparse_part(), 256 * (4 + 2) * mux + 512 * bit);
-  gpu.sm.tensor_core.selector_bytes_per_cycle = 128;
-  EXPECT_DOUBLE_EQ(sparse_part(), 64 * (4 + 2) * mux + 512 * bit);
+  EXPECT_DOUBLE_EQ(core.selector_um2 + core.metadata_um2,
+                   256 * 4 * mux + 256 * 16 * bit + 4 * 512 * bit);
 }
 
 }  // namespace

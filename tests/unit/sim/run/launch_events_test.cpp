@@ -111,22 +111,5 @@ TEST(SwitchingSource, ZeroWeightsOfAFileStillTheProducts) {
   EXPECT_GT(switching.operand_b, 0);
 }
 
-TEST(LaunchEvents, OfASelectedBReadAndWriteARegisterForEveryProduct) {
-  VariantResult selected = figures(true);
-  selected.kernel.instruction.b_selected = true;
-  selected.traffic.memory.selected = 7000;
-  const energy::EventCounts counts = launch_events(layer(), true, selected, {}, 16);
-  const energy::EventCounts usual = launch_events(layer(), true, figures(true), {}, 16);
-  constexpr double kMacs = 128 * 128 * 64 / 2;
-  constexpr double kInstructions = kMacs / (16 * 8 * 16);
-  // B of an instruction: 16 x 16 x 8 elements of 2 bytes instead of 32 x 8.
-  EXPECT_DOUBLE_EQ(counts.count(Event::kRegisterRead),
-                   kInstructions * (512 + 4096 + 512) + 4 * 128 * 128);
-  EXPECT_DOUBLE_EQ(counts.count(Event::kRegisterWrite), usual.count(Event::kRegisterWrite) + 7000);
-  // Each element is selected once and multiplied once.
-  EXPECT_DOUBLE_EQ(counts.count(Event::kOperandSelect), kMacs);
-  EXPECT_DOUBLE_EQ(counts.count(Event::kSharedMemoryRead), usual.count(Event::kSharedMemoryRead));
-}
-
 }  // namespace
 }  // namespace sptc::run

@@ -96,7 +96,7 @@ struct TwoLayers {
     }
     const gpu::GpuSpec gpu = FakeGpu::architecture().gpu;
     KernelRunner kernels(gpu, options, launch_at_clock);
-    add_energy(operations, switching, options, gpu, kernels, done);
+    add_energy(operations, switching, options, kernels, done);
     done.totals = sum_up(done.operations);
     return done;
   }

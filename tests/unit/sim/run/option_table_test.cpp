@@ -65,16 +65,25 @@ TEST(OptionTable, AnOptionThatNobodySetsHasItsUsualValue) {
 
 TEST(OptionTable, SetsEachOptionFromTheValueThatJsonHas) {
   SimulationOptions options;
-  const json values = {{"clock", 1200.5},        {"power-limit", 250},
-                       {"board-idle", 60},       {"stages", 3},
-                       {"split-k", 2},           {"warmup", 0},
-                       {"repeat", 10},           {"seed", 18446744073709551615U},
-                       {"no-extrapolate", true}, {"tile", "128x64x32"},
-                       {"l2", "rotate:4"},       {"pattern", "1:4"},
-                       {"data", "relu"},         {"density", "0.5,0.44"},
-                       {"numerics", "volta"},    {"energy", "h100"},
-                       {"limit-over", "group"},  {"engine", "tensorrt"},
-                       {"sparsity", "auto"},     {"tp", "4"},
+  const json values = {{"clock", 1200.5},
+                       {"power-limit", 250},
+                       {"board-idle", 60},
+                       {"stages", 3},
+                       {"split-k", 2},
+                       {"warmup", 0},
+                       {"repeat", 10},
+                       {"seed", 18446744073709551615U},
+                       {"no-extrapolate", true},
+                       {"tile", "128x64x32"},
+                       {"l2", "rotate:4"},
+                       {"pattern", "1:4"},
+                       {"data", "relu"},
+                       {"numerics", "volta"},
+                       {"energy", "h100"},
+                       {"limit-over", "group"},
+                       {"engine", "tensorrt"},
+                       {"sparsity", "auto"},
+                       {"tp", "4"},
                        {"link", "300"}};
   for (const auto& [name, value] : values.items()) {
     set_option(options, name, value);
@@ -93,7 +102,6 @@ TEST(OptionTable, SetsEachOptionFromTheValueThatJsonHas) {
   EXPECT_TRUE(options.kernel.tile_of_pair);
   EXPECT_EQ(options.conditions.l2.weights, 4);
   EXPECT_EQ(options.pattern->name(), "1:4");
-  EXPECT_EQ(options.densities, (sparsity::Densities{0.5, 0.44}));
   EXPECT_EQ(options.data + options.numerics + options.energy, "reluvoltah100");
   EXPECT_EQ(options.limit_over, LimitOver::kGroup);
   EXPECT_EQ(options.engine, "tensorrt");
@@ -119,9 +127,6 @@ TEST(OptionTable, RefusesWhatItDoesNotKnowByTheNearestName) {
                               {"unknown --sparsity 'aut' (nearest valid: 'auto'"});
   support::expect_input_error(set("tp", "9"), {"--tp must be an integer from 1 to 8"});
   support::expect_input_error(set("link", "-1"), {"--link must be a number of GB/s above 0"});
-  for (const char* const density : {"0.5", "0.5,2", "-1,1", "a,b", "1,1,1", ""}) {
-    support::expect_input_error(set("density", density), {"--density"});
-  }
   support::expect_input_error(set("stages", 2.5),
                               {"--stages must be an integer from 1 to 16, not '2.5'"});
   support::expect_input_error(set("no-extrapolate", "maybe"),

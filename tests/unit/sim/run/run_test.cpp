@@ -110,20 +110,6 @@ TEST_F(Run, CountsOnlyUsefulExecutedMacsInTheFigures) {
   EXPECT_DOUBLE_EQ(dense.timing.tflops, 2 * macs / (cycles * 1e-9) * 1e-12);
 }
 
-TEST_F(Run, AnArrayThatSkipsZerosMeetsNoneButZerosInABOfZeros) {
-  tensor_core::TensorCoreSpec& core = architecture.gpu.sm.tensor_core;
-  core.zero_skip_rows = 8;
-  core.zero_skip_columns = 4;
-  workload.operations = {operation("any", {64, 64, 128}, false),
-                         operation("zeros", {64, 64, 128}, false)};
-  workload.operations[1].b_is_zero = true;
-  run();
-  ASSERT_EQ(gpu.problems.size(), 2U);
-  EXPECT_GT(gpu.problems[0].densities.b, 0.9);
-  EXPECT_EQ(gpu.problems[1].densities.b, 0);
-  EXPECT_EQ(gpu.problems[1].densities.a, gpu.problems[0].densities.a);
-}
-
 TEST_F(Run, PeakCountsElementsByTheirStorageBits) {
   EXPECT_EQ(peak_macs_per_sm_and_cycle(architecture.gpu, numerics::DataType::kF16), 1024);
   EXPECT_EQ(peak_macs_per_sm_and_cycle(architecture.gpu, numerics::DataType::kTf32), 512);

@@ -2,7 +2,6 @@
 #include "sim/sweep/reports/sweep_report.h"
 
 #include "sim/sweep/analysis/sweep_table.h"
-#include "sim/sweep/analysis/variance_share.h"
 #include "sim/sweep/reports/html_report.h"
 #include "sim/sweep/store/sweep_store.h"
 #include "tests/support/expect_input_error.h"
@@ -255,104 +254,6 @@ TEST_F(SweepReport, AxesThatNeverChangeAloneAreNamedOnce) {
   EXPECT_NE(text.find("\nNever changing alone: sms, seed.\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("| seed | sparse_time_us"), std::string::npos) << text;
   EXPECT_NE(text.find("| clock | sparse_time_us"), std::string::npos) << text;
-}
-
-/// A sample whose time is sms^-2 x clock^1 x noise, in which the seed changes nothing.
-analysis::SweepTable sample_table(const std::filesystem::path& file, const std::string& kind) {
-  const json sample = {{"kind", kind}, {"points", 400}, {"seed", 3}};
-  const space::SweepPlan plan =
-      make_plan({{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}},
-                 {"sample", sample},
-                 {"axes",
-                  {{{"parameter", "/sms"}, {"values", {16, 32, 64, 128}}},
-                   {{"parameter", "/boost_clock_mhz"},
-                    {"name", "clock"},
-                    {"range", {{"from", 1000}, {"to", 1999}, {"step", 1}}}},
-                   {{"option", "seed"}, {"values", {1, 2, 3}}}}}});
-  store::SweepStore store(file, plan, {});
-  std::vector<point::PointOutcome> outcomes;
-  plan.for_each([&](std::uint64_t position) {
-    point::PointOutcome outcome;
-    outcome.position = position;
-    const double sms = plan.value(2, position).get<double>();
-    const double clock = plan.value(3, position).get<double>();
-    const double time = 1e6 / (sms * sms) * clock;
-    outcome.totals.add({"sparse", "time_us"}, time);
-    outcome.totals.add({"speedup"}, 1.5);
-    outcomes.push_back(std::move(outcome));
-    return true;
-  });
-  store.add(outcomes);
-  return analysis::read_sweep_table(file);
-}
-
-TEST_F(SweepReport, OfASampleGivesTheShareOfTheVarianceOfEachAxis) {
-  for (const char* const kind : {"random", "latin-hypercube"}) {
-    const analysis::SweepTable table = sample_table(directory.path() / kind, kind);
-    ASSERT_TRUE(analysis::is_sample(table));
-    // Of log time: (2 ln 2)^2 x 5/4 of the SMs, and of ln clock, uniform in [1000, 2000):
-    // integral of ln^2 x over [1, 2] less (2 ln 2 - 1)^2 = 1 - 2 ln^2 2.
-    const double ln2 = std::log(2.0);
-    const double of_sms = 4 * ln2 * ln2 * 5 / 4;
-    const double of_clock = 1 - 2 * ln2 * ln2;
-    for (const analysis::VarianceShare& one : analysis::variance_shares(table)) {
-      const std::string what = one.axis->name + " on " + one.figure->name;
-      EXPECT_EQ(one.rows, 400u);
-      if (what == "sms on sparse_time_us") {
-        EXPECT_NEAR(one.share, of_sms / (of_sms + of_clock), 0.01) << kind;
-        EXPECT_EQ(one.best_value, "128");
-        EXPECT_NEAR(one.ratio, 64, 8) << kind;
-      } else if (what == "clock on sparse_time_us") {
-        // In a random sample chance covers so little; a Latin hypercube leaves less to chance.
-        EXPECT_LT(one.share, 0.06) << kind;
-      } else {
-        EXPECT_EQ(one.share, 0) << what;
-        EXPECT_EQ(one.best_value, "") << what;
-      }
-    }
-    const std::string text = sweep_report(directory.path() / kind, SweepReportFormat::kMarkdown);
-    EXPECT_NE(text.find("first-order Sobol index"), std::string::npos) << text;
-    EXPECT_NE(text.find("no effect beyond chance"), std::string::npos) << text;
-  }
-}
-
-TEST_F(SweepReport, OfASampleCallsATieATie) {
-  const std::filesystem::path results = directory.path() / "tie.sqlite";
-  const space::SweepPlan plan =
-      make_plan({{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}},
-                 {"sample", {{"points", 300}}},
-                 {"axes",
-                  {{{"parameter", "/sms"}, {"values", {16, 32, 64}}},
-                   {{"option", "act"}, {"range", {{"from", 1}, {"to", 100}, {"step", 1}}}}}}});
-  {
-    store::SweepStore store(results, plan, {});
-    std::vector<point::PointOutcome> outcomes;
-    plan.for_each([&](std::uint64_t position) {
-      point::PointOutcome outcome;
-      outcome.position = position;
-      const double noise = 1 + 0.01 * static_cast<double>(position % 7);
-      outcome.totals.add({"sparse", "time_us"},
-                         (plan.value(2, position) == 16 ? 200.0 : 100.0) * noise);
-      outcomes.push_back(std::move(outcome));
-      return true;
-    });
-    store.add(outcomes);
-  }
-  const analysis::SweepTable table = analysis::read_sweep_table(results);
-  const std::vector<analysis::VarianceShare> shares = analysis::variance_shares(table);
-  ASSERT_FALSE(shares.empty());
-  EXPECT_EQ(shares.front().axis->name, "sms");
-  EXPECT_GT(shares.front().share, 0.95);
-  EXPECT_EQ(shares.front().best_value, "tie: 32, 64");
-}
-
-TEST_F(SweepReport, ASearchIsNoRandomSample) {
-  const analysis::SweepTable table = sample_table(directory.path() / "search.sqlite", "pareto");
-  EXPECT_FALSE(analysis::is_sample(table));
-  EXPECT_TRUE(analysis::variance_shares(table).empty());
-  EXPECT_NE(sweep_report(directory.path() / "search.sqlite", SweepReportFormat::kMarkdown)
-                .find("A search for the Pareto front chose the points"),
-            std::string::npos);
 }
 
 TEST_F(SweepReport, HtmlIsOneFileWhoseDataCannotEndTheScript) {

@@ -7,7 +7,6 @@
 #include "tests/unit/sim/sweep/sweep_fixture.h"
 
 #include <filesystem>
-#include <map>
 #include <set>
 #include <tuple>
 
@@ -52,69 +51,6 @@ TEST(SweepPlan, DrawsDistinctPointsTheSameForTheSameSeed) {
   EXPECT_EQ(seven, drawn(7, 1));
   EXPECT_NE(seven, drawn(7, 2));
   EXPECT_EQ(drawn(100, 1).size(), 12u) << "no more than there are";
-}
-
-TEST(SweepPlan, ALatinHypercubeMeetsEveryValueOfEveryAxisEquallyOften) {
-  const auto drawn = [](std::uint64_t points, std::uint64_t seed) {
-    return make_plan(
-        {{"sample", {{"kind", "latin-hypercube"}, {"points", points}, {"seed", seed}}},
-         {"axes",
-          {{{"parameter", "/sms"}, {"range", {{"from", 1}, {"to", 60}, {"step", 1}}}},
-           {{"option", "seed"}, {"values", {1, 2, 3}}},
-           {{"option", "act"}, {"range", {{"from", 1}, {"to", 1200}, {"step", 1}}}}}}});
-  };
-  const SweepPlan plan = drawn(60, 7);
-  const std::vector<std::uint64_t> sample = positions(plan);
-  ASSERT_EQ(sample.size(), 60u);
-  const std::vector<std::size_t> expected = {30, 60, 1, 20};  // workload, arch, sms, seed
-  for (std::size_t axis = 0; axis < expected.size(); ++axis) {
-    std::map<json, std::size_t> counts;
-    for (const std::uint64_t position : sample) {
-      ++counts[plan.value(axis, position)];
-    }
-    EXPECT_EQ(counts.size(), 60 / expected[axis]) << axis;
-    for (const auto& [value, count] : counts) {
-      EXPECT_EQ(count, expected[axis]) << axis << ": " << value;
-    }
-  }
-  std::set<std::size_t> strata;
-  for (const std::uint64_t position : sample) {
-    strata.insert(plan.index(plan.dimension_of(4), position) * 60 / 1200);
-  }
-  EXPECT_EQ(strata.size(), 60u) << "each sixtieth of an axis of many values is met once";
-  EXPECT_EQ(sample, positions(drawn(60, 7)));
-  EXPECT_NE(sample, positions(drawn(60, 8)));
-}
-
-TEST(SweepPlan, ALatinHypercubeHasAllPointsWhereItAsksForMore) {
-  const SweepPlan plan = make_plan({{"sample", {{"kind", "latin-hypercube"}, {"points", 100}}}});
-  const std::vector<std::uint64_t> all = positions(plan);
-  EXPECT_EQ(std::set<std::uint64_t>(all.begin(), all.end()).size(), 12u);
-  const SweepPlan some =
-      make_plan({{"sample", {{"kind", "latin-hypercube"}, {"points", 4}}}, {"where", "sms > 50"}});
-  some.for_each_in_latin_hypercubes(0, [](std::uint64_t) {
-    ADD_FAILURE() << "none was asked for";
-    return true;
-  });
-  const std::vector<std::uint64_t> four = positions(some);
-  EXPECT_EQ(four.size(), 4u);
-  for (const std::uint64_t position : four) {
-    EXPECT_GT(some.value(2, position), 50);
-  }
-  support::expect_input_error(
-      [] {
-        make_plan({{"sample", {{"kind", "latin"}, {"points", 4}}}});
-      },
-      {"/sample/kind: unknown kind 'latin'", "latin-hypercube"});
-}
-
-TEST(SweepPlan, TheBudgetOfASearchIsNoPartOfItsDigest) {
-  const auto digest = [](const char* kind, std::uint64_t points) {
-    return make_plan({{"sample", {{"kind", kind}, {"points", points}}}}).digest();
-  };
-  EXPECT_EQ(digest("pareto", 5), digest("pareto", 9));
-  EXPECT_NE(digest("random", 5), digest("random", 9));
-  EXPECT_NE(digest("pareto", 5), digest("latin-hypercube", 5));
 }
 
 TEST(SweepPlan, SamplesAProductThatNobodyCouldEnumerate) {

@@ -150,6 +150,7 @@ TEST(SweepSpec, RefusesTheRestOfWhatIsWrong) {
   expect_refused({{"options", {{"check", nullptr}}}}, "/options/check");
   expect_refused({{"where", {1}}}, "/where/0");
   expect_refused({{"sample", {{"points", 0}}}}, "/sample/points");
+  expect_refused({{"sample", {{"points", 4}, {"kind", "random"}}}}, "unknown key 'kind'");
   expect_refused({{"store", "nothing"}}, "/store");
   expect_refused({{"limits", {{"timeout_s", -1}}}}, "/limits/timeout_s");
   support::expect_input_error([] { parse_sweep_spec("{\"schema\": ", "spec.json"); },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/cli/manual.h"
+#include "sim/cli/completion.h"
 
 #include "models/base/error.h"
 #include "models/base/text.h"
@@ -58,40 +58,6 @@ bool takes_file(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   return type.find("FILE") != std::string::npos || type.find("DIR") != std::string::npos;
 }
-
-// roff --------------------------------------------------------------------------------------------
-
-std::string roff(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    out += c == '\\' ? "\\e" : c == '-' ? "\\-" : std::string(1, c);
-  }
-  const bool is_request = !out.empty() && (out[0] == '.' || out[0] == '\'');
-  return is_request ? "\\&" + out : out;
-}
-
-std::string option_entry(const CLI::Option& option) {
-  std::string names;
-  for (const std::string& name : option.get_snames()) {
-    names += (names.empty() ? "" : ", ") + ("-" + name);
-  }
-  for (const std::string& name : option.get_lnames()) {
-    names += (names.empty() ? "" : ", ") + ("--" + name);
-  }
-  if (names.empty()) {
-    names = option.get_name();
-  }
-  const bool takes_value = !is_positional(option) && option.get_items_expected_max() > 0;
-  std::string entry = fmt::format(".TP\n\\fB{}\\fR", roff(names));
-  if (takes_value && !option.get_type_name().empty()) {
-    entry += fmt::format(" \\fI{}\\fR", roff(option.get_type_name()));
-  }
-  const std::string usual = option.get_default_str();
-  return entry + fmt::format("\n{}{}\n", roff(option.get_description()),
-                             usual.empty() ? "" : fmt::format(" (default: {})", roff(usual)));
-}
-
-// completion --------------------------------------------------------------------------------------
 
 /// Text in single quotes of a shell.
 std::string shell_quoted(std::string_view text) {
@@ -242,36 +208,6 @@ std::string zsh_completion(CLI::App& app) {
 }
 
 }  // namespace
-
-std::string man_page(CLI::App& app, std::string_view version) {
-  std::string out = fmt::format(
-      ".TH SPTCSIM 1 \"\" \"sptcsim {}\" \"User Commands\"\n.SH NAME\n"
-      "sptcsim \\- simulates dense and 2:4 sparse tensor cores\n.SH SYNOPSIS\n"
-      ".B sptcsim\n\\fICOMMAND\\fR [\\fIARGUMENT\\fR ...]\n.SH DESCRIPTION\n{}\n",
-      roff(version), roff(app.get_description()));
-  visit_commands(app, "", [&](CLI::App& command, const std::string& name) {
-    if (name.empty()) {
-      out += ".SH COMMANDS\n";
-      return;
-    }
-    out += fmt::format(".SS {}\n{}\n", roff(name), roff(command.get_description()));
-    for (const CLI::Option* option : command.get_options()) {
-      if (!option->check_name("--help")) {
-        out += option_entry(*option);
-      }
-    }
-  });
-  return out +
-         ".SH EXIT STATUS\n"
-         "0: done and right; 1: a comparison failed; 2: bad usage or bad input; 3: internal error; "
-         "130: interrupted.\n"
-         ".SH ENVIRONMENT\n.TP\n\\fBNO_COLOR\\fR\nreports on a terminal have no colour\n.TP\n"
-         "\\fBSPTCSIM_CONFIG_DIR\\fR\na directory of one's own, laid out as the installed "
-         "configs/: "
-         "architectures, energies, libraries, engines, measurements, common numbers. Each name is "
-         "looked "
-         "up there first and then among the installed ones\n";
-}
 
 std::string completion(CLI::App& app, const std::string& shell) {
   constexpr std::array<std::string_view, 2> kShells{"bash", "zsh"};
