@@ -2,6 +2,7 @@
 #include "sim/cli/simulation_arguments.h"
 
 #include "models/base/error.h"
+#include "sim/cli/jobs_option.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
@@ -69,6 +70,7 @@ void SimulationArguments::add_to(CLI::App& command) {
       "the joules go");
   command.add_flag("--verbose", verbose,
                    "the whole text report: kernels, utilisation, energy by part, assumed numbers");
+  add_jobs(command, jobs, "kernels that are simulated at once, in timing");
   command.add_flag("--quiet", quiet, "no progress bar");
 }
 
@@ -149,6 +151,7 @@ int simulate_and_report(const SimulationArguments& given,
                         const run::DataSource* operands) {
   const run::SimulationOptions options = given.options.parsed();
   run::require_consistent(options);
+  const int jobs = parse_jobs(given.jobs);
   const report::ReportFormat format = report::parse_report_format(given.format);
   if (given.verbose && format != report::ReportFormat::kText) {
     throw base::InputError("--verbose is of --format text: the others are always whole");
@@ -176,6 +179,7 @@ int simulate_and_report(const SimulationArguments& given,
         waveform->set_operation(next);
       }
     };
+    hooks.jobs = jobs;
     hooks.operands = operands;
     hooks.waveform = waveform.get();
     hooks.passages = passages ? &*passages : nullptr;

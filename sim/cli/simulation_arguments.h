@@ -22,6 +22,7 @@ struct SimulationArguments {
   std::string html;
   std::string timeline, konata;
   std::string window;
+  std::string jobs;
   bool explain = false;
   bool verbose = false;
   bool quiet = false;

@@ -182,7 +182,7 @@ std::vector<kernels::DefaultKernel> read_defaults(const io::JsonObject& root) {
       const io::JsonPlace place = entry.place() / "layouts" / j;
       const std::string word = layouts[j].is_string() ? layouts[j].get<std::string>() : "";
       try {
-        result.push_back({tiles.front().types, kernels::parse_layout("layout", word), tiles});
+        result.push_back({kernels::parse_layout("layout", word), tiles});
       } catch (const base::InputError& error) {
         place.fail(error.what());
       }

@@ -16,8 +16,8 @@
 
 namespace sptc::gpu {
 
-/// What a launch was, simulated or in closed form.
-struct GemmRun {
+/// What a launch was, simulated or in closed form, without its values.
+struct LaunchFigures {
   kernels::KernelResult kernel;
   std::optional<kernels::RunnerUp> runner_up;  ///< of kernels that were searched, where two fit
   kernels::SimulatedCycles simulated;
@@ -26,8 +26,6 @@ struct GemmRun {
   double launch_us = 0;     ///< beside the cycles: launch_overhead_us()
   ClockScaling clock_scaling;
   std::int64_t issued_macs = 0;  ///< executed multiply-accumulates of all CTAs, padding included
-  std::vector<base::Matrix<numerics::Word>>
-      d;  ///< per batch [m, n], accumulator words; empty without operands
   /// Bytes of the launch: counted where all of it was simulated, else in closed form; and those of
   /// the second kernel of split-K, which is not simulated.
   kernels::MemoryTraffic traffic;
@@ -39,6 +37,12 @@ struct GemmRun {
   std::optional<StallShares> stalls;
 
   double time_us() const { return static_cast<double>(cycles) / clock_mhz + launch_us; }
+};
+
+/// The same with them.
+struct GemmRun : LaunchFigures {
+  std::vector<base::Matrix<numerics::Word>>
+      d;  ///< per batch [m, n], accumulator words; empty without operands
 };
 
 /// The faster one of the two, with the other one as its runner-up if that is faster than the one

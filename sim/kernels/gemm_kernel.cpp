@@ -265,14 +265,8 @@ CtaTile GemmKernel::rasterise(std::int64_t cta) const {
 
 KernelResult GemmKernel::result(std::int64_t sms) const {
   const std::int64_t launched = WorkSchedule::ctas_launched(*this, ctas(), k_tiles(), sms);
-  const auto as_asked = [&](base::GemmShape tile) {
-    if (problem.transposed) {
-      std::swap(tile.m, tile.n);
-    }
-    return tile;
-  };
-  return {as_asked(cta_tile),
-          as_asked(warp_tile),
+  return {problem.as_asked(cta_tile),
+          problem.as_asked(warp_tile),
           executed,
           mma::operand_registers(instruction).metadata,
           stages,
@@ -363,8 +357,8 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& asked, const TileShap
     kernel.cluster_ctas = tile.cluster_ctas > 0 ? tile.cluster_ctas : target.launch.cluster_ctas;
     kernel.promotes = executed.family == mma::MmaFamily::kWgmma && !problem.sparse &&
                       numerics::is_fp8(problem.dtype) &&
-                      problem.conditions.fp8_accumulation.value_or(
-                          target.library.fp8_accumulation) == Fp8Accumulation::kPromoted;
+                      target.library.accumulation_for(problem.conditions) ==
+                          Fp8Accumulation::kPromoted;
   }
   kernel.swizzle = target.library.swizzle_for(problem.sparse);
   if (problem.dtype == numerics::DataType::kF16) {

@@ -59,6 +59,11 @@ struct GemmProblem {
     return result;
   }
 
+  /// A tile of the kernel with m and n where they were asked for.
+  base::GemmShape as_asked(base::GemmShape tile) const {
+    return transposed ? base::GemmShape{tile.n, tile.m, tile.k} : tile;
+  }
+
   /// Bits of an element of an operand in memory.
   int bits_of(isa::Operand operand) const {
     const int bits = numerics::storage_bits(dtype);

@@ -11,10 +11,6 @@
 namespace sptc::kernels {
 namespace {
 
-Fp8Accumulation accumulation_of(const GemmProblem& problem, const KernelTarget& target) {
-  return problem.conditions.fp8_accumulation.value_or(target.library.fp8_accumulation);
-}
-
 /// Everything that fitted_kernel() and issue_stretch() look at.
 struct CandidatesOf {
   numerics::DataType dtype;
@@ -43,7 +39,7 @@ struct CandidatesOf {
            cluster_ctas == target.launch.cluster_ctas &&
            swizzle == target.library.swizzle_for(sparse) &&
            f16_reduction_scheme == target.library.f16_reduction_scheme &&
-           fp8_accumulation == accumulation_of(problem, target) &&
+           fp8_accumulation == target.library.accumulation_for(problem.conditions) &&
            std::min(k, long_k) == std::min(problem.shape.k, long_k);
   }
 };
@@ -114,24 +110,29 @@ bool takes_sparse_default(const GemmProblem& problem, const KernelLibrarySpec& l
          library.sparse_default(problem.dtype, conditions.layout) != nullptr;
 }
 
-bool segment_k(GemmKernel& kernel, const KernelTarget& target) {
+std::optional<GemmKernel> segmented(const GemmKernel& kernel, const KernelTarget& target) {
   const SegmentK& rule = target.library.segment_k;
   const std::int64_t places = target.sms * kernel.ctas_per_sm;
   const std::int64_t tiles = kernel.ctas(), k = kernel.problem.shape.k;
-  if (rule.least_k == 0 || !kernel.problem.sparse || !kernel.stream_k() || kernel.split_k > 1) {
-    return false;
+  if (rule.least_k == 0 || !kernel.problem.sparse || kernel.split_k > 1) {
+    return std::nullopt;
   }
   const int least_k = rule.least_k_of(kernel.problem.dtype);
-  kernel.sum_bytes_per_cycle = rule.sum_bytes_per_cycle;
-  if (tiles > places) {
-    const std::int64_t last = tiles % places;
-    return last > 0 && 100 * last < rule.most_of_last_round_percent * places && k >= least_k;
+  const std::int64_t last = tiles % places;
+  int parts = tiles > places ? 0 : 1;
+  while (parts > 0 && 2 * parts * tiles <= places && k >= 2 * parts * least_k) {
+    parts *= 2;
   }
-  kernel.parts_of_tile = 1;
-  while (2 * kernel.parts_of_tile * tiles <= places && k >= 2 * kernel.parts_of_tile * least_k) {
-    kernel.parts_of_tile *= 2;
+  const bool poor_round = tiles > places && last > 0 && k >= least_k &&
+                          100 * last < rule.most_of_last_round_percent * places;
+  if (!poor_round && parts <= 1) {
+    return std::nullopt;
   }
-  return kernel.parts_of_tile > 1;
+  GemmKernel result = kernel;
+  result.decomposition = Decomposition::kStreamK;
+  result.parts_of_tile = parts;
+  result.sum_bytes_per_cycle = rule.sum_bytes_per_cycle;
+  return result;
 }
 
 const std::vector<TileShape>& tiles_for(const GemmProblem& problem,
@@ -180,7 +181,7 @@ const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem
                         target.launch.cluster_ctas,
                         target.library.swizzle_for(problem.sparse),
                         target.library.f16_reduction_scheme,
-                        accumulation_of(problem, target),
+                        target.library.accumulation_for(problem.conditions),
                         problem.shape.k,
                         long_k(candidates)};
   kept.emplace_back(std::move(question), std::move(candidates));

@@ -20,9 +20,9 @@ struct KernelCandidate {
 /// is known.
 bool takes_sparse_default(const GemmProblem& problem, const KernelLibrarySpec& library);
 
-/// Sets how a stream-K kernel of 2:4 weights divides its tiles by SegmentK; false where the library
-/// has no such kernel, or would not take it.
-bool segment_k(GemmKernel& kernel, const KernelTarget& target);
+/// A kernel of 2:4 weights with its tiles divided by SegmentK; nothing where the library has no such
+/// kernel, or would not take it.
+std::optional<GemmKernel> segmented(const GemmKernel& kernel, const KernelTarget& target);
 
 /// The tiles of kernels for `problem`: those of the library, or of quantised weights Marlin's.
 const std::vector<TileShape>& tiles_for(const GemmProblem& problem,

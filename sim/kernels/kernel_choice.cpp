@@ -201,11 +201,12 @@ std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
                                          const Fits& fits) {
   GemmProblem searched = problem;
   searched.conditions.algorithm = Algorithm::kBest;
-  const auto known =
-      kernel_among(tiles_for(problem, target.library), problem, overrides, target, values, fits);
-  return known ? known
-               : kernel_among(tiles_for(searched, target.library), problem, overrides, target,
-                              values, fits);
+  const std::vector<TileShape>& tiles = tiles_for(problem, target.library);
+  const std::vector<TileShape>& all = tiles_for(searched, target.library);
+  const auto known = kernel_among(tiles, problem, overrides, target, values, fits);
+  return known || &tiles == &all
+             ? known
+             : kernel_among(all, problem, overrides, target, values, fits);
 }
 
 /// The kernel with the tile of `overrides`: of the library where it has one, else of mma.sync.
@@ -213,11 +214,7 @@ GemmKernel kernel_as_asked(const GemmProblem& problem, const KernelOverrides& ov
                            const KernelTarget& target, bool values) {
   const auto known =
       library_kernel(problem, overrides, target, values, [&](const GemmKernel& kernel) {
-        base::GemmShape tile = kernel.cta_tile;
-        if (kernel.problem.transposed) {
-          std::swap(tile.m, tile.n);
-        }
-        return tile == *overrides.cta_tile;
+        return kernel.problem.as_asked(kernel.cta_tile) == *overrides.cta_tile;
       });
   return known ? *known : forced_kernel(problem, overrides, target);
 }
@@ -256,7 +253,9 @@ GemmKernel named_kernel(const GemmProblem& problem, const KernelOverrides& overr
   require_slices(overrides, problem, kernel.all_k_tiles());
   kernel.cut_k(overrides.split_k.value_or(1));
   kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
-  segment_k(kernel, target);
+  if (kernel.stream_k()) {
+    kernel = segmented(kernel, target).value_or(kernel);
+  }
   kernel.issue_stretch = issue_stretch(kernel, target.sm.tensor_core, target.numerics);
   if (!overrides.stages) {
     use_all_stages(kernel, target);
@@ -272,16 +271,13 @@ std::vector<GemmKernel> with_segment_k(std::vector<GemmKernel> kernels,
   if (values || overrides.split_k || overrides.decomposition) {
     return kernels;
   }
-  std::vector<GemmKernel> segmented;
+  std::vector<GemmKernel> others;
   for (GemmKernel& kernel : kernels) {
-    GemmKernel other = kernel;
-    other.decomposition = Decomposition::kStreamK;
-    if (!segment_k(other, target)) {
-      continue;
+    if (const std::optional<GemmKernel> other = segmented(kernel, target)) {
+      (default_kernels ? kernel : others.emplace_back()) = *other;
     }
-    (default_kernels ? kernel : segmented.emplace_back()) = other;
   }
-  kernels.insert(kernels.end(), segmented.begin(), segmented.end());
+  kernels.insert(kernels.end(), others.begin(), others.end());
   return kernels;
 }
 

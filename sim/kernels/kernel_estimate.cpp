@@ -218,8 +218,8 @@ double shared_memory_cycles_of_cta(const GemmKernel& kernel, const KernelTarget&
          edge_cycles_of_cta(kernel, target, traffic);
 }
 
-/// Cycles in which each warpgroup of a CTA executes wgmma.sp one by one: the registers of metadata
-/// are filled between two of them. 0 for other kernels.
+/// Cycles in which a warpgroup of a CTA executes wgmma.sp by itself: it fills the registers of
+/// metadata of a k-tile when those of the last one are read. 0 for other kernels.
 double metadata_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target,
                               const GemmBytes& traffic) {
   if (!kernel.instruction.sparse || kernel.executed.family != mma::MmaFamily::kWgmma) {
@@ -227,17 +227,16 @@ double metadata_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& targ
   }
   const sm::SmSpec& sm = target.sm;
   const tensor_core::TensorCoreSpec& core = sm.tensor_core;
-  const double steps = static_cast<double>(kernel.k_tiles() * kernel.k_steps_per_tile());
   const std::int64_t groups = kernel.cta_tile.m / kernel.executed.shape.m;
-  const double of_step = steps * static_cast<double>(groups);
-  const double multiplied = tensor_cycles_of_cta(kernel, target) / of_step;
-  const double read = fragment_bytes_of_cta(kernel, traffic) / of_step /
+  const double multiplied = tensor_cycles_of_cta(kernel, target) / static_cast<double>(groups);
+  const double read = fragment_bytes_of_cta(kernel, traffic) / static_cast<double>(groups) /
                       static_cast<double>(sm.shared_memory_bytes_per_cycle().count());
   const int pipeline = core.operand_fetch_latency_cycles + core.multiply_latency_cycles +
                        core.align_add_latency_cycles + core.round_latency_cycles +
                        core.write_back_latency_cycles;
-  return steps * (std::max(multiplied, read) + pipeline + sm.shared_memory_latency_cycles +
-                  kForm.metadata_issue_cycles);
+  return std::max(multiplied, read) +
+         static_cast<double>(kernel.k_tiles()) *
+             (pipeline + sm.shared_memory_latency_cycles + kForm.metadata_issue_cycles);
 }
 
 /// Cycles in which the warps of a CTA issue what they dequantise a weight with, beside the matrix
@@ -431,8 +430,8 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   result.shared_memory_us =
       most * shared_memory_cycles_of_cta(kernel, target, traffic) / cycles_per_us;
   result.issue_us = most * issue_cycles_of_cta(kernel, target) / cycles_per_us;
-  result.metadata_us = std::ceil(most / kernel.ctas_per_sm) *
-                       metadata_cycles_of_cta(kernel, target, traffic) / cycles_per_us;
+  const double rounds = rounds_of(kernel, most);
+  result.metadata_us = rounds * metadata_cycles_of_cta(kernel, target, traffic) / cycles_per_us;
   const auto stored = static_cast<double>(stored_bytes(kernel));
   const double write_work = stored * memory::MemorySpec::kL2WorkOfWrite * memory.l2_partitions;
   const double over_l2 = static_cast<double>(l2_read_bytes(kernel)) + write_work +
@@ -442,7 +441,6 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
                               memory.sm_port_bytes_per_cycle;
   result.sm_port_us = most * through_port / cycles_per_us;
   result.dram_us = dram_bytes(delivered, kernel, memory) / dram_bytes_per_us(target);
-  const double rounds = rounds_of(kernel, most);
   // The first k-tiles, as many as are under way at once, come with the fill.
   const double under_way = std::max(1, kernel.stages - 1);
   const auto k_tiles = static_cast<double>(kernel.k_tiles());

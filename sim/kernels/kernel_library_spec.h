@@ -43,9 +43,8 @@ enum class ReductionScheme {
 
 /// The kernel of 2:4 weights that a library takes without a search.
 struct DefaultKernel {
-  std::uint32_t types = 0;  ///< one bit each
   OperandLayout layout;
-  std::vector<TileShape> tile;  ///< one
+  std::vector<TileShape> tile;  ///< one, which names its types
 
   bool operator==(const DefaultKernel&) const = default;
 };
@@ -87,11 +86,16 @@ struct KernelLibrarySpec {
   /// Without a search; nothing where nobody knows it.
   const DefaultKernel* sparse_default(numerics::DataType type, OperandLayout layout) const {
     for (const DefaultKernel& known : sparse_defaults) {
-      if ((known.types >> static_cast<int>(type) & 1U) != 0 && known.layout == layout) {
+      if (known.tile.front().is_for(type) && known.layout == layout) {
         return &known;
       }
     }
     return nullptr;
+  }
+
+  /// Of fp8 under `conditions`: theirs, or as the library does.
+  Fp8Accumulation accumulation_for(const LaunchConditions& conditions) const {
+    return conditions.fp8_accumulation.value_or(fp8_accumulation);
   }
 
   const std::vector<TileShape>& tiles_for(bool sparse, bool integer, Algorithm algorithm) const {

@@ -86,13 +86,12 @@ KernelLibrarySpec everything(const KernelTarget& target) {
 /// CTAs of a cluster: of tcgen05.mma by a pair of SMs, and of mma.sync, one number. What a library
 /// has is among them.
 std::vector<int> clusters_of(const GemmKernel& kernel) {
-  const bool free = kernel.persistent() && kernel.cta_group == 1;
-  const bool common =
-      std::find(kClusters.begin(), kClusters.end(), kernel.cluster_ctas) != kClusters.end();
-  std::vector<int> clusters{kernel.cluster_ctas};
-  if (free) {
-    clusters.resize(common ? 0 : 1);
-    clusters.insert(clusters.begin(), kClusters.begin(), kClusters.end());
+  if (!kernel.persistent() || kernel.cta_group > 1) {
+    return {kernel.cluster_ctas};
+  }
+  std::vector<int> clusters(kClusters.begin(), kClusters.end());
+  if (std::find(clusters.begin(), clusters.end(), kernel.cluster_ctas) == clusters.end()) {
+    clusters.push_back(kernel.cluster_ctas);
   }
   return clusters;
 }
@@ -285,7 +284,9 @@ GemmKernel found_kernel(const GemmProblem& problem, const KernelOverrides& overr
     kernel->swizzle = overrides.swizzle;
   }
   kernel->decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
-  segment_k(*kernel, target);
+  if (kernel->stream_k()) {
+    kernel = segmented(*kernel, target).value_or(*kernel);
+  }
   kernel->cut_k(overrides.split_k.value_or(1));
   kernel->issue_stretch = issue_stretch(*kernel, target.sm.tensor_core, target.numerics);
   kernel->searched = true;

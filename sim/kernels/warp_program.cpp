@@ -68,19 +68,20 @@ class ProgramBuilder {
     program.registers_per_thread = registers_.accumulator_count();
     program.producer = std::make_shared<const isa::WarpProgram>(producer_program(k_tiles));
     const bool sparse = kernel_.instruction.sparse && !kernel_.tensor_memory();
-    program.registers_per_thread += sparse ? 1 : 0;
+    const int steps = kernel_.k_steps_per_tile();
+    program.registers_per_thread += sparse ? steps : 0;
     isa::add(program.loop, isa::Opcode::kWaitTile);
-    for (int step = 0; step < kernel_.k_steps_per_tile(); ++step) {
-      if (sparse) {
-        add_sparse_wgmma(program.loop, step);
-      } else {
-        add_wgmma(program.loop);
-      }
+    for (int step = 0; sparse && step < steps; ++step) {
+      add_load(program.loop, isa::Operand::kMetadata, {0, 0, step}, metadata_of_step(step), false);
     }
-    if (!sparse) {
-      isa::add(program.loop, isa::Opcode::kWgmmaCommit);
+    for (int step = 0; step < steps; ++step) {
+      isa::WarpInstruction& wgmma = isa::add(program.loop, isa::Opcode::kWgmma);
+      wgmma.d = registers_.accumulators();
+      wgmma.metadata = sparse ? metadata_of_step(step) : isa::RegisterRange{};
     }
-    // A single stage has to be empty before it is filled again, and what is added complete.
+    isa::add(program.loop, isa::Opcode::kWgmmaCommit);
+    // A single stage has to be empty before it is filled again, and what is added complete; so have
+    // the registers of metadata, which wgmma.sp reads until it ends.
     add_drain(program.loop, kernel_.stages > 1 && !kernel_.promotes && !sparse ? 1 : 0);
     if (kernel_.promotes) {
       isa::add(program.loop, isa::Opcode::kWgmmaWait).issue_slots = registers_.accumulator_count();
@@ -92,20 +93,10 @@ class ProgramBuilder {
     return program;
   }
 
-  isa::WarpInstruction& add_wgmma(std::vector<isa::WarpInstruction>& code) const {
-    isa::WarpInstruction& wgmma = isa::add(code, isa::Opcode::kWgmma);
-    wgmma.d = registers_.accumulators();
-    return wgmma;
-  }
-
-  /// Metadata of wgmma.sp are in a register (PTX ISA), which is filled from shared memory when the
-  /// instruction before has read it: it is asynchronous, and tells so by its end alone.
-  void add_sparse_wgmma(std::vector<isa::WarpInstruction>& code, int step) const {
-    const isa::RegisterRange metadata{registers_.accumulator_count(), 1};
-    add_load(code, isa::Operand::kMetadata, {0, 0, step}, metadata, false);
-    add_wgmma(code).metadata = metadata;
-    isa::add(code, isa::Opcode::kWgmmaCommit);
-    isa::add(code, isa::Opcode::kWgmmaWait).pending_groups = 0;
+  /// Metadata of wgmma.sp are in a register (PTX ISA): those of a k-tile are filled from shared
+  /// memory together (CUTLASS, sm90_sparse_mma_tma_gmma_ss_warpspecialized.hpp).
+  isa::RegisterRange metadata_of_step(int step) const {
+    return {registers_.accumulator_count() + step, 1};
   }
 
   /// Waits until at most `groups` groups are under way and frees the k-tiles of those before.
@@ -402,8 +393,8 @@ class ProgramBuilder {
     const std::int64_t additions = opcode == isa::Opcode::kCopy ? bytes / isa::kRegisterBytes : 0;
     std::int64_t slots = base::ceil_div(bytes, kBytesPerInstruction) + additions;
     if (kernel_.sum_bytes_per_cycle > 0) {
-      constexpr std::int64_t kSubPartitions = 4;  // side by side
-      slots = std::max(slots, bytes * kSubPartitions / kernel_.sum_bytes_per_cycle);
+      // The rate is that of a CTA, whose warps of a warpgroup work side by side.
+      slots = std::max(slots, bytes * mma::kWarpsPerWarpgroup / kernel_.sum_bytes_per_cycle);
     }
     move.issue_slots = row == GemmTraffic::kFlag ? 1 : static_cast<int>(slots);
   }

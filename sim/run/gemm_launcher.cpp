@@ -2,6 +2,7 @@
 #include "sim/run/gemm_launcher.h"
 
 #include "sim/run/estimate.h"
+#include "sim/run/worker_pool.h"
 
 #include <utility>
 
@@ -41,17 +42,52 @@ gpu::GemmRun GemmLauncher::operator()(const kernels::GemmProblem& problem,
   if (operands != nullptr || memory_ || waveform_ != nullptr || passages_ != nullptr) {
     return simulate(problem, overrides, operands);
   }
+  AskedLaunch asked = at_its_clock({problem, overrides});
+  auto found = known().find(asked);
+  if (found == known().end()) {
+    found = known().emplace(std::move(asked), simulate(problem, overrides, nullptr)).first;
+  }
+  return {found->second, {}};
+}
+
+KnownLaunches& GemmLauncher::known() {
   if (!known_) {
     known_ = known_launches(gpu_, options_.extrapolates());
   }
-  std::pair key(problem, overrides);
-  double& mhz = key.first.conditions.clock_mhz;
-  mhz = options_.clock_policy.mhz_of(problem.conditions, gpu_.boost_clock_mhz);
-  auto found = known_->find(key);
-  if (found == known_->end()) {
-    found = known_->emplace(std::move(key), simulate(problem, overrides, nullptr)).first;
+  return *known_;
+}
+
+AskedLaunch GemmLauncher::at_its_clock(AskedLaunch launch) const {
+  kernels::LaunchConditions& conditions = launch.first.conditions;
+  conditions.clock_mhz = options_.clock_policy.mhz_of(conditions, gpu_.boost_clock_mhz);
+  return launch;
+}
+
+void GemmLauncher::simulate_ahead(const std::vector<AskedLaunch>& launches, int jobs,
+                                  const std::function<void(std::size_t)>& done) {
+  std::vector<AskedLaunch> unknown;
+  for (const AskedLaunch& launch : launches) {
+    if (!known().contains(at_its_clock(launch))) {
+      unknown.push_back(launch);
+    }
   }
-  return found->second;
+  if (jobs == 1 || unknown.size() < 2) {
+    return;
+  }
+  std::size_t ended = launches.size() - unknown.size();
+  for_each_in_workers(
+      static_cast<std::size_t>(jobs), unknown.size(),
+      [&](std::size_t i) {
+        const auto& [problem, overrides] = unknown[i];
+        return bytes_of<gpu::LaunchFigures>({simulate(problem, overrides, nullptr)});
+      },
+      [&](std::size_t i, WorkerPool::Event event) {
+        if (event.kind == WorkerPool::Event::Kind::kAnswer) {
+          known().emplace(at_its_clock(unknown[i]),
+                          rows_of<gpu::LaunchFigures>(event.bytes).at(0));
+        }
+        done(++ended);
+      });
 }
 
 gpu::GemmRun GemmLauncher::simulate(const kernels::GemmProblem& problem,

@@ -9,6 +9,8 @@
 #include "sim/run/memory_plugin.h"
 #include "sim/run/run_options.h"
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +37,12 @@ class GemmLauncher {
                           const kernels::KernelOverrides& overrides,
                           const std::vector<kernels::GemmOperands>* operands);
 
+  /// Simulates `launches`, which have no values, in up to `jobs` processes at once, so that they are
+  /// known when they are asked for. One that fails is left to that. `done` hears how many have
+  /// ended; what it throws ends them all.
+  void simulate_ahead(const std::vector<AskedLaunch>& launches, int jobs,
+                      const std::function<void(std::size_t)>& done);
+
   /// What the memory of `options` calls itself; empty: the modelled one.
   std::string dram() const { return memory_ ? memory_->description() : ""; }
 
@@ -42,6 +50,9 @@ class GemmLauncher {
   gpu::GemmRun simulate(const kernels::GemmProblem& problem,
                         const kernels::KernelOverrides& overrides,
                         const std::vector<kernels::GemmOperands>* operands);
+  /// Of this GPU; each at the clock that `launch` has.
+  KnownLaunches& known();
+  AskedLaunch at_its_clock(AskedLaunch launch) const;
   /// Makes the simulator, before a DRAM of its own if `options` name one.
   void elaborate(double mhz);
   void take_down();

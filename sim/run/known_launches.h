@@ -11,10 +11,12 @@
 
 namespace sptc::run {
 
-/// Launches without values that SystemC has simulated on one GPU, by problem, whose conditions name
-/// the clock, and the kernel that was asked for.
-using KnownLaunches =
-    std::map<std::pair<kernels::GemmProblem, kernels::KernelOverrides>, gpu::GemmRun>;
+/// A GEMM, and what is asked of its kernel.
+using AskedLaunch = std::pair<kernels::GemmProblem, kernels::KernelOverrides>;
+
+/// Launches that SystemC has simulated on one GPU, by what was asked for, whose conditions name the
+/// clock.
+using KnownLaunches = std::map<AskedLaunch, gpu::LaunchFigures>;
 
 /// Those of this process on `gpu`, whose cycles may be carried on where it says `extrapolate`: no
 /// launch is simulated twice. The GPUs that were asked for last are kept.

@@ -7,18 +7,63 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace sptc::run {
+namespace {
+
+/// The launches without values that a run asks for, each once, found in closed form.
+std::vector<AskedLaunch> launches_of(const workload::Workload& workload,
+                                     const config::Architecture& architecture,
+                                     const SimulationOptions& options,
+                                     const SimulationHooks& hooks) {
+  std::set<AskedLaunch> asked;
+  const LauncherMaker noting = [&](const gpu::GpuSpec& gpu, const RunOptions& chosen) {
+    return [&asked, launch = closed_form_launcher(gpu, chosen)](
+               const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
+               const std::vector<kernels::GemmOperands>* /*operands*/) {
+      asked.emplace(problem, overrides);
+      return launch(problem, overrides, nullptr);
+    };
+  };
+  SimulationHooks silent;
+  silent.operands = hooks.operands;
+  silent.caches = hooks.caches;
+  simulate_by(noting, workload, architecture, options, silent);
+  return {asked.begin(), asked.end()};
+}
+
+/// Whether launches can be simulated in other processes: nobody looks into them, and they have no
+/// values.
+bool may_be_ahead(const SimulationOptions& options, const SimulationHooks& hooks) {
+  return hooks.jobs > 1 && options.fidelity == Fidelity::kTiming && options.memory.empty() &&
+         hooks.waveform == nullptr && hooks.passages == nullptr;
+}
+
+}  // namespace
 
 RunResult simulate(const workload::Workload& workload, const config::Architecture& architecture,
                    const SimulationOptions& options, const SimulationHooks& hooks) {
+  std::vector<AskedLaunch> ahead;
+  if (may_be_ahead(options, hooks)) {
+    ahead = launches_of(workload, architecture, options, hooks);
+  }
   std::string dram;
   const LauncherMaker launches = [&](const gpu::GpuSpec& gpu, const RunOptions& chosen) {
     auto launcher = std::make_shared<GemmLauncher>(gpu, chosen, hooks.waveform, hooks.passages);
     dram = launcher->dram();
+    launcher->simulate_ahead(ahead, hooks.jobs, [&](std::size_t ended) {
+      if (hooks.cancelled && hooks.cancelled()) {
+        throw Cancelled();
+      }
+      if (hooks.progress) {
+        hooks.progress(ended, ahead.size(), "kernels");
+      }
+    });
     return
         [launcher](const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
                    const std::vector<kernels::GemmOperands>* operands) {

@@ -29,6 +29,8 @@ struct Cancelled : std::runtime_error {
 /// thread of the caller, and what they throw leaves simulate().
 struct SimulationHooks {
   ProgressCallback progress;
+  /// Processes that simulate launches without values at once, each once; 1: this one alone.
+  int jobs = 1;
   /// Asked before each launch; true ends the simulation with Cancelled.
   std::function<bool()> cancelled;
   /// Operand values of the caller, instead of those that SimulationOptions::data names.

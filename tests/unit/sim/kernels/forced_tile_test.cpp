@@ -76,10 +76,7 @@ TEST(ForcedTile, OfAPairIsThatOfTheDenseAndOfTheSparseKernel) {
     for (const bool sparse : {false, true}) {
       const GemmKernel kernel =
           choose_kernel(problem(4096, 1024, 8192, sparse), overrides, gpu.kernel_target(), false);
-      base::GemmShape tile = kernel.cta_tile;
-      if (kernel.problem.transposed) {
-        std::swap(tile.m, tile.n);
-      }
+      const base::GemmShape tile = kernel.problem.as_asked(kernel.cta_tile);
       EXPECT_EQ(tile, (base::GemmShape{c.tile.m, c.tile.n, sparse ? c.sparse_k : c.dense_k}))
           << c.gpu;
       EXPECT_EQ(kernel.executed.family, c.family) << c.gpu;
