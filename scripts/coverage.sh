@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Which lines of sim and models the tests execute: the least covered files, as tests/README.md lists them.
+# Which lines of sim and models the tests execute: the least covered files.
 #
 #   --tests REGEX    tests whose names it finds (default: all that are not slow)
 #   --least N        files to list (default: 10)

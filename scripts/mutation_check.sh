@@ -45,7 +45,7 @@ build_targets() { cmake --build "$build" --parallel "$jobs" --target "$@" >"$wor
 columns=(golden property unit timing eigen exact)
 run_check() {
   case $1 in
-    golden) ctest --test-dir "$build/tests/golden" -R 'golden\..*Words' ;;
+    golden) ctest --test-dir "$build/tests/golden" -R 'golden\.VectorsOfEveryGeneration' ;;
     property) ctest --test-dir "$build/tests/property" -R '^property\.StagesProperty' ;;
     unit) ctest --test-dir "$build/tests/unit/sim/kernels" ;;
     timing) ctest --test-dir "$build/tests/timing" --parallel "$jobs" ;;
@@ -301,7 +301,7 @@ fault_of test_kernel_comparison 'two zeros are one number' sim/compare/kernel/wo
 fault_of test_kernel_comparison 'alpha becomes beta' sim/compare/kernel/epilogue_alternatives.cpp \
   'std::swap(epilogue.alpha, epilogue.beta);' \
   'epilogue.alpha = epilogue.beta;'
-fault_of test_kernel_comparison 'metadata moves as B does' sim/compare/kernel/k_map.cpp \
+fault_of test_kernel_comparison 'metadata moves as B does' sim/compare/kernel/k_samples.cpp \
   'units_of(operands.nibbles, map.a, 1' \
   'units_of(operands.nibbles, map.b, 1'
 fault_of test_sim_run 'signals to the group of processes end workers' sim/run/worker_pool.cpp \
@@ -310,10 +310,10 @@ fault_of test_sim_run 'signals to the group of processes end workers' sim/run/wo
 fault_of test_sim_report 'the slowest layer gains most' sim/report/verdict.cpp \
   '*speedup > *most->speedup()' \
   '*speedup < *most->speedup()'
-fault_of test_sim_report 'power of one launch of many' sim/report/power_trace.cpp \
+fault_of test_sim_report 'power of one launch of many' sim/report/network_sums.cpp \
   'variant->timing.time_us * static_cast<double>(op.count)' \
   'variant->timing.time_us'
-fault_of test_sim_report 'launches lose what one does' sim/report/waterfall.cpp \
+fault_of test_sim_report 'launches lose what one does' sim/report/network_sums.cpp \
   'sums.launches += count * (' \
   'sums.launches += ('
 fault_of test_import 'M of SCALE-Sim is m' sim/workload/topology/scale_sim.cpp \

@@ -2,6 +2,7 @@
 #include "models/base/text.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <cstddef>
 #include <iterator>
@@ -86,44 +87,33 @@ bool continues_character(char c) {
   return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
 }
 
-/// Characters of UTF-8 of more than one byte (Unicode, table 3-7).
-struct Lead {
-  unsigned from, to;
-  std::size_t bytes;
-  unsigned second_from, second_to;
-};
-constexpr Lead kLeads[] = {
-    {0xC2, 0xDF, 2, 0x80, 0xBF}, {0xE0, 0xE0, 3, 0xA0, 0xBF}, {0xE1, 0xEC, 3, 0x80, 0xBF},
-    {0xED, 0xED, 3, 0x80, 0x9F}, {0xEE, 0xEF, 3, 0x80, 0xBF}, {0xF0, 0xF0, 4, 0x90, 0xBF},
-    {0xF1, 0xF3, 4, 0x80, 0xBF}, {0xF4, 0xF4, 4, 0x80, 0x8F},
+/// A character of UTF-8 and its bytes.
+struct Character {
+  std::size_t bytes = 0;
+  unsigned code = 0;
 };
 
-/// Bytes of the character that `text` begins with; 0 where that is no UTF-8.
-std::size_t character_bytes(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return unsigned{static_cast<unsigned char>(text[i])}; };
-  if (byte(0) < 0x80) {
-    return 1;
+/// What `text` begins with; no bytes where that is no UTF-8 (Unicode, table 3-7).
+Character first_character(std::string_view text) {
+  constexpr unsigned kLeast[] = {0x80, 0x800, 0x10000};  // of two, three and four bytes
+  const auto lead = static_cast<unsigned char>(text[0]);
+  if (lead < 0x80) {
+    return {1, lead};
   }
-  for (const Lead& lead : kLeads) {
-    if (byte(0) >= lead.from && byte(0) <= lead.to) {
-      const std::string_view whole = text.substr(0, lead.bytes);
-      const bool is_whole = whole.size() == lead.bytes && byte(1) >= lead.second_from &&
-                            byte(1) <= lead.second_to &&
-                            std::all_of(whole.begin() + 2, whole.end(), continues_character);
-      return is_whole ? lead.bytes : 0;
+  const auto bytes = static_cast<std::size_t>(std::countl_one(lead));
+  if (bytes < 2 || bytes > 4 || bytes > text.size()) {
+    return {};
+  }
+  unsigned code = lead & (0x7FU >> bytes);
+  for (const char c : text.substr(1, bytes - 1)) {
+    if (!continues_character(c)) {
+      return {};
     }
+    code = code << 6U | (static_cast<unsigned char>(c) & 0x3FU);
   }
-  return 0;
-}
-
-/// The number of a whole character of UTF-8.
-unsigned code_point(std::string_view character) {
-  unsigned value = static_cast<unsigned char>(character[0]);
-  value &= character.size() == 1 ? 0x7FU : 0x7FU >> character.size();
-  for (const char c : character.substr(1)) {
-    value = value << 6U | (static_cast<unsigned char>(c) & 0x3FU);
-  }
-  return value;
+  const bool is_surrogate = code >= 0xD800 && code <= 0xDFFF;
+  return code < kLeast[bytes - 2] || code > 0x10FFFF || is_surrogate ? Character{}
+                                                                     : Character{bytes, code};
 }
 
 /// Whether a terminal obeys the character, or it has no width or turns the direction of the text
@@ -147,9 +137,8 @@ std::string hexadecimal(unsigned value, unsigned digits) {
 
 /// Appends the character that `text` begins with as a terminal shows it, and returns its bytes.
 std::size_t append_escaped(std::string& result, std::string_view text) {
-  const std::size_t bytes = character_bytes(text);
+  const auto [bytes, code] = first_character(text);
   const std::string_view character = text.substr(0, std::max<std::size_t>(bytes, 1));
-  const unsigned code = bytes > 0 ? code_point(character) : 0;
   if (bytes > 0 && !is_hidden(code)) {
     result += character;
   } else if (code > 0x1F) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/batched/f64_gemm.h"
-
 #include "models/base/error.h"
+#include "models/batched/gemm.h"
 #include "models/batched/parallel.h"
-#include "models/mma/f64_dot.h"
+#include "models/mma/dot_step.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "models/batched/f64_gemm.cpp"
 #include <hwy/foreach_target.h>
 // Highway's dispatch wants its own headers after foreach_target.h.
+#include "models/batched/unrolled-inl.h"
+
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -47,37 +48,23 @@ constexpr std::size_t kBlockDepth = 256;
 HWY_NOINLINE void run_chains(const std::uint64_t* const* a, const double* panel, std::size_t depth,
                              double* const* sums) {
   const DoubleTag dd;
-  DoubleVector s00 = hn::LoadU(dd, sums[0]), s01 = hn::LoadU(dd, sums[0] + kLanes);
-  DoubleVector s10 = hn::LoadU(dd, sums[1]), s11 = hn::LoadU(dd, sums[1] + kLanes);
-  DoubleVector s20 = hn::LoadU(dd, sums[2]), s21 = hn::LoadU(dd, sums[2] + kLanes);
-  DoubleVector s30 = hn::LoadU(dd, sums[3]), s31 = hn::LoadU(dd, sums[3] + kLanes);
   const hn::RebindToUnsigned<DoubleTag> du;
-  const auto element = [&](std::size_t r, std::size_t k)
-                           HWY_ATTR { return hn::BitCast(dd, hn::Set(du, a[r][k])); };
+  DoubleVector sum[kRows][kVectors];
+  const auto each_sum = [](auto body) HWY_ATTR {
+    unrolled<kRows>([&](auto r)
+                        HWY_ATTR { unrolled<kVectors>([&](auto v) HWY_ATTR { body(r, v); }); });
+  };
+  each_sum([&](auto r, auto v) HWY_ATTR { sum[r][v] = hn::LoadU(dd, sums[r] + v * kLanes); });
   for (std::size_t k = 0; k < depth; ++k) {
-    const DoubleVector b0 = hn::Load(dd, panel + k * kColumns);
-    const DoubleVector b1 = hn::Load(dd, panel + k * kColumns + kLanes);
-    const DoubleVector a0 = element(0, k);
-    s00 = hn::MulAdd(a0, b0, s00);
-    s01 = hn::MulAdd(a0, b1, s01);
-    const DoubleVector a1 = element(1, k);
-    s10 = hn::MulAdd(a1, b0, s10);
-    s11 = hn::MulAdd(a1, b1, s11);
-    const DoubleVector a2 = element(2, k);
-    s20 = hn::MulAdd(a2, b0, s20);
-    s21 = hn::MulAdd(a2, b1, s21);
-    const DoubleVector a3 = element(3, k);
-    s30 = hn::MulAdd(a3, b0, s30);
-    s31 = hn::MulAdd(a3, b1, s31);
+    DoubleVector b[kVectors];
+    unrolled<kVectors>([&](auto v)
+                           HWY_ATTR { b[v] = hn::Load(dd, panel + k * kColumns + v * kLanes); });
+    unrolled<kRows>([&](auto r) HWY_ATTR {
+      const DoubleVector row = hn::BitCast(dd, hn::Set(du, a[r][k]));
+      unrolled<kVectors>([&](auto v) HWY_ATTR { sum[r][v] = hn::MulAdd(row, b[v], sum[r][v]); });
+    });
   }
-  hn::StoreU(s00, dd, sums[0]);
-  hn::StoreU(s01, dd, sums[0] + kLanes);
-  hn::StoreU(s10, dd, sums[1]);
-  hn::StoreU(s11, dd, sums[1] + kLanes);
-  hn::StoreU(s20, dd, sums[2]);
-  hn::StoreU(s21, dd, sums[2] + kLanes);
-  hn::StoreU(s30, dd, sums[3]);
-  hn::StoreU(s31, dd, sums[3] + kLanes);
+  each_sum([&](auto r, auto v) HWY_ATTR { hn::StoreU(sum[r][v], dd, sums[r] + v * kLanes); });
 }
 
 void run_f64_rows(const Bits& a, const Bits& b_columns, Bits& d, std::size_t row_begin,

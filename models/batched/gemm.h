@@ -9,6 +9,8 @@
 #include "models/numerics/operand_view.h"
 #include "models/sparsity/compress.h"
 
+#include <cstdint>
+
 namespace sptc::batched {
 
 /// Operands of D[m,n] = A[m,k] B[k,n] + C[m,n], storage words. The matrices must outlive the call.
@@ -43,5 +45,12 @@ base::Matrix<numerics::Word> gemm(const mma::MmaInstruction& instruction,
 void gemm(const mma::MmaInstruction& instruction, const mma::StepRules& rules,
           const GemmOperands& operands, const EngineOptions& options,
           base::MatrixView<numerics::Word> d);
+
+/// D[m,n] = A[m,k] B[k,n] + C[m,n] in binary64 bits, every element a chain of fused multiply-adds
+/// in increasing k: bit-identical to mma::f64_dot, NaN included. `b_columns` is [n, k];
+/// `c` may be null (+0). Throws InputError where extents do not fit together or threads < 1.
+base::Matrix<std::uint64_t> gemm_f64(const base::Matrix<std::uint64_t>& a,
+                                     const base::Matrix<std::uint64_t>& b_columns,
+                                     const base::Matrix<std::uint64_t>* c, int threads = 1);
 
 }  // namespace sptc::batched

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -16,30 +17,17 @@ namespace {
 
 using numerics::DataType;
 
-struct TargetRow {
-  Target target;
-  std::size_t sass_column;
-};
-
 constexpr std::array kTargets{
-    TargetRow{{"sm_70", "volta", "V100"}, 0},
-    TargetRow{{"sm_75", "turing", "T4, RTX 20"}, 1},
-    TargetRow{{"sm_80", "ampere", "A100, A30"}, 2},
-    TargetRow{{"sm_86", "ampere", "A2, A10, A40, RTX 30"}, 2},
-    TargetRow{{"sm_87", "ampere", "Orin"}, 2},
-    TargetRow{{"sm_89", "ada", "Ada, L4, L40, L40S, RTX 40, RTX-1000 Ada, Ada Lovelace"}, 3},
-    TargetRow{{"sm_90", "hopper", "H100, H200"}, 4},
-    TargetRow{{"sm_100", "blackwell", "B200, B100"}, 5},
-    TargetRow{{"sm_120", "rtx-blackwell", "RTX 50, RTX Blackwell"}, 6},
+    Target{"sm_70", "volta", "V100", 0},
+    Target{"sm_75", "turing", "T4, RTX 20", 1},
+    Target{"sm_80", "ampere", "A100, A30", 2},
+    Target{"sm_86", "ampere", "A2, A10, A40, RTX 30", 2},
+    Target{"sm_87", "ampere", "Orin", 2},
+    Target{"sm_89", "ada", "Ada, L4, L40, L40S, RTX 40, RTX-1000 Ada, Ada Lovelace", 3},
+    Target{"sm_90", "hopper", "H100, H200", 4},
+    Target{"sm_100", "blackwell", "B200, B100", 5},
+    Target{"sm_120", "rtx-blackwell", "RTX 50, RTX Blackwell", 6},
 };
-
-constexpr std::array<Target, kTargets.size()> kTargetList = [] {
-  std::array<Target, kTargets.size()> list{};
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    list[i] = kTargets[i].target;
-  }
-  return list;
-}();
 
 std::vector<std::string_view> names_of(const Target& target) {
   std::vector<std::string_view> names{target.name, target.architecture};
@@ -52,47 +40,30 @@ std::vector<std::string_view> names_of(const Target& target) {
   return names;
 }
 
-std::vector<std::pair<DataType, DataType>> all_pairs(std::initializer_list<DataType> types) {
+std::vector<std::pair<DataType, DataType>> type_pairs(TypePairs types) {
+  using enum DataType;
+  static const std::map<TypePairs, std::vector<DataType>> kTypes{
+      {TypePairs::kF16, {kF16}},
+      {TypePairs::kBf16, {kBf16}},
+      {TypePairs::kTf32, {kTf32}},
+      {TypePairs::kF64, {kF64}},
+      {TypePairs::kEightBit, {kS8, kU8}},
+      {TypePairs::kFourBit, {kS4, kU4}},
+      {TypePairs::kXor, {kB1}},
+      {TypePairs::kAnd, {kB1}},
+      {TypePairs::kFp8, {kE4m3, kE5m2}},
+      {TypePairs::kNarrow, {kE4m3, kE5m2, kE3m2, kE2m3, kE2m1}},
+      {TypePairs::kScaled, {kE4m3, kE5m2, kE3m2, kE2m3, kE2m1}},
+  };
   std::vector<std::pair<DataType, DataType>> pairs;
-  for (const DataType a : types) {
-    for (const DataType b : types) {
-      pairs.emplace_back(a, b);
+  for (const DataType a : kTypes.at(types)) {
+    for (const DataType b : kTypes.at(types)) {
+      if (types != TypePairs::kNarrow || !numerics::is_fp8(a) || !numerics::is_fp8(b)) {
+        pairs.emplace_back(a, b);
+      }
     }
   }
   return pairs;
-}
-
-std::vector<std::pair<DataType, DataType>> type_pairs(TypePairs types) {
-  using enum DataType;
-  switch (types) {
-    case TypePairs::kF16:
-      return {{kF16, kF16}};
-    case TypePairs::kBf16:
-      return {{kBf16, kBf16}};
-    case TypePairs::kTf32:
-      return {{kTf32, kTf32}};
-    case TypePairs::kF64:
-      return {{kF64, kF64}};
-    case TypePairs::kEightBit:
-      return all_pairs({kS8, kU8});
-    case TypePairs::kFourBit:
-      return all_pairs({kS4, kU4});
-    case TypePairs::kXor:
-    case TypePairs::kAnd:
-      return {{kB1, kB1}};
-    case TypePairs::kFp8:
-      return all_pairs({kE4m3, kE5m2});
-    case TypePairs::kScaled:
-      return all_pairs({kE4m3, kE5m2, kE3m2, kE2m3, kE2m1});
-    case TypePairs::kNarrow: {
-      auto pairs = all_pairs({kE4m3, kE5m2, kE3m2, kE2m3, kE2m1});
-      std::erase_if(pairs, [](const auto& pair) {
-        return numerics::is_fp8(pair.first) && numerics::is_fp8(pair.second);
-      });
-      return pairs;
-    }
-  }
-  throw base::InternalError("catalogue row without types");
 }
 
 std::string upper(std::string_view text) {
@@ -154,14 +125,6 @@ CatalogueEntry make_entry(const CatalogueRow& row, std::pair<DataType, DataType>
   entry.is_software = sass == "software";
   entry.sass = sass_name(sass, entry);
   return entry;
-}
-
-std::size_t sass_column(const Target& target) {
-  const auto row = std::find_if(kTargets.begin(), kTargets.end(), [&](const TargetRow& candidate) {
-    return candidate.target.name == target.name;
-  });
-  base::ensure(row != kTargets.end(), "a target without a row");
-  return row->sass_column;
 }
 
 std::optional<CatalogueEntry> lookup(const Target& target, const MmaInstruction& instruction) {
@@ -228,7 +191,7 @@ bool CatalogueEntry::covers(const MmaInstruction& wanted) const {
 }
 
 std::span<const Target> targets() {
-  return kTargetList;
+  return kTargets;
 }
 
 const Target* lookup_target(std::string_view name) {
@@ -283,16 +246,16 @@ const Target& target_of_gpu(std::string_view gpu, std::string_view architecture)
 }
 
 std::vector<CatalogueEntry> instructions(const Target& target) {
-  const std::size_t column = sass_column(target);
   std::vector<CatalogueEntry> entries;
   for (const CatalogueRow& row : catalogue_rows()) {
-    if (row.sass[column] == "-") {
+    const std::string_view sass = row.sass[target.sass_column];
+    if (sass == "-") {
       continue;
     }
     for (const auto& types : type_pairs(row.types)) {
-      entries.push_back(make_entry(row, types, false, row.sass[column]));
+      entries.push_back(make_entry(row, types, false, sass));
       if (row.saturates) {
-        entries.push_back(make_entry(row, types, true, row.sass[column]));
+        entries.push_back(make_entry(row, types, true, sass));
       }
     }
   }

@@ -4,6 +4,7 @@
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@ struct Target {
   std::string_view name;          ///< "sm_80"
   std::string_view architecture;  ///< row set of step_rules: "ampere"
   std::string_view gpus;          ///< "A100, A30", as their vendor calls them
+  std::size_t sass_column = 0;    ///< of the table of instructions
 };
 
 std::span<const Target> targets();

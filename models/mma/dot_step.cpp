@@ -2,12 +2,12 @@
 #include "models/mma/dot_step.h"
 
 #include "models/base/error.h"
-#include "models/mma/integer_dot.h"
 #include "models/mma/lowered_fp8.h"
 #include "models/sparsity/compress.h"
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -156,6 +156,22 @@ FloatFormat rounding_format(const FloatFormat& output, int cleared_bits) {
   return format;
 }
 
+std::uint64_t fused_multiply_add(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+  constexpr std::uint64_t kQuietBit = std::uint64_t{1} << 51;
+  constexpr std::uint64_t kInvalid = 0xFFF8'0000'0000'0000;
+  const double sum =
+      std::fma(std::bit_cast<double>(a), std::bit_cast<double>(b), std::bit_cast<double>(c));
+  if (!std::isnan(sum)) {
+    return std::bit_cast<std::uint64_t>(sum);
+  }
+  for (const std::uint64_t operand : {b, c, a}) {
+    if (std::isnan(std::bit_cast<double>(operand))) {
+      return operand | kQuietBit;
+    }
+  }
+  return kInvalid;
+}
+
 }  // namespace
 
 Word accumulator_word(Word c, const MmaInstruction& instruction) {
@@ -204,6 +220,26 @@ StepTrace trace_step(std::span<const Word> a, std::span<const Word> b, Word c,
   trace.result = rounded(trace.sum, *trace.largest_exponent - rules.fraction_bits,
                          rounding_format(output, rules.cleared_output_bits), rules.rounding);
   return trace;
+}
+
+Word integer_dot(std::span<const Word> a, std::span<const Word> b, Word c,
+                 const MmaInstruction& instruction) {
+  base::ensure(a.size() == b.size(), "integer_dot: a and b differ in length");
+  std::int64_t sum = numerics::to_integer(c, numerics::DataType::kS32);
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    if (instruction.a_type == numerics::DataType::kB1) {
+      const bool is_and = instruction.bit_operation == BitOperation::kAnd;
+      sum += std::popcount(is_and ? a[k] & b[k] : a[k] ^ b[k]);
+    } else {
+      sum += numerics::to_integer(a[k], instruction.a_type) *
+             numerics::to_integer(b[k], instruction.b_type);
+    }
+  }
+  if (instruction.satfinite) {
+    using Limits = std::numeric_limits<std::int32_t>;
+    sum = std::clamp<std::int64_t>(sum, Limits::min(), Limits::max());
+  }
+  return static_cast<Word>(sum);
 }
 
 Word dot_step(std::span<const Word> a, std::span<const Word> b, Word c,
@@ -264,6 +300,15 @@ Word block_scaled_dot(std::span<const Word> a_row, std::span<const Word> b_colum
     c = trace_step(a_row.subspan(k, kScaleBlock), b_column.subspan(k, kScaleBlock), c, instruction,
                    rules, *a_scale + *b_scale)
             .result;
+  }
+  return c;
+}
+
+std::uint64_t f64_dot(std::span<const std::uint64_t> a_row, std::span<const std::uint64_t> b_column,
+                      std::uint64_t c) {
+  base::ensure(a_row.size() == b_column.size(), "f64_dot: row and column differ in length");
+  for (std::size_t k = 0; k < a_row.size(); ++k) {
+    c = fused_multiply_add(a_row[k], b_column[k], c);
   }
   return c;
 }

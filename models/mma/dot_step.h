@@ -13,7 +13,7 @@
 namespace sptc::mma {
 
 // The plain arithmetic: short, readable, one element at a time. It is the oracle of every faster
-// implementation. f64 has its own functions (f64_dot.h).
+// implementation.
 
 /// One finite term of a step, exact and as it entered the sum.
 struct Addend {
@@ -44,6 +44,12 @@ StepTrace trace_step(std::span<const numerics::Word> a, std::span<const numerics
 /// widened, exactly.
 numerics::Word accumulator_word(numerics::Word c, const MmaInstruction& instruction);
 
+/// A B + C in s32, exact: it wraps mod 2^32, or with satfinite is clamped once, after the sum of
+/// all products and C (the tcgen05 model of sf-tensor for B200; assumed elsewhere). For b1 each
+/// word holds packed bits, and the sum counts the bits of a XOR b or a AND b. Source: PTX ISA, mma.
+numerics::Word integer_dot(std::span<const numerics::Word> a, std::span<const numerics::Word> b,
+                           numerics::Word c, const MmaInstruction& instruction);
+
 /// The result alone. Integers too: exact mod 2^32, or clamped with satfinite; elements of b1 are
 /// words of packed bits.
 numerics::Word dot_step(std::span<const numerics::Word> a, std::span<const numerics::Word> b,
@@ -72,6 +78,13 @@ numerics::Word block_scaled_dot(std::span<const numerics::Word> a_row,
                                 std::span<const numerics::Word> a_scales,
                                 std::span<const numerics::Word> b_scales, numerics::Word c,
                                 const MmaInstruction& instruction, const StepRules& rules);
+
+/// One element of D of an f64 mma: a chain of IEEE fused multiply-adds in increasing k, each
+/// rounded to nearest even (PTX ISA, mma .f64; MMA-Sim). `a_row` and `b_column` have the same
+/// length; all are binary64 bits. A NaN is what the words of H100 and H200 say: the first one of B,
+/// the sum and A, made quiet; 0xFFF8000000000000 where none of the three is one.
+std::uint64_t f64_dot(std::span<const std::uint64_t> a_row, std::span<const std::uint64_t> b_column,
+                      std::uint64_t c);
 
 /// Products that one scale of a block-scaled instruction covers.
 inline constexpr int kScaleBlock = 32;

@@ -2,7 +2,6 @@
 #include "models/mma/element_trace.h"
 
 #include "models/base/error.h"
-#include "models/mma/integer_dot.h"
 #include "models/mma/lowered_fp8.h"
 
 #include <algorithm>

@@ -8,8 +8,6 @@
 namespace sptc::mma {
 namespace {
 
-using numerics::Word;
-
 std::string shape_name(const MmaShape& shape) {
   return "m" + std::to_string(shape.m) + "n" + std::to_string(shape.n) + "k" +
          std::to_string(shape.k);
@@ -61,41 +59,6 @@ FragmentLayout fragment_layout(const MmaInstruction& instruction, FragmentOperan
                            std::to_string(k_block) + " and accumulators of 16 or 32 bits");
   }
   return layout;
-}
-
-base::Matrix<std::uint32_t> pack_fragment(const FragmentLayout& layout,
-                                          const base::Matrix<Word>& matrix, std::size_t first_row,
-                                          std::size_t first_col) {
-  return pack_fragment_from(layout, [&](int row, int col) -> Word {
-    const std::size_t from_row = first_row + static_cast<std::size_t>(row);
-    const std::size_t from_col = first_col + static_cast<std::size_t>(col);
-    const bool inside = from_row < matrix.rows() && from_col < matrix.cols();
-    return inside ? matrix(from_row, from_col) : Word{0};
-  });
-}
-
-base::Matrix<Word> unpack_fragment(const FragmentLayout& layout,
-                                   const base::Matrix<std::uint32_t>& registers) {
-  if (registers.rows() != static_cast<std::size_t>(layout.registers()) ||
-      registers.cols() != kWarpLanes) {
-    throw base::InputError("a fragment of " + std::to_string(layout.registers()) +
-                           " registers in 32 lanes cannot be read from " +
-                           std::to_string(registers.rows()) + " registers in " +
-                           std::to_string(registers.cols()) + " lanes");
-  }
-  base::Matrix<Word> matrix(static_cast<std::size_t>(layout.rows),
-                            static_cast<std::size_t>(layout.cols));
-  const std::uint32_t mask = 0xFFFFFFFFU >> (32 - layout.element_bits);
-  for (int row = 0; row < layout.rows; ++row) {
-    for (int col = 0; col < layout.cols; ++col) {
-      const FragmentSlot slot = layout.slot({row, col});
-      const std::uint32_t word =
-          registers(static_cast<std::size_t>(slot.reg), static_cast<std::size_t>(slot.lane));
-      matrix(static_cast<std::size_t>(row), static_cast<std::size_t>(col)) =
-          word >> (slot.element * layout.element_bits) & mask;
-    }
-  }
-  return matrix;
 }
 
 }  // namespace sptc::mma

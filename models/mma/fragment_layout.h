@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/base/matrix.h"
 #include "models/mma/instruction.h"
-#include "models/numerics/codec.h"
-
-#include <cstddef>
-#include <cstdint>
 
 namespace sptc::mma {
 
@@ -81,36 +76,5 @@ struct FragmentLayout {
 /// The layout of one operand of `instruction`. Throws InputError unless the shape is m16n8 and the
 /// operand fills whole registers.
 FragmentLayout fragment_layout(const MmaInstruction& instruction, FragmentOperand operand);
-
-/// The registers [register][32 lanes] of a fragment whose element (row, col) is `element(row,
-/// col)`, a storage word.
-template <typename Element>
-base::Matrix<std::uint32_t> pack_fragment_from(const FragmentLayout& layout, Element&& element) {
-  base::Matrix<std::uint32_t> registers(static_cast<std::size_t>(layout.registers()), kWarpLanes);
-  const std::uint32_t mask = 0xFFFFFFFFU >> (32 - layout.element_bits);
-  for (int reg = 0; reg < layout.registers(); ++reg) {
-    for (int lane = 0; lane < kWarpLanes; ++lane) {
-      std::uint32_t word = 0;
-      for (int i = 0; i < layout.elements_per_register(); ++i) {
-        const FragmentCoordinate where = layout.coordinate({lane, reg, i});
-        word |= (static_cast<std::uint32_t>(element(where.row, where.col)) & mask)
-                << (i * layout.element_bits);
-      }
-      registers(static_cast<std::size_t>(reg), static_cast<std::size_t>(lane)) = word;
-    }
-  }
-  return registers;
-}
-
-/// The registers of the fragment whose top left element is (first_row, first_col) of `matrix`,
-/// storage words; zeros beyond the edges of the matrix.
-base::Matrix<std::uint32_t> pack_fragment(const FragmentLayout& layout,
-                                          const base::Matrix<numerics::Word>& matrix,
-                                          std::size_t first_row = 0, std::size_t first_col = 0);
-
-/// The matrix [rows, cols] of storage words again. Throws InputError where `registers` is not
-/// [registers][32].
-base::Matrix<numerics::Word> unpack_fragment(const FragmentLayout& layout,
-                                             const base::Matrix<std::uint32_t>& registers);
 
 }  // namespace sptc::mma

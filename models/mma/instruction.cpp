@@ -5,6 +5,7 @@
 #include "models/base/shape.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <string_view>
 
@@ -12,14 +13,6 @@ namespace sptc::mma {
 namespace {
 
 using numerics::DataType;
-
-// Every m16n8 shape reads 16 or 32 bytes of A per row (PTX ISA, "Matrix Fragments").
-constexpr int kBytesOfAPerRow[] = {16, 32};
-
-MmaInstruction instruction_with(DataType operand, DataType accumulator, bool sparse, int a_bytes) {
-  const int compressed_k = a_bytes * 8 / numerics::storage_bits(operand);
-  return {{16, 8, sparse ? 2 * compressed_k : compressed_k}, operand, operand, accumulator, sparse};
-}
 
 /// Whether scaled elements of 4 bits lie side by side, not in a byte each: 32 bytes of A per row.
 bool is_packed_fp4(const MmaInstruction& instruction) {
@@ -65,15 +58,8 @@ std::string prefix(const MmaInstruction& instruction) {
 }  // namespace
 
 std::string_view name(MmaFamily family) {
-  switch (family) {
-    case MmaFamily::kMma:
-      return "mma.sync";
-    case MmaFamily::kWgmma:
-      return "wgmma";
-    case MmaFamily::kTcgen05:
-      return "tcgen05.mma";
-  }
-  throw base::InternalError("no such family of matrix instructions");
+  constexpr std::array<std::string_view, 3> kNames{"mma.sync", "wgmma", "tcgen05.mma"};
+  return kNames[static_cast<std::size_t>(family)];
 }
 
 std::string MmaInstruction::ptx_name() const {
@@ -108,7 +94,12 @@ MmaInstruction gemm_instruction(DataType operand, bool sparse) {
     throw base::InputError("no matrix instruction takes operands of type '" +
                            std::string(numerics::name(operand)) + "'");
   }
-  return instruction_with(operand, numerics::accumulator_type(operand), sparse, 32);
+  const int compressed_k = 32 * 8 / numerics::storage_bits(operand);
+  return {{16, 8, sparse ? 2 * compressed_k : compressed_k},
+          operand,
+          operand,
+          numerics::accumulator_type(operand),
+          sparse};
 }
 
 MmaInstruction gemm_instruction(std::string_view architecture, DataType operand, bool sparse) {
@@ -162,20 +153,6 @@ OperandRegisters operand_registers(const MmaInstruction& instruction) {
     result.metadata_selectors = std::max(1, kRegisterBits / bits);
   }
   return result;
-}
-
-std::vector<MmaInstruction> ampere_instructions() {
-  std::vector<MmaInstruction> all;
-  for (const bool sparse : {false, true}) {
-    for (const int a_bytes : kBytesOfAPerRow) {
-      for (const DataType type :
-           {DataType::kF16, DataType::kBf16, DataType::kTf32, DataType::kS8}) {
-        all.push_back(instruction_with(type, numerics::accumulator_type(type), sparse, a_bytes));
-      }
-      all.push_back(instruction_with(DataType::kF16, DataType::kF16, sparse, a_bytes));
-    }
-  }
-  return all;
 }
 
 }  // namespace sptc::mma

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace sptc::mma {
 
@@ -107,9 +106,5 @@ struct OperandRegisters {
   int metadata_selectors = 1;  ///< instructions that share a metadata register
 };
 OperandRegisters operand_registers(const MmaInstruction& instruction);
-
-/// All m16n8 instructions of sm_80 for the operand types that the data path (models/mma/stages)
-/// takes, dense and sparse.
-std::vector<MmaInstruction> ampere_instructions();
 
 }  // namespace sptc::mma

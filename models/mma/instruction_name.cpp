@@ -25,65 +25,23 @@ constexpr std::array<std::string_view, 14> kSilentParts{
 
 // Parts of matrix instructions (PTX ISA 9.0) that no modelled one has: of wmma, of loads and stores
 // of matrices, of tcgen05 beside its mma, of blocks with scales of 16 or of 4-bit floats.
-constexpr std::array<std::string_view, 48> kNotModelled{"wmma",
-                                                        "load",
-                                                        "store",
-                                                        "ldmatrix",
-                                                        "stmatrix",
-                                                        "movmatrix",
-                                                        "trans",
-                                                        "num",
-                                                        "x1",
-                                                        "x2",
-                                                        "x4",
-                                                        "b8",
-                                                        "b16",
-                                                        "b8x16",
-                                                        "b4x16_p64",
-                                                        "b6x16_p32",
-                                                        "rn",
-                                                        "rz",
-                                                        "rm",
-                                                        "rp",
-                                                        "fence",
-                                                        "commit_group",
-                                                        "wait_group",
-                                                        "kind::mxf4",
-                                                        "kind::mxf4nvf4",
-                                                        "scale_vec::2X",
-                                                        "scale_vec::4X",
-                                                        "block16",
-                                                        "block32",
-                                                        "ue4m3",
-                                                        "cta_group::2",
-                                                        "ws",
-                                                        "ashift",
-                                                        "alloc",
-                                                        "dealloc",
-                                                        "relinquish_alloc_permit",
-                                                        "ld",
-                                                        "st",
-                                                        "red",
-                                                        "wait",
-                                                        "wait::ld",
-                                                        "wait::st",
-                                                        "cp",
-                                                        "shift",
-                                                        "commit",
-                                                        "fence::before_thread_sync",
-                                                        "fence::after_thread_sync",
-                                                        "down"};
+constexpr std::string_view kNotModelled =
+    "wmma load store ldmatrix stmatrix movmatrix trans num x1 x2 x4 b8 b16 b8x16 b4x16_p64 "
+    "b6x16_p32 rn rz rm rp fence commit_group wait_group kind::mxf4 kind::mxf4nvf4 "
+    "scale_vec::2X scale_vec::4X block16 block32 ue4m3 cta_group::2 ws ashift alloc dealloc "
+    "relinquish_alloc_permit ld st red wait wait::ld wait::st cp shift commit "
+    "fence::before_thread_sync fence::after_thread_sync down";
 constexpr std::string_view kCollector = "collector::";  // and which one, and for what
 
-std::vector<std::string_view> split(std::string_view text) {
+std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (true) {
-    const std::size_t dot = text.find('.');
-    parts.push_back(text.substr(0, dot));
-    if (dot == std::string_view::npos) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) {
       return parts;
     }
-    text.remove_prefix(dot + 1);
+    text.remove_prefix(end + 1);
   }
 }
 
@@ -108,18 +66,16 @@ std::optional<MmaShape> parse_shape(std::string_view part) {
 
 /// Why a name with `part`, which take_flag() does not take, is refused.
 std::string refusal_of(std::string_view part) {
+  std::vector<std::string_view> known = split(kNotModelled, ' ');
   const bool is_ptx =
-      part.starts_with(kCollector) ||
-      std::find(kNotModelled.begin(), kNotModelled.end(), part) != kNotModelled.end();
+      part.starts_with(kCollector) || std::find(known.begin(), known.end(), part) != known.end();
   const std::string quoted = "'" + std::string(part.substr(0, 40)) + "'";
   if (is_ptx) {
     return quoted +
            " is part of PTX, but not modelled: mma, mma.sp, wgmma.mma_async and tcgen05.mma are, "
-           "with the "
-           "shapes and types of 'sptcsim mma --list'";
+           "with the shapes and types of 'sptcsim mma --list'";
   }
-  std::vector<std::string_view> known(kSilentParts.begin(), kSilentParts.end());
-  known.insert(known.end(), kNotModelled.begin(), kNotModelled.end());
+  known.insert(known.begin(), kSilentParts.begin(), kSilentParts.end());
   known.insert(known.end(), {"wgmma", "tcgen05", "sp", "sp::ordered_metadata", "satfinite",
                              "block_scale", "kind::mxf8f6f4", "and", "xor"});
   const std::vector<std::string_view> types = numerics::operand_type_names();
@@ -160,7 +116,7 @@ MmaInstruction parse_instruction(std::string_view name) {
   MmaInstruction instruction{};
   std::optional<MmaShape> shape;
   std::vector<DataType> types;
-  for (const std::string_view part : split(name)) {
+  for (const std::string_view part : split(name, '.')) {
     if (const auto type = numerics::parse_data_type(part)) {
       types.push_back(*type);
     } else if (const auto extents = parse_shape(part); extents && !shape) {

@@ -9,18 +9,9 @@
 namespace sptc::numerics {
 namespace {
 
+/// The lowest `bits` bits, up to 32 of them.
 Word mask(int bits) {
-  return (Word{1} << bits) - 1;
-}
-
-/// The same for up to 32 bits.
-Word low_bits(int bits) {
   return static_cast<Word>((std::uint64_t{1} << bits) - 1);
-}
-
-/// To the nearest integer.
-double rounded(double value, bool ties_away) {
-  return ties_away ? std::round(value) : std::nearbyint(value);
 }
 
 Word pack_float(double value, const FloatFormat& format, bool ties_away) {
@@ -38,8 +29,9 @@ Word pack_float(double value, const FloatFormat& format, bool ties_away) {
   const int exponent = std::max(std::ilogb(value), format.min_exponent());
   // Exact scaling to units in the last place. A carry into the next binade needs no care: the
   // exponent field sits just above the mantissa field.
-  const auto ulps = static_cast<std::uint64_t>(
-      rounded(std::ldexp(std::fabs(value), format.mantissa_bits - exponent), ties_away));
+  const double scaled = std::ldexp(std::fabs(value), format.mantissa_bits - exponent);
+  const auto ulps =
+      static_cast<std::uint64_t>(ties_away ? std::round(scaled) : std::nearbyint(scaled));
   const auto field_base = static_cast<std::uint64_t>(exponent - format.min_exponent());
   const std::uint64_t magnitude = (field_base << format.mantissa_bits) + ulps;
   const auto largest =
@@ -66,7 +58,7 @@ Word pack_integer(double value, const DataTypeInfo& type) {
   const double min = type.is_signed ? -std::ldexp(1.0, type.storage_bits - 1) : 0.0;
   const double max = std::ldexp(1.0, type.storage_bits - (type.is_signed ? 1 : 0)) - 1;
   const auto rounded = static_cast<std::int64_t>(std::clamp(std::nearbyint(value), min, max));
-  return static_cast<Word>(rounded) & low_bits(type.storage_bits);
+  return static_cast<Word>(rounded) & mask(type.storage_bits);
 }
 
 }  // namespace
@@ -116,7 +108,7 @@ std::optional<int> scale_exponent(Word ue8m0) {
 
 std::int64_t to_integer(Word bits, DataType type) {
   const DataTypeInfo& row = info(type);
-  const std::int64_t value = bits & low_bits(row.storage_bits);
+  const std::int64_t value = bits & mask(row.storage_bits);
   const std::int64_t sign = std::int64_t{row.is_signed} << (row.storage_bits - 1);
   return (value ^ sign) - sign;
 }

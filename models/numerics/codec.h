@@ -11,7 +11,7 @@ namespace sptc::numerics {
 
 /// Raw storage bits of one element, in the low bits: 16 for f16 and bf16, 32 for tf32, f32 and s32,
 /// 8 for the 8-bit types, and so on. f64 does not fit: it has functions of its own
-/// (models/mma/f64_dot).
+/// (mma::f64_dot).
 using Word = std::uint32_t;
 
 /// A float taken apart. Finite values are (-1)^negative * significand * 2^(exponent -

@@ -23,10 +23,6 @@ struct FloatFormat {
   constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   /// Exponent of the subnormal range and of the smallest normal number.
   constexpr int min_exponent() const { return 1 - bias(); }
-  /// Exponent of the largest finite numbers.
-  constexpr int max_exponent() const {
-    return special == SpecialEncoding::kIeee ? bias() : bias() + 1;
-  }
   constexpr int storage_bits() const {
     return 1 + exponent_bits + mantissa_bits + discarded_low_bits;
   }
@@ -35,15 +31,7 @@ struct FloatFormat {
 };
 
 inline constexpr FloatFormat kF16Format{5, 10};
-inline constexpr FloatFormat kBf16Format{8, 7};
 inline constexpr FloatFormat kTf32Format{8, 10, SpecialEncoding::kIeee, 13};
 inline constexpr FloatFormat kF32Format{8, 23};
-/// Does not fit a Word: only models/mma/f64_dot reads it.
-inline constexpr FloatFormat kF64Format{11, 52};
-inline constexpr FloatFormat kE4m3Format{4, 3, SpecialEncoding::kNanOnly};
-inline constexpr FloatFormat kE5m2Format{5, 2};
-inline constexpr FloatFormat kE3m2Format{3, 2, SpecialEncoding::kNone};
-inline constexpr FloatFormat kE2m3Format{2, 3, SpecialEncoding::kNone};
-inline constexpr FloatFormat kE2m1Format{2, 1, SpecialEncoding::kNone};
 
 }  // namespace sptc::numerics

@@ -34,14 +34,9 @@ void record(Findings& findings, double error, double bound, bool wrong,
 
 /// The value that a non-finite expectation stands for.
 double special_value(Expectation expectation) {
-  switch (expectation) {
-    case Expectation::kPositiveInfinity:
-      return kInfinity;
-    case Expectation::kNegativeInfinity:
-      return -kInfinity;
-    default:
-      return std::numeric_limits<double>::quiet_NaN();
-  }
+  return expectation == Expectation::kPositiveInfinity   ? kInfinity
+         : expectation == Expectation::kNegativeInfinity ? -kInfinity
+                                                         : std::numeric_limits<double>::quiet_NaN();
 }
 
 void compare_block(const Reference& reference, const Block& block,

@@ -32,20 +32,13 @@ base::Matrix<float> magnitudes(const base::Matrix<float>& weights);
 base::Matrix<float> wanda_scores(const base::Matrix<float>& weights,
                                  const base::Matrix<float>& inputs);
 
-/// How SparseGPT regularises and blocks its update; the defaults are those of its authors.
-struct SparseGptOptions {
-  double dampening = 0.01;  ///< of the mean of the diagonal of the Hessian, added to it
-  int block = 128;          ///< columns whose update of later ones is done at once
-};
-
 /// SparseGPT (Frantar and Alistarh, ICML 2023, arXiv 2301.00774): columns in order; a group is
 /// pruned where w^2 over the squared diagonal of the Cholesky factor of the inverse Hessian is
 /// smallest, and later columns are corrected for what goes. The Hessian is inputs' inputs.
 /// Weights of an input that is 0 in all samples become 0. Throws InputError for V:N:M, and
 /// where k is no multiple of the group.
 PrunedWeights prune_by_sparse_gpt(const base::Matrix<float>& weights,
-                                  const base::Matrix<float>& inputs, const WeightPattern& pattern,
-                                  const SparseGptOptions& options = {});
+                                  const base::Matrix<float>& inputs, const WeightPattern& pattern);
 
 /// ||inputs (W - W')'|| / ||inputs W'|| in the Frobenius norm, W and W' [rows, k]; 0 where both are
 /// 0.

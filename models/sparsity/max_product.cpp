@@ -27,34 +27,24 @@ void add_panel(const float* panel, const float* const* bounds, std::size_t rows,
   const hn::CappedTag<float, 16> d;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t j = 0; j < kPanel; j += 2 * lanes) {
-    auto s00 = hn::Load(d, sums + j), s01 = hn::Load(d, sums + j + lanes);
-    auto s10 = hn::Load(d, sums + kPanel + j), s11 = hn::Load(d, sums + kPanel + j + lanes);
-    auto s20 = hn::Load(d, sums + 2 * kPanel + j), s21 = hn::Load(d, sums + 2 * kPanel + j + lanes);
-    auto s30 = hn::Load(d, sums + 3 * kPanel + j), s31 = hn::Load(d, sums + 3 * kPanel + j + lanes);
+    hn::Vec<decltype(d)> left[kBounds], right[kBounds];
+    for (std::size_t b = 0; b < kBounds; ++b) {
+      left[b] = hn::Load(d, sums + b * kPanel + j);
+      right[b] = hn::Load(d, sums + b * kPanel + j + lanes);
+    }
     for (std::size_t r = 0; r < rows; ++r) {
       const auto x0 = hn::LoadU(d, panel + r * kPanel + j);
       const auto x1 = hn::LoadU(d, panel + r * kPanel + j + lanes);
-      const auto b0 = hn::Set(d, bounds[0][r]);
-      s00 = hn::Add(s00, hn::Max(b0, x0));
-      s01 = hn::Add(s01, hn::Max(b0, x1));
-      const auto b1 = hn::Set(d, bounds[1][r]);
-      s10 = hn::Add(s10, hn::Max(b1, x0));
-      s11 = hn::Add(s11, hn::Max(b1, x1));
-      const auto b2 = hn::Set(d, bounds[2][r]);
-      s20 = hn::Add(s20, hn::Max(b2, x0));
-      s21 = hn::Add(s21, hn::Max(b2, x1));
-      const auto b3 = hn::Set(d, bounds[3][r]);
-      s30 = hn::Add(s30, hn::Max(b3, x0));
-      s31 = hn::Add(s31, hn::Max(b3, x1));
+      for (std::size_t b = 0; b < kBounds; ++b) {
+        const auto bound = hn::Set(d, bounds[b][r]);
+        left[b] = hn::Add(left[b], hn::Max(bound, x0));
+        right[b] = hn::Add(right[b], hn::Max(bound, x1));
+      }
     }
-    hn::Store(s00, d, sums + j);
-    hn::Store(s01, d, sums + j + lanes);
-    hn::Store(s10, d, sums + kPanel + j);
-    hn::Store(s11, d, sums + kPanel + j + lanes);
-    hn::Store(s20, d, sums + 2 * kPanel + j);
-    hn::Store(s21, d, sums + 2 * kPanel + j + lanes);
-    hn::Store(s30, d, sums + 3 * kPanel + j);
-    hn::Store(s31, d, sums + 3 * kPanel + j + lanes);
+    for (std::size_t b = 0; b < kBounds; ++b) {
+      hn::Store(left[b], d, sums + b * kPanel + j);
+      hn::Store(right[b], d, sums + b * kPanel + j + lanes);
+    }
   }
 }
 

@@ -44,41 +44,6 @@ void require_reorderable(DataType type, std::size_t rows, std::size_t columns, R
   require_multiple("element columns" + of_type, columns, 2);
 }
 
-LaneMetadata gather_all(const CanonicalMetadata& canonical, int logical_k, int first_selector,
-                        bool shared) {
-  const MetadataRegisterFormat format = metadata_register_format(canonical.type, logical_k);
-  const base::Matrix<std::uint8_t> nibbles = unpack_canonical(canonical);
-  const auto groups = static_cast<std::size_t>(format.groups());
-  require_multiple("rows of mma.sp metadata", nibbles.rows(), kRowTile);
-  require_multiple("groups per row of mma.sp metadata for m16n8k" + std::to_string(logical_k),
-                   nibbles.cols(), groups);
-  LaneMetadata lanes{
-      .type = canonical.type,
-      .format = format,
-      .first_selector = first_selector,
-      .tiles_per_register = shared ? static_cast<std::size_t>(format.selectors()) : 1,
-      .row_tiles = nibbles.rows() / kRowTile,
-      .k_tiles = nibbles.cols() / groups,
-      .registers = {}};
-  const std::size_t register_rows =
-      (lanes.row_tiles + lanes.tiles_per_register - 1) / lanes.tiles_per_register;
-  lanes.registers.resize(register_rows * lanes.k_tiles);
-  // Also without a tile, so that a bad selector is refused whatever the matrix.
-  metadata_slot(format, first_selector, {});
-  for (std::size_t row_tile = 0; row_tile < lanes.row_tiles; ++row_tile) {
-    for (std::size_t k_tile = 0; k_tile < lanes.k_tiles; ++k_tile) {
-      const LaneWords words = gather_metadata(format, lanes.selector(row_tile), nibbles,
-                                              row_tile * kRowTile, k_tile * groups);
-      LaneWords& target =
-          lanes.registers[row_tile / lanes.tiles_per_register * lanes.k_tiles + k_tile];
-      for (std::size_t lane = 0; lane < words.size(); ++lane) {
-        target[lane] |= words[lane];
-      }
-    }
-  }
-  return lanes;
-}
-
 }  // namespace
 
 int metadata_element_bits(DataType type) {
@@ -166,31 +131,41 @@ CanonicalMetadata to_canonical(const ReorderedMetadata& metadata) {
 }
 
 LaneMetadata to_lanes(const CanonicalMetadata& metadata, int logical_k, int selector) {
-  return gather_all(metadata, logical_k, selector, /*shared=*/false);
-}
-
-LaneMetadata to_shared_lanes(const CanonicalMetadata& metadata, int logical_k) {
-  return gather_all(metadata, logical_k, /*first_selector=*/0, /*shared=*/true);
+  const MetadataRegisterFormat format = metadata_register_format(metadata.type, logical_k);
+  const base::Matrix<std::uint8_t> nibbles = unpack_canonical(metadata);
+  const auto groups = static_cast<std::size_t>(format.groups());
+  require_multiple("rows of mma.sp metadata", nibbles.rows(), kRowTile);
+  require_multiple("groups per row of mma.sp metadata for m16n8k" + std::to_string(logical_k),
+                   nibbles.cols(), groups);
+  LaneMetadata lanes{.type = metadata.type,
+                     .format = format,
+                     .first_selector = selector,
+                     .row_tiles = nibbles.rows() / kRowTile,
+                     .k_tiles = nibbles.cols() / groups,
+                     .registers = {}};
+  // Also without a tile, so that a bad selector is refused whatever the matrix.
+  metadata_slot(format, selector, {});
+  for (std::size_t row_tile = 0; row_tile < lanes.row_tiles; ++row_tile) {
+    for (std::size_t k_tile = 0; k_tile < lanes.k_tiles; ++k_tile) {
+      lanes.registers.push_back(
+          gather_metadata(format, selector, nibbles, row_tile * kRowTile, k_tile * groups));
+    }
+  }
+  return lanes;
 }
 
 CanonicalMetadata to_canonical(const LaneMetadata& metadata) {
   const auto groups = static_cast<std::size_t>(metadata.format.groups());
-  const std::size_t sharing = metadata.tiles_per_register;
-  const bool fits = sharing != 0 && is_product(metadata.registers.size(),
-                                               metadata.row_tiles / sharing +
-                                                   (metadata.row_tiles % sharing != 0 ? 1 : 0),
-                                               metadata.k_tiles);
-  if (!fits) {
+  if (!is_product(metadata.registers.size(), metadata.row_tiles, metadata.k_tiles)) {
     throw base::InputError("lane metadata of " + std::to_string(metadata.row_tiles) + " x " +
-                           std::to_string(metadata.k_tiles) + " tiles, " + std::to_string(sharing) +
-                           " row tiles to a register, cannot have " +
+                           std::to_string(metadata.k_tiles) + " tiles cannot have " +
                            std::to_string(metadata.registers.size()) + " registers");
   }
   base::Matrix<std::uint8_t> nibbles(metadata.row_tiles * kRowTile, metadata.k_tiles * groups);
   for (std::size_t row_tile = 0; row_tile < metadata.row_tiles; ++row_tile) {
     for (std::size_t k_tile = 0; k_tile < metadata.k_tiles; ++k_tile) {
-      const base::Matrix<std::uint8_t> tile = read_metadata(
-          metadata.format, metadata.selector(row_tile), metadata.words(row_tile, k_tile));
+      const base::Matrix<std::uint8_t> tile =
+          read_metadata(metadata.format, metadata.first_selector, metadata.words(row_tile, k_tile));
       for (std::size_t row = 0; row < kRowTile; ++row) {
         for (std::size_t group = 0; group < groups; ++group) {
           nibbles(row_tile * kRowTile + row, k_tile * groups + group) = tile(row, group);
@@ -199,6 +174,15 @@ CanonicalMetadata to_canonical(const LaneMetadata& metadata) {
     }
   }
   return pack_canonical(nibbles, metadata.type);
+}
+
+std::string_view layout_word(std::string_view word) {
+  if (word.starts_with("cutlass3") || word.starts_with("cutlass-3")) {
+    throw base::InputError(
+        "the layout of CUTLASS 3.x, metadata of wgmma and tcgen05, is not known here; 'cutlass' is "
+        "that of CUTLASS 2.x");
+  }
+  return word == "reordered" ? "cutlass" : word == "lanes" ? "ptx" : word;
 }
 
 }  // namespace sptc::sparsity

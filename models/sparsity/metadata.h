@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace sptc::sparsity {
@@ -32,23 +33,17 @@ struct CanonicalMetadata {
 };
 
 /// The words that mma.sp reads: for each tile of 16 rows and of the instruction's depth, a register
-/// per lane, as MetadataRegisterFormat describes it. One register may serve several row tiles with
-/// different selectors, as CUTLASS kernels do to read the metadata of 32 rows with one ldmatrix.
+/// per lane, as MetadataRegisterFormat describes it.
 struct LaneMetadata {
   numerics::DataType type = numerics::DataType::kF16;
   MetadataRegisterFormat format;
-  int first_selector = 0;
-  std::size_t tiles_per_register =
-      1;                      ///< row tiles; the i-th of them uses selector first_selector + i
-  std::size_t row_tiles = 0;  ///< m / 16
-  std::size_t k_tiles = 0;    ///< logical k / format.logical_k
-  std::vector<LaneWords> registers;  ///< [ceil(row_tiles / tiles_per_register)][k_tiles], row-major
+  int first_selector = 0;            ///< of all tiles
+  std::size_t row_tiles = 0;         ///< m / 16
+  std::size_t k_tiles = 0;           ///< logical k / format.logical_k
+  std::vector<LaneWords> registers;  ///< [row_tiles][k_tiles], row-major
 
-  int selector(std::size_t row_tile) const {
-    return first_selector + static_cast<int>(row_tile % tiles_per_register);
-  }
   const LaneWords& words(std::size_t row_tile, std::size_t k_tile) const {
-    return registers[row_tile / tiles_per_register * k_tiles + k_tile];
+    return registers[row_tile * k_tiles + k_tile];
   }
   bool operator==(const LaneMetadata&) const = default;
 };
@@ -101,9 +96,6 @@ ReorderedMetadata to_reordered(const CanonicalMetadata& metadata,
 /// tile, the lanes that the selector leaves out hold 0. Throws InputError where the instruction or
 /// the selector does not exist, and unless the matrix is whole tiles.
 LaneMetadata to_lanes(const CanonicalMetadata& metadata, int logical_k, int selector);
-/// The same with every lane used: row tile i takes selector i mod (number of selectors), and that
-/// many tiles share a register.
-LaneMetadata to_shared_lanes(const CanonicalMetadata& metadata, int logical_k);
 
 /// Throws InputError where the extents do not belong together.
 CanonicalMetadata to_canonical(const ReorderedMetadata& metadata);
@@ -112,11 +104,13 @@ CanonicalMetadata to_canonical(const LaneMetadata& metadata);
 inline LaneMetadata to_lanes(const ReorderedMetadata& metadata, int logical_k, int selector) {
   return to_lanes(to_canonical(metadata), logical_k, selector);
 }
-inline LaneMetadata to_shared_lanes(const ReorderedMetadata& metadata, int logical_k) {
-  return to_shared_lanes(to_canonical(metadata), logical_k);
-}
 inline ReorderedMetadata to_reordered(const LaneMetadata& metadata) {
   return to_reordered(to_canonical(metadata));
 }
+
+/// The word for the layout of metadata that `word` means: "cutlass" for "reordered", "ptx" for
+/// "lanes"; any other is itself. Throws InputError for that of CUTLASS 3.x, which is not known
+/// here.
+std::string_view layout_word(std::string_view word);
 
 }  // namespace sptc::sparsity

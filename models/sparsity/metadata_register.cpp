@@ -9,8 +9,6 @@ namespace sptc::sparsity {
 namespace {
 
 constexpr int kRows = 16;
-constexpr int kLanes = 32;
-constexpr int kNibblesPerWord = 8;
 
 void require_selector(const MetadataRegisterFormat& format, int selector) {
   if (selector < 0 || selector >= format.selectors()) {
@@ -88,14 +86,12 @@ LaneWords gather_metadata(const MetadataRegisterFormat& format, int selector,
 base::Matrix<std::uint8_t> read_metadata(const MetadataRegisterFormat& format, int selector,
                                          const LaneWords& words) {
   base::Matrix<std::uint8_t> nibbles(kRows, static_cast<std::size_t>(format.groups()));
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const std::uint32_t word = words[static_cast<std::size_t>(lane)];
-    for (int nibble = 0; nibble < kNibblesPerWord; ++nibble) {
-      const auto place = metadata_place(format, selector, {.lane = lane, .nibble = nibble});
-      if (place) {
-        nibbles(static_cast<std::size_t>(place->row), static_cast<std::size_t>(place->group)) =
-            static_cast<std::uint8_t>(word >> (4 * nibble) & 0xF);
-      }
+  for (int row = 0; row < kRows; ++row) {
+    for (int group = 0; group < format.groups(); ++group) {
+      const MetadataSlot slot = metadata_slot(format, selector, {.row = row, .group = group});
+      nibbles(static_cast<std::size_t>(row), static_cast<std::size_t>(group)) =
+          static_cast<std::uint8_t>(
+              words[static_cast<std::size_t>(slot.lane)] >> (4 * slot.nibble) & 0xF);
     }
   }
   return nibbles;

@@ -9,6 +9,11 @@
 
 namespace sptc::sparsity {
 
+/// The column of each row of a square matrix in the assignment of largest sum: shortest augmenting
+/// paths (Jonker and Volgenant, "A Shortest Augmenting Path Algorithm for Dense and Sparse Linear
+/// Assignment Problems", Computing 38, 1987). Exact up to the rounding of float.
+std::vector<std::size_t> best_assignment(const base::Matrix<float>& gains);
+
 /// How permutation_search() goes about it.
 struct PermutationSearch {
   std::uint64_t seed = 0;

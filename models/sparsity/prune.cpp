@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sptc::sparsity {
@@ -15,31 +16,22 @@ namespace {
 using numerics::DataType;
 using numerics::Word;
 
-/// What runs of a group are ranked by. NaN outranks every sum.
-struct Score {
-  bool is_nan = false;
-  double magnitude = 0;
-
-  bool exceeds(const Score& other) const {
-    return is_nan != other.is_nan ? is_nan : magnitude > other.magnitude;
-  }
-};
+/// What runs of a group are ranked by: whether it is NaN, which outranks every sum, and magnitude.
+using Score = std::pair<bool, double>;
 
 Score score_of(std::span<const Word> run, DataType type) {
-  Score score;
+  double magnitude = 0;
   for (const Word word : run) {
-    score.magnitude += std::fabs(numerics::to_double(word, type));
+    magnitude += std::fabs(numerics::to_double(word, type));
   }
-  score.is_nan = std::isnan(score.magnitude);
-  return score;
+  return std::isnan(magnitude) ? Score{true, 0} : Score{false, magnitude};
 }
 
 /// How many runs are kept rather than run `i`: the larger ones, and of equals those before it.
 int runs_ahead(std::span<const Score> scores, std::size_t i) {
   int ahead = 0;
   for (std::size_t other = 0; other < scores.size(); ++other) {
-    const bool equal_or_larger = !scores[i].exceeds(scores[other]);
-    ahead += scores[other].exceeds(scores[i]) || (equal_or_larger && other < i) ? 1 : 0;
+    ahead += scores[other] > scores[i] || (scores[other] == scores[i] && other < i) ? 1 : 0;
   }
   return ahead;
 }

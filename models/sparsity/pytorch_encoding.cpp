@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/sparsity/pytorch_encoding.h"
-
 #include "models/base/error.h"
+#include "models/sparsity/compress.h"
 
 #include <array>
 #include <cstddef>

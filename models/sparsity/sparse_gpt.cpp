@@ -16,13 +16,17 @@ using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajo
 using Doubles = Eigen::MatrixXd;
 using Eigen::Index;
 
+// What the authors of SparseGPT take.
+constexpr double kDampening = 0.01;  // of the mean of the diagonal of the Hessian, added to it
+constexpr Index kBlock = 128;        // columns whose update of later ones is done at once
+
 Eigen::Map<const Rows> view(const base::Matrix<float>& matrix) {
   return {matrix.data(), static_cast<Index>(matrix.rows()), static_cast<Index>(matrix.cols())};
 }
 
 /// The upper triangular factor U of the inverse of the dampened Hessian, inverse = U' U. The
 /// columns of `weights` that no input reaches become 0.
-Doubles inverse_factor(const base::Matrix<float>& inputs, double dampening, Doubles& weights) {
+Doubles inverse_factor(const base::Matrix<float>& inputs, Doubles& weights) {
   const Doubles x = view(inputs).cast<double>();
   Doubles hessian = x.transpose() * x;
   const double mean = hessian.diagonal().mean();
@@ -32,7 +36,7 @@ Doubles inverse_factor(const base::Matrix<float>& inputs, double dampening, Doub
       weights.col(i).setZero();
     }
   }
-  hessian.diagonal().array() += dampening * (mean > 0 ? mean : 1);
+  hessian.diagonal().array() += kDampening * (mean > 0 ? mean : 1);
   const Eigen::LLT<Doubles> factor(hessian);
   if (factor.info() != Eigen::Success) {
     throw base::InputError("the Hessian of the calibration inputs is not positive definite");
@@ -64,8 +68,7 @@ void select_columns(const Doubles& weights, const Doubles& factor, Index first,
 }  // namespace
 
 PrunedWeights prune_by_sparse_gpt(const base::Matrix<float>& weights,
-                                  const base::Matrix<float>& inputs, const WeightPattern& pattern,
-                                  const SparseGptOptions& options) {
+                                  const base::Matrix<float>& inputs, const WeightPattern& pattern) {
   base::ensure(weights.cols() == inputs.cols(), "inputs of another k than the weights");
   const auto group = static_cast<Index>(pattern.pattern.group);
   if (pattern.vector_rows > 0 || weights.cols() % static_cast<std::size_t>(group) != 0) {
@@ -73,10 +76,10 @@ PrunedWeights prune_by_sparse_gpt(const base::Matrix<float>& weights,
                            std::to_string(weights.cols()) + " to " + pattern.name());
   }
   Doubles w = view(weights).cast<double>();
-  const Doubles factor = inverse_factor(inputs, options.dampening, w);
+  const Doubles factor = inverse_factor(inputs, w);
   Mask mask(weights.rows(), weights.cols(), 1);
   const Index columns = w.cols();
-  const Index block = std::max<Index>(group, options.block / group * group);
+  const Index block = std::max<Index>(group, kBlock / group * group);
   for (Index begin = 0; begin < columns; begin += block) {
     const Index end = std::min(columns, begin + block);
     Doubles errors = Doubles::Zero(w.rows(), end - begin);

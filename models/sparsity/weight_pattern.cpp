@@ -23,22 +23,16 @@ constexpr int kMaxVectorRows = 1024;
 
 std::vector<int> numbers_of(std::string_view text) {
   std::vector<int> numbers;
-  const char* at = text.data();
   const char* const end = text.data() + text.size();
-  while (true) {
-    int number = 0;
-    const auto parsed = std::from_chars(at, end, number);
-    if (parsed.ec != std::errc()) {
+  for (const char* at = text.data();; ++at) {
+    const auto [stop, error] = std::from_chars(at, end, numbers.emplace_back());
+    if (error != std::errc() || (stop != end && *stop != ':')) {
       return {};
     }
-    numbers.push_back(number);
-    if (parsed.ptr == end) {
+    if (stop == end) {
       return numbers;
     }
-    if (*parsed.ptr != ':') {
-      return {};
-    }
-    at = parsed.ptr + 1;
+    at = stop;
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/commands.h"
+#include "sim/cli/options.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
 #include "sim/config/architecture_fields.h"
@@ -7,9 +8,10 @@
 #include "sim/config/energy.h"
 #include "sim/io/json_reader.h"
 #include "sim/report/version.h"
-#include "sim/run/board_figures.h"
+#include "sim/run/design_cost.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -23,15 +25,6 @@
 
 namespace sptc::cli {
 namespace {
-
-int list_names() {
-  std::string text;
-  for (const std::string& name : config::architecture_names()) {
-    text += name + "\n";
-  }
-  write_result({}, text);
-  return 0;
-}
 
 /// What `arch list` says of a board.
 struct BoardRow {
@@ -95,9 +88,11 @@ std::string boards_json() {
   return json.dump(2) + "\n";
 }
 
-int list(std::string_view format) {
+int list(bool only_names, std::string_view format) {
   require_format(format, {"text", "json"});
-  write_result({}, format == "json" ? boards_json() : boards_text());
+  write_result({}, only_names ? fmt::format("{}\n", fmt::join(config::architecture_names(), "\n"))
+                   : format == "json" ? boards_json()
+                                      : boards_text());
   return 0;
 }
 
@@ -172,52 +167,38 @@ int validate(const std::string& file) {
   return 0;
 }
 
-CLI::App* add_with_name(CLI::App& arch, const char* name, const char* description,
-                        std::string& argument) {
-  CLI::App* command = arch.add_subcommand(name, description);
-  command->add_option("NAME", argument, "a name of 'arch list', or a file")
-      ->type_name("NAME|FILE")
-      ->required();
-  return command;
-}
-
 }  // namespace
 
 void add_arch_command(CLI::App& app, Command& chosen) {
-  CLI::App* arch = app.add_subcommand("arch", "architectures and the evidence of their numbers");
-  CLI::App* list_command = arch->add_subcommand(
-      "list", "the known architectures: SMs, peak, bandwidth, power limit, energies");
-  struct Listing {
-    bool only_names = false;
-    std::string format = "text";
-  };
-  auto listing = std::make_shared<Listing>();
-  CLI::Option* names = list_command->add_flag("--names", listing->only_names, "names alone");
-  list_command->add_option("--format", listing->format, "of the list")
-      ->type_name("text|json")
-      ->capture_default_str()
-      ->excludes(names);
-  list_command->callback([listing, &chosen] {
-    chosen = [listing] { return listing->only_names ? list_names() : list(listing->format); };
-  });
   struct Arguments {
+    bool only_names = false;
     std::string name;
     std::string format = "text";
   };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = add_with_name(
-      *arch, "show", "every number with its evidence and source, also those that a file leaves out",
-      arguments->name);
-  command->add_option("--format", arguments->format, "of the numbers")
-      ->type_name("text|json")
-      ->capture_default_str();
-  command->callback([arguments, &chosen] {
-    chosen = [arguments] { return show(arguments->name, arguments->format); };
-  });
-  add_with_name(*arch, "validate", "read an architecture file and report every problem",
-                arguments->name)
-      ->callback(
-          [arguments, &chosen] { chosen = [arguments] { return validate(arguments->name); }; });
+  CLI::App* arch = app.add_subcommand("arch", "architectures and the evidence of their numbers");
+  const auto add = [&](const char* name, const char* description, auto action) {
+    CLI::App* command = arch->add_subcommand(name, description);
+    command->callback([arguments, action, &chosen] {
+      chosen = [arguments, action] { return action(*arguments); };
+    });
+    return command;
+  };
+  const WordOption name{"NAME", arguments->name, "NAME|FILE", "a name of 'arch list', or a file",
+                        true};
+  CLI::App* command =
+      add("list", "the known architectures: SMs, peak, bandwidth, power limit, energies",
+          [](const Arguments& given) { return list(given.only_names, given.format); });
+  CLI::Option* names = command->add_flag("--names", arguments->only_names, "names alone");
+  declare(*command, {{"--format", arguments->format, "text|json", "of the list"}});
+  command->get_option("--format")->excludes(names);
+  command =
+      add("show", "every number with its evidence and source, also those that a file leaves out",
+          [](const Arguments& given) { return show(given.name, given.format); });
+  declare(*command, {name, {"--format", arguments->format, "text|json", "of the numbers"}});
+  command = add("validate", "read an architecture file and report every problem",
+                [](const Arguments& given) { return validate(given.name); });
+  declare(*command, {name});
 }
 
 }  // namespace sptc::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/jobs_option.h"
+#include "sim/cli/options.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
 #include "sim/config/architecture.h"
@@ -36,11 +36,8 @@ struct Arguments {
 
 std::vector<config::Architecture> boards_of(const std::string& list) {
   std::vector<config::Architecture> boards;
-  std::size_t begin = 0;
-  while (begin <= list.size()) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    boards.push_back(config::load_architecture(list.substr(begin, end - begin)));
-    begin = end + 1;
+  for (const std::string& name : parts_of(list)) {
+    boards.push_back(config::load_architecture(name));
   }
   return boards;
 }
@@ -126,20 +123,16 @@ void add_compare_command(CLI::App& app, Command& chosen) {
                    "--format json'")
       ->type_name("FILE")
       ->required();
-  command->add_option("--arch", arguments->arch, "boards or files, with commas between")
-      ->type_name("NAME,..")
-      ->capture_default_str();
+  declare(*command,
+          {{"--arch", arguments->arch, "NAME,..", "boards or files, with commas between"}});
   command->add_option("--dim", arguments->dims, "values of a dimension of the file: batch=1,8,64")
       ->type_name("NAME=V,..");
   arguments->options.add_all(*command);
   add_jobs(*command, arguments->jobs, "points that are simulated at once");
-  command->add_option("--format", arguments->format, "of the result")
-      ->type_name("text|json|csv")
-      ->capture_default_str();
-  command->add_option("--out", arguments->out, "write the result to FILE instead of stdout")
-      ->type_name("FILE");
-  command->add_option("--html", arguments->html, "write one page, which needs no network")
-      ->type_name("FILE");
+  declare(*command,
+          {{"--format", arguments->format, "text|json|csv", "of the result"},
+           {"--out", arguments->out, "FILE", "write the result to FILE instead of stdout"},
+           {"--html", arguments->html, "FILE", "write one page, which needs no network"}});
   command->add_flag("--quiet", arguments->quiet, "no progress bar");
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }

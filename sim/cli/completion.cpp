@@ -3,6 +3,8 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "sim/cli/options.h"
+#include "sim/cli/output.h"
 #include "sim/io/text_file.h"
 
 #include <fmt/format.h>
@@ -11,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 #include <vector>
 
 namespace sptc::cli {
@@ -18,10 +21,6 @@ namespace {
 
 /// A command, and its name behind that of the program: "sweep report"; "" for the program.
 using CommandVisitor = std::function<void(CLI::App& command, const std::string& name)>;
-
-std::vector<CLI::App*> children_of(CLI::App& command) {
-  return command.get_subcommands([](const CLI::App*) { return true; });
-}
 
 void visit_commands(CLI::App& command, const std::string& name, const CommandVisitor& visit) {
   visit(command, name);
@@ -41,15 +40,12 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
   if (type.find('|') == std::string::npos) {
     return choices;
   }
-  for (std::size_t from = 0; from <= type.size();) {
-    const std::size_t to = std::min(type.find('|', from), type.size());
-    const std::string word = type.substr(from, to - from);
+  for (const std::string& word : parts_of(type, '|')) {
     const bool is_word = std::none_of(word.begin(), word.end(),
                                       [](char c) { return (c >= 'A' && c <= 'Z') || c == ':'; });
     if (is_word && !word.empty()) {
       choices.push_back(word);
     }
-    from = to + 1;
   }
   return choices;
 }
@@ -57,15 +53,6 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
 bool takes_file(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   return type.find("FILE") != std::string::npos || type.find("DIR") != std::string::npos;
-}
-
-/// Text in single quotes of a shell.
-std::string shell_quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) {
-    out += c == '\'' ? "'\\''" : std::string(1, c);
-  }
-  return out + "'";
 }
 
 std::vector<std::string> words_of(CLI::App& command) {
@@ -76,11 +63,7 @@ std::vector<std::string> words_of(CLI::App& command) {
   if (command.get_parent() == nullptr) {
     words.emplace_back("help");
   }
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      words.push_back("--" + name);
-    }
-  }
+  std::ranges::copy(long_options(command), std::back_inserter(words));
   return words;
 }
 
@@ -166,12 +149,16 @@ std::string zsh_specification(const CLI::Option& option) {
                                   zsh_text(option.get_description()), value));
 }
 
+std::string zsh_function(std::string command) {
+  std::ranges::replace_if(
+      command, [](char c) { return c == ' ' || c == '-'; }, '_');
+  return "_sptcsim_command_" + command;
+}
+
 std::string zsh_completion(CLI::App& app) {
   std::string functions;
   visit_commands(app, "", [&](CLI::App& command, const std::string& name) {
-    std::string id = "_sptcsim_command_" + name;
-    std::replace_if(
-        id.begin(), id.end(), [](char c) { return c == ' ' || c == '-'; }, '_');
+    const std::string id = zsh_function(name);
     std::string specifications;
     for (const CLI::Option* option : command.get_options()) {
       if (!is_positional(*option) && !option->get_lnames().empty()) {
@@ -188,10 +175,8 @@ std::string zsh_completion(CLI::App& app) {
     for (const CLI::App* child : children) {
       names += fmt::format(" {}", shell_quoted(zsh_text(child->get_name()) + ":" +
                                                zsh_text(child->get_description())));
-      std::string inner = (name.empty() ? "" : name + " ") + child->get_name();
-      std::replace_if(
-          inner.begin(), inner.end(), [](char c) { return c == ' ' || c == '-'; }, '_');
-      cases += fmt::format("      {}) _sptcsim_command_{} ;;\n", child->get_name(), inner);
+      cases += fmt::format("      {}) {} ;;\n", child->get_name(),
+                           zsh_function((name.empty() ? "" : name + " ") + child->get_name()));
     }
     functions += fmt::format(
         "{}() {{\n  local -a commands=({})\n  local state line\n"

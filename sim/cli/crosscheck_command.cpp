@@ -2,12 +2,13 @@
 #include "models/base/error.h"
 #include "models/mma/step_rules.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/comparison_options.h"
+#include "sim/cli/options.h"
 #include "sim/cli/output.h"
 #include "sim/compare/capture/capture_crosscheck.h"
 #include "sim/compare/kernel/kernel_crosscheck.h"
 #include "sim/compare/kernel/kernel_file.h"
 #include "sim/compare/kernel/mismatch_map.h"
+#include "sim/compare/vectors/verify.h"
 #include "sim/run/option_values.h"
 
 #include <algorithm>
@@ -93,44 +94,50 @@ int run(const Arguments& arguments) {
   return check_kernel(arguments);
 }
 
+int verify(const Arguments& arguments) {
+  const ComparisonOptions& common = arguments.common;
+  common.require_valid();
+  const compare::vectors::VerifyResult result =
+      compare::vectors::verify(arguments.directory, mma::parse_profile(common.profile));
+  write_result(common.out, common.is_json() ? compare::vectors::verify_json(result)
+                                            : compare::vectors::verify_text(result));
+  return result.mismatches() == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 void add_crosscheck_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
       "crosscheck", "compare a capture of a GPU, or the result of your own kernel, bit for bit");
-  command->add_option("DIR", arguments->directory, "capture of a GPU (tests/hardware/CAPTURE.md)")
-      ->type_name("DIR");
-  command
-      ->add_option("--kernel", arguments->kernel,
-                   "one GEMM of your kernel: operands, D, and what it is said to be (.json), or "
-                   "the .npz of --save-operands; diagnosed")
-      ->type_name("FILE");
-  command
-      ->add_option("--d", arguments->d, "of --kernel: D of your kernel (.npy, .npz, .safetensors)")
-      ->type_name("FILE");
-  command
-      ->add_option("--launch", arguments->launch, "of --kernel: which launch of a .npz of several")
-      ->type_name("NAME");
-  command
-      ->add_option("--entry", arguments->entry, "of --kernel: which GEMM of a batch (default: 0)")
-      ->type_name("N");
-  command
-      ->add_option("--map", arguments->map,
-                   "of --kernel: write an image of where D differs (.svg, .png)")
-      ->type_name("FILE");
-  command
-      ->add_option("--arch", arguments->arch,
-                   "architecture whose times are simulated (default: by the name of the GPU); of "
-                   "--kernel: whose arithmetic counts, instead of the one that FILE names")
-      ->type_name("NAME|FILE");
-  command
-      ->add_option("--fidelity", arguments->fidelity,
-                   "of the simulated GEMMs: closed form, or SystemC with a few SMs for all")
-      ->type_name("analytic|timing")
-      ->capture_default_str();
+  declare(
+      *command,
+      {{"DIR", arguments->directory, "DIR", "capture of a GPU (tests/hardware/CAPTURE.md)"},
+       {"--kernel", arguments->kernel, "FILE",
+        "one GEMM of your kernel: operands, D, and what it is said to be (.json), or the .npz of "
+        "--save-operands; diagnosed"},
+       {"--d", arguments->d, "FILE", "of --kernel: D of your kernel (.npy, .npz, .safetensors)"},
+       {"--launch", arguments->launch, "NAME", "of --kernel: which launch of a .npz of several"},
+       {"--entry", arguments->entry, "N", "of --kernel: which GEMM of a batch (default: 0)"},
+       {"--map", arguments->map, "FILE",
+        "of --kernel: write an image of where D differs (.svg, .png)"},
+       {"--arch", arguments->arch, "NAME|FILE",
+        "architecture whose times are simulated (default: by the name of the GPU); of --kernel: "
+        "whose arithmetic counts, instead of the one that FILE names"},
+       {"--fidelity", arguments->fidelity, "analytic|timing",
+        "of the simulated GEMMs: closed form, or SystemC with a few SMs for all"}});
   arguments->common.add_to(*command);
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+}
+
+void add_verify_command(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand(
+      "verify", "compute test vectors of matrix instructions and compare every bit");
+  declare(*command,
+          {{"DIR", arguments->directory, "DIR", "array sets, in any subdirectory", true}});
+  arguments->common.add_to(*command);
+  command->callback([arguments, &chosen] { chosen = [arguments] { return verify(*arguments); }; });
 }
 
 }  // namespace sptc::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/options.h"
 #include "sim/cli/simulation_arguments.h"
 #include "sim/run/data_source.h"
 #include "sim/run/option_values.h"
@@ -60,14 +61,12 @@ void add_gemm_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command =
       app.add_subcommand("gemm", "simulate D[M,N] = A[M,K] B[K,N], A dense and pruned");
-  command->add_option("M", arguments->m, "rows of A and D")->type_name("INT")->required();
-  command->add_option("N", arguments->n, "columns of B and D")->type_name("INT")->required();
-  command->add_option("K", arguments->k, "columns of A, rows of B")->type_name("INT")->required();
-  command->add_option("--batch", arguments->batch, "independent GEMMs in one launch")
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--a", arguments->a_file, "A [m,k] from a .npy file")->type_name("FILE");
-  command->add_option("--b", arguments->b_file, "B [k,n] from a .npy file")->type_name("FILE");
+  declare(*command, {{"M", arguments->m, "INT", "rows of A and D", true},
+                     {"N", arguments->n, "INT", "columns of B and D", true},
+                     {"K", arguments->k, "INT", "columns of A, rows of B", true},
+                     {"--batch", arguments->batch, "N", "independent GEMMs in one launch"},
+                     {"--a", arguments->a_file, "FILE", "A [m,k] from a .npy file"},
+                     {"--b", arguments->b_file, "FILE", "B [k,n] from a .npy file"}});
   arguments->simulation.add_to(*command);
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }

@@ -1,23 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/import_options.h"
+#include "sim/cli/options.h"
 #include "sim/cli/output.h"
+#include "sim/io/text_file.h"
+#include "sim/report/message.h"
+#include "sim/run/option_values.h"
+#include "sim/workload/importer/account.h"
 #include "sim/workload/topology/export.h"
+#include "sim/workload/workload_text.h"
 #include "sim/workload/workload_text_writer.h"
+
+#include <fmt/format.h>
 
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace sptc::cli {
-
 namespace {
+
+/// "NAME=rest" in two.
+std::pair<std::string, std::string> named(const char* option, const char* example,
+                                          const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw base::InputError(fmt::format("{} must be NAME=V, for example {}, not '{}'", option,
+                                       example, io::printable(text)));
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::int64_t extent(const std::string& option, const std::string& name, const std::string& text) {
+  return run::parse_positive(option + " " + io::printable(name), text, workload::kMaxExtent);
+}
 
 std::string exported(const workload::Recording& recording,
                      workload::topology::ExportFormat format) {
   switch (format) {
-    case workload::topology::ExportFormat::kScaleSim:
+    case workload::topology::ExportFormat::kScaleSimRows:
       return workload::topology::scale_sim_text(recording.workload);
-    case workload::topology::ExportFormat::kTimeloop:
+    case workload::topology::ExportFormat::kTimeloopProblems:
       return workload::topology::timeloop_text(recording.workload);
     case workload::topology::ExportFormat::kWorkload:
       break;
@@ -26,6 +50,58 @@ std::string exported(const workload::Recording& recording,
 }
 
 }  // namespace
+
+void RecordingOptions::add_to(CLI::App& command) {
+  declare(command, {{"FILE", file, "FILE",
+                     "workload (.json, .csv) or recording, recognised by content; - reads standard "
+                     "input",
+                     true}});
+  add_extents_to(command);
+  declare(command,
+          {{"--convention", convention, "WORD",
+            "what M of a CSV counts: weight-first (features) or tokens-first (as PyTorch)"}});
+  command.add_flag("--tf32", tf32, "f32 GEMMs whose kernel is not recorded run as TF32");
+  command.add_flag("--strict", strict, "a launch that is not taken is an error");
+}
+
+void RecordingOptions::add_extents_to(CLI::App& command) {
+  command.add_option("--dim", dims, "value of a dimension of the file")->type_name("NAME=V,..");
+  command.add_option("--input", inputs, "extents of an input of an ONNX model, as 1,3,224,224")
+      ->type_name("NAME=EXTENTS");
+}
+
+workload::Recording RecordingOptions::read() const {
+  return read([](workload::Recording&) {});
+}
+
+workload::ImportOptions RecordingOptions::import_options() const {
+  workload::ImportOptions options;
+  options.tf32 = tf32;
+  options.convention = workload::parse_convention(convention);
+  options.dims = workload::single_values(workload::parse_dim_lists(dims));
+  for (const std::string& given : inputs) {
+    const auto [name, extents] = named("--input", "x=1,3,224,224", given);
+    std::vector<std::int64_t>& to = options.inputs[name];
+    if (!to.empty()) {
+      throw base::InputError(fmt::format("--input: {} is given twice", io::printable(name)));
+    }
+    for (const std::string& part : parts_of(extents)) {
+      to.push_back(extent("--input", name, part));
+    }
+  }
+  return options;
+}
+
+workload::Recording RecordingOptions::read(
+    const std::function<void(workload::Recording&)>& adjust) const {
+  workload::Recording recording = workload::importer::read_recording(file, import_options());
+  adjust(recording);
+  if (strict) {
+    workload::importer::require_all_taken(recording);
+  }
+  report::write_message(workload::importer::account_text(recording));
+  return recording;
+}
 
 void add_import_command(CLI::App& app, Command& chosen) {
   struct Arguments {
@@ -37,13 +113,9 @@ void add_import_command(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand(
       "import", "a profile, a log or a model of another program as a workload; says what was left");
   arguments->recording.add_to(*command);
-  command
-      ->add_option("--to", arguments->to,
-                   "what to write: workload, scalesim (a GEMM topology) or timeloop (problems)")
-      ->type_name("FORMAT")
-      ->capture_default_str();
-  command->add_option("--out", arguments->out, "write to FILE instead of stdout")
-      ->type_name("FILE");
+  declare(*command, {{"--to", arguments->to, "FORMAT",
+                      "what to write: workload, scalesim (a GEMM topology) or timeloop (problems)"},
+                     {"--out", arguments->out, "FILE", "write to FILE instead of stdout"}});
   command->callback([arguments, &chosen] {
     chosen = [arguments] {
       require_writable_text("--out", arguments->out);

@@ -6,7 +6,7 @@
 #include "models/base/text.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/completion.h"
-#include "sim/cli/given_options.h"
+#include "sim/cli/options.h"
 #include "sim/cli/output.h"
 #include "sim/config/named_file.h"
 #include "sim/io/text_file.h"
@@ -83,7 +83,7 @@ std::string called(const CLI::App* command) {
 
 std::vector<std::string> names_below(CLI::App* app) {
   std::vector<std::string> names;
-  for (const CLI::App* child : app->get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* child : sptc::cli::children_of(*app)) {
     names.push_back(child->get_name());
   }
   return names;
@@ -130,12 +130,7 @@ void refuse_extras(CLI::App* app) {
         fmt::format("{}: '{}' is negative; sizes are positive integers", where, first));
   }
   if (first.starts_with("-")) {
-    std::vector<std::string> names;
-    for (const CLI::Option* option : command->get_options()) {
-      for (const std::string& name : option->get_lnames()) {
-        names.push_back("--" + name);
-      }
-    }
+    const std::vector<std::string> names = sptc::cli::long_options(*command);
     const std::vector<std::string_view> views(names.begin(), names.end());
     const std::string name = first.substr(0, first.find('='));
     const CLI::Option* const format = command->get_option_no_throw("--format");
@@ -211,28 +206,19 @@ std::string help_of(CLI::App& app, const std::vector<std::string>& words) {
 }
 
 void add_commands(CLI::App& app, Command& chosen) {
-  sptc::cli::add_run_command(app, chosen);
-  sptc::cli::add_gemm_command(app, chosen);
-  sptc::cli::add_arch_command(app, chosen);
-  sptc::cli::add_import_command(app, chosen);
-  sptc::cli::add_energy_command(app, chosen);
-  sptc::cli::add_verify_command(app, chosen);
-  sptc::cli::add_validate_command(app, chosen);
-  sptc::cli::add_compare_command(app, chosen);
-  sptc::cli::add_show_command(app, chosen);
-  sptc::cli::add_prune_command(app, chosen);
-  sptc::cli::add_plan_command(app, chosen);
-  sptc::cli::add_convert_command(app, chosen);
-  sptc::cli::add_legal_command(app, chosen);
-  sptc::cli::add_mma_command(app, chosen);
-  sptc::cli::add_microbench_command(app, chosen);
-  sptc::cli::add_crosscheck_command(app, chosen);
-  sptc::cli::add_sweep_command(app, chosen);
+  using namespace sptc::cli;
+  for (const auto add :
+       {add_run_command, add_gemm_command, add_arch_command, add_import_command, add_energy_command,
+        add_verify_command, add_validate_command, add_compare_command, add_show_command,
+        add_prune_command, add_plan_command, add_convert_command, add_legal_command,
+        add_mma_command, add_microbench_command, add_crosscheck_command, add_sweep_command}) {
+    add(app, chosen);
+  }
 }
 
 /// Commands without a progress bar take --quiet as the others do.
 void accept_quiet(CLI::App& app) {
-  const auto inner = app.get_subcommands([](const CLI::App*) { return true; });
+  const std::vector<CLI::App*> inner = sptc::cli::children_of(app);
   for (CLI::App* const command : inner) {
     accept_quiet(*command);
   }
@@ -253,10 +239,10 @@ int run(int argc, char** argv) {
   add_commands(app, chosen);
   app.require_subcommand(0, 1);  // "sweep run" is not "run"
   accept_quiet(app);
-  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (CLI::App* command : sptc::cli::children_of(app)) {
     command->allow_extras();
     command->require_subcommand(0, 1);
-    for (CLI::App* inner : command->get_subcommands([](const CLI::App*) { return true; })) {
+    for (CLI::App* inner : sptc::cli::children_of(*command)) {
       inner->allow_extras();
     }
   }

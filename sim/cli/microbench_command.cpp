@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/commands.h"
+#include "sim/cli/options.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
-#include "sim/microbench/microbench_rows.h"
+#include "sim/microbench/microbench.h"
 #include "sim/report/version.h"
 #include "sim/run/option_values.h"
 
@@ -50,30 +51,22 @@ void add_microbench_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
       "microbench", "simulated latency and throughput of instructions by warps and ILP");
-  command->add_option("--arch", arguments->arch, "architecture: a name of 'arch list', or a file")
-      ->type_name("NAME|FILE")
-      ->capture_default_str();
-  command
-      ->add_option("--instruction", arguments->instruction,
-                   "a PTX name as 'sptcsim mma --list' shows them (wgmma: followed by ' ss' or "
-                   "' rs'; mma.sp: by ' in turn', for its selectors), ldmatrix.xN, 'ld.shared.u32 "
-                   "N-way', ld.global.ca.u32 or .v4.u32, 'cp.async 16', or 'cp.async.bulk BYTES' "
-                   "(default: the rows that are published for its generation)")
-      ->type_name("NAME");
-  command
-      ->add_option("--warps", arguments->warps,
-                   "1 to 32 warps on the SM, dealt to its sub-partitions in turn (default: as "
-                   "published, or 1; wgmma: 4)")
-      ->type_name("N");
-  command
-      ->add_option("--ilp", arguments->ilp,
-                   "chains of dependent instructions per warp (default: as published, or 1)")
-      ->type_name("N");
-  command->add_option("--format", arguments->format, "latencies in cycles; rates per cycle and SM")
-      ->type_name("text|json|csv")
-      ->capture_default_str();
-  command->add_option("--out", arguments->out, "write the result to FILE instead of stdout")
-      ->type_name("FILE");
+  declare(
+      *command,
+      {{"--arch", arguments->arch, "NAME|FILE", "architecture: a name of 'arch list', or a file"},
+       {"--instruction", arguments->instruction, "NAME",
+        "a PTX name as 'sptcsim mma --list' shows them (wgmma: followed by ' ss' or ' rs'; mma.sp: "
+        "by ' in turn', for its selectors), ldmatrix.xN, 'ld.shared.u32 N-way', ld.global.ca.u32 "
+        "or .v4.u32, 'cp.async 16', or 'cp.async.bulk BYTES' (default: the rows that are published "
+        "for its generation)"},
+       {"--warps", arguments->warps, "N",
+        "1 to 32 warps on the SM, dealt to its sub-partitions in turn (default: as published, or "
+        "1; wgmma: 4)"},
+       {"--ilp", arguments->ilp, "N",
+        "chains of dependent instructions per warp (default: as published, or 1)"},
+       {"--format", arguments->format, "text|json|csv",
+        "latencies in cycles; rates per cycle and SM"},
+       {"--out", arguments->out, "FILE", "write the result to FILE instead of stdout"}});
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 

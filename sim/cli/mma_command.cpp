@@ -4,6 +4,7 @@
 #include "models/mma/step_rules.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/operand_files.h"
+#include "sim/cli/options.h"
 #include "sim/cli/output.h"
 #include "sim/compare/vectors/bit_array.h"
 #include "sim/compare/vectors/diagnosis.h"
@@ -31,7 +32,6 @@ struct Arguments {
   std::string arch;
   std::string instruction;
   OperandFiles files;
-  std::string a_scales, b_scales;
   std::string grouping = "H1";
   std::string profile = "hardware";
   std::string out, expect;
@@ -46,14 +46,7 @@ compare::vectors::MmaOperands read_operands(const Arguments& arguments) {
   if (arguments.files.a.empty() || arguments.files.b.empty()) {
     throw base::InputError("mma: --a and --b are needed");
   }
-  compare::vectors::MmaOperands operands = arguments.files.read();
-  if (!arguments.a_scales.empty()) {
-    operands.a_scales = read_batch(arguments.a_scales);
-  }
-  if (!arguments.b_scales.empty()) {
-    operands.b_scales = read_batch(arguments.b_scales);
-  }
-  return operands;
+  return arguments.files.read();
 }
 
 // Execution ---------------------------------------------------------------------------------------
@@ -179,8 +172,8 @@ int run(const CLI::App& command, const Arguments& arguments) {
   }
   if (arguments.identify) {
     refuse_others(command, "--identify",
-                  {"--a", "--b", "--c", "--metadata", "--metadata-layout", "--selector",
-                   "--a-scales", "--b-scales", "--expect", "--profile", "--format", "--out"});
+                  {"--a", "--b", "--c", "--metadata", "--metadata-layout", "--selector", "--expect",
+                   "--profile", "--format", "--out"});
     require_writable_text("--out", arguments.out);
     return identify_one(arguments);
   }
@@ -193,60 +186,35 @@ int run(const CLI::App& command, const Arguments& arguments) {
   return execute_one(arguments);
 }
 
-void add_operands(CLI::App& command, Arguments& arguments) {
-  const auto file = [&](const char* name, std::string& value, const char* description) {
-    command.add_option(name, value, description)->type_name("FILE");
-  };
-  file("--a", arguments.files.a, "A [case, M, K] as bits, .npy; sparse: [case, M, K/2]");
-  file("--b", arguments.files.b, "B [case, K, N]");
-  file("--c", arguments.files.c, "C [case, M, N] (default: zeros)");
-  file("--metadata", arguments.files.metadata, "places of the elements of a sparse A");
-  command.add_option("--metadata-layout", arguments.files.layout, "of --metadata")
-      ->type_name("canonical|cutlass|ptx|indices|marlin")
-      ->capture_default_str();
-  command.add_option("--selector", arguments.files.selector, "of lanes: which of a quad count")
-      ->type_name("0..3")
-      ->capture_default_str();
-  file("--a-scales", arguments.a_scales, "ue8m0 scales of A [case, M, K/32]");
-  file("--b-scales", arguments.b_scales, "ue8m0 scales of B [case, K/32, N]");
-}
-
 }  // namespace
 
 void add_mma_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
       "mma", "execute one matrix instruction bit for bit, list them, or identify one");
-  command
-      ->add_option("--arch", arguments->arch,
-                   "sm_80, ampere, A100, ... or a board: a name of 'arch list', or a file")
-      ->type_name("NAME");
-  command
-      ->add_option("--instruction", arguments->instruction,
-                   "PTX name, whole or the shape and types: m16n8k16.f32.f16.f16.f32")
-      ->type_name("NAME");
-  add_operands(*command, *arguments);
-  command
-      ->add_option("--grouping", arguments->grouping,
-                   "what a sparse step counts: stored elements (H1) or logical k (H2)")
-      ->type_name("H1|H2")
-      ->capture_default_str();
-  command
-      ->add_option("--profile", arguments->profile,
-                   "hardware: the models tuned against GPUs; mma-sim: MMA-Sim, word for word")
-      ->type_name("hardware|mma-sim")
-      ->capture_default_str();
-  command
-      ->add_option("--out", arguments->out, "D as bits, .npy (with --list, --identify: the answer)")
-      ->type_name("FILE");
-  command->add_option("--expect", arguments->expect, "compare D with this; exit 1 on a difference")
-      ->type_name("FILE");
+  OperandFiles& files = arguments->files;
+  declare(
+      *command,
+      {{"--arch", arguments->arch, "NAME",
+        "sm_80, ampere, A100, ... or a board: a name of 'arch list', or a file"},
+       {"--instruction", arguments->instruction, "NAME",
+        "PTX name, whole or the shape and types: m16n8k16.f32.f16.f16.f32"},
+       {"--a", files.a, "FILE", "A [case, M, K] as bits, .npy; sparse: [case, M, K/2]"},
+       {"--b", files.b, "FILE", "B [case, K, N]"},
+       {"--c", files.c, "FILE", "C [case, M, N] (default: zeros)"},
+       {"--metadata", files.metadata, "FILE", "places of the elements of a sparse A"},
+       {"--metadata-layout", files.layout, "canonical|cutlass|ptx|indices|marlin", "of --metadata"},
+       {"--selector", files.selector, "0..3", "of lanes: which of a quad count"},
+       {"--grouping", arguments->grouping, "H1|H2",
+        "what a sparse step counts: stored elements (H1) or logical k (H2)"},
+       {"--profile", arguments->profile, "hardware|mma-sim",
+        "hardware: the models tuned against GPUs; mma-sim: MMA-Sim, word for word"},
+       {"--out", arguments->out, "FILE", "D as bits, .npy (with --list, --identify: the answer)"},
+       {"--expect", arguments->expect, "FILE", "compare D with this; exit 1 on a difference"}});
   command->add_flag("--list", arguments->list, "instructions of --arch, or of all");
   command->add_flag("--identify", arguments->identify,
                     "which instructions make --expect of A, B and C");
-  command->add_option("--format", arguments->format, "of --list and --identify")
-      ->type_name("text|json")
-      ->capture_default_str();
+  declare(*command, {{"--format", arguments->format, "text|json", "of --list and --identify"}});
   command->callback([command, arguments, &chosen] {
     chosen = [command, arguments] { return run(*command, *arguments); };
   });

@@ -116,6 +116,14 @@ void keep_arguments(int argc, char** argv) {
   argument_words = argv;
 }
 
+std::string shell_quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    out += c == '\'' ? "'\\''" : std::string(1, c);
+  }
+  return out + "'";
+}
+
 std::string command_line() {
   std::string line = "sptcsim";
   for (int i = 1; i < argument_count; ++i) {
@@ -124,11 +132,7 @@ std::string command_line() {
         !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
           return std::isalnum(c) != 0 || std::strchr("-_./:=,+@%", c) != nullptr;
         });
-    std::string quoted;
-    for (const char c : word) {
-      quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    }
-    line += is_plain ? " " + word : " '" + quoted + "'";
+    line += " " + (is_plain ? word : shell_quoted(word));
   }
   return line;
 }

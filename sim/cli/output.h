@@ -31,6 +31,9 @@ void write_result(const std::filesystem::path& path, std::string_view text);
 /// The same as they are: of an image, or of a report that has its own colours and was escaped.
 void write_bytes(const std::filesystem::path& path, std::string_view bytes);
 
+/// `text` in single quotes of a shell.
+std::string shell_quoted(std::string_view text);
+
 /// The arguments of the program, for command_line(); they are not copied.
 void keep_arguments(int argc, char** argv);
 /// The command as it was typed, in a form that a shell understands: "sptcsim run x.json".

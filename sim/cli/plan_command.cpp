@@ -2,9 +2,8 @@
 #include "models/base/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/import_options.h"
-#include "sim/cli/jobs_option.h"
+#include "sim/cli/options.h"
 #include "sim/cli/output.h"
-#include "sim/cli/pruning_options.h"
 #include "sim/cli/table_options.h"
 #include "sim/config/architecture.h"
 #include "sim/io/file_use.h"
@@ -116,45 +115,36 @@ void add_wishes(CLI::App& command, Arguments& arguments) {
       .add_option("--min-gain", arguments.min_gain,
                   "choose the plan that loses least and is so many times as fast as dense weights")
       ->type_name("X");
-  command
-      .add_option("--out", arguments.out,
-                  "the layers of that plan, for 'prune --layers @FILE' and 'run --sparsity FILE'")
-      ->type_name("FILE");
+  declare(command,
+          {{"--out", arguments.out, "FILE",
+            "the layers of that plan, for 'prune --layers @FILE' and 'run --sparsity FILE'"}});
 }
 
 void add_evaluation(CLI::App& command, Arguments& arguments) {
-  plan::Evaluation& evaluation = arguments.options.evaluation;
-  command
-      .add_option("--evaluate", evaluation.command,
-                  "run for the model and for each layer pruned alone; {} or SPTCSIM_MODEL is the "
-                  "file, and a number on the last line is the metric, whose fall is the loss. No "
-                  "shell reads it: quotes and backslashes hold words together")
-      ->type_name("COMMAND");
-  command.add_option("--metric", arguments.metric, "which metric of --evaluate is better")
-      ->type_name("higher|lower")
-      ->capture_default_str();
-  command.add_option("--timeout", arguments.timeout, "of one evaluation, in seconds")
-      ->type_name("S")
-      ->capture_default_str();
+  declare(command,
+          {{"--evaluate", arguments.options.evaluation.command, "COMMAND",
+            "run for the model and for each layer pruned alone; {} or SPTCSIM_MODEL is the file, "
+            "and a number on the last line is the metric, whose fall is the loss. No shell reads "
+            "it: quotes and backslashes hold words together"},
+           {"--metric", arguments.metric, "higher|lower", "which metric of --evaluate is better"},
+           {"--timeout", arguments.timeout, "S", "of one evaluation, in seconds"}});
   add_jobs(command, arguments.jobs, "models that are evaluated at once");
 }
 
 void add_pruning(CLI::App& command, Arguments& arguments) {
+  prune::PruneOptions& options = arguments.options.pruning;
   add_activations(command, arguments.activations);
   add_criterion(command, arguments.criterion);
-  prune::PruneOptions& options = arguments.options.pruning;
-  command.add_option("--layers", options.layers, "tensors that may be pruned, as of 'prune'")
-      ->type_name("REGEX|@FILE");
-  command.add_option("--exclude", options.exclude, "tensors to leave as they are")
-      ->type_name("REGEX");
+  declare(command,
+          {{"--layers", options.layers, "REGEX|@FILE", "tensors that may be pruned, as of 'prune'"},
+           {"--exclude", options.exclude, "REGEX", "tensors to leave as they are"}});
   add_axes(command, options);
 }
 
 void add_results(CLI::App& command, Arguments& arguments) {
   add_report(command, arguments.report, arguments.format);
-  command.add_option("--csv", arguments.csv, "write a row for each layer")->type_name("FILE");
-  command.add_option("--html", arguments.html, "write one page, which needs no network")
-      ->type_name("FILE");
+  declare(command, {{"--csv", arguments.csv, "FILE", "write a row for each layer"},
+                    {"--html", arguments.html, "FILE", "write one page, which needs no network"}});
   command.add_flag("--quiet", arguments.quiet, "no progress bar");
 }
 
@@ -164,20 +154,14 @@ void add_plan_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
       "plan", "which layers of a model to prune: what each loses and saves, the best sets of them");
-  command
-      ->add_option("MODEL", arguments->model.file,
-                   ".onnx; with --workload also .safetensors, its index or directory, .npz, .npy")
-      ->type_name("MODEL")
-      ->required();
-  command
-      ->add_option("--workload", arguments->workload,
-                   "products of the model: a workload whose operations are called as the tensors, "
-                   "or config.json of Hugging Face")
-      ->type_name("FILE");
+  declare(*command,
+          {{"MODEL", arguments->model.file, "MODEL",
+            ".onnx; with --workload also .safetensors, its index or directory, .npz, .npy", true},
+           {"--workload", arguments->workload, "FILE",
+            "products of the model: a workload whose operations are called as the tensors, or "
+            "config.json of Hugging Face"}});
   arguments->model.add_extents_to(*command);
-  command->add_option("--arch", arguments->arch, "a name of 'arch list' or a file")
-      ->type_name("NAME|FILE")
-      ->capture_default_str();
+  declare(*command, {{"--arch", arguments->arch, "NAME|FILE", "a name of 'arch list' or a file"}});
   add_wishes(*command, *arguments);
   add_evaluation(*command, *arguments);
   add_pruning(*command, *arguments);

@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "models/mma/catalogue.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/options.h"
 #include "sim/cli/output.h"
-#include "sim/cli/pruning_options.h"
+#include "sim/config/board_names.h"
 #include "sim/io/file_use.h"
+#include "sim/io/text_file.h"
+#include "sim/prune/conversion.h"
+#include "sim/prune/legality.h"
 #include "sim/prune/prune_model.h"
-#include "sim/prune/prune_report.h"
+#include "sim/prune/prune_options.h"
 #include "sim/report/prune_page.h"
 
+#include <fmt/format.h>
+
+#include <charconv>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,51 +67,35 @@ int run(Arguments arguments) {
 }
 
 void add_files(CLI::App& command, Arguments& arguments) {
-  command
-      .add_option("MODEL", arguments.model,
-                  ".safetensors, .safetensors.index.json or its directory, .npz, .npy or .onnx")
-      ->type_name("MODEL")
-      ->required();
-  command
-      .add_option("--out", arguments.out,
-                  "the pruned model: .safetensors, .npz, .npy, .onnx (of ONNX), or a new directory "
-                  "for shards; without it nothing but the report is made")
-      ->type_name("FILE");
-  command.add_option("--masks", arguments.masks, "masks for fine-tuning, BOOL: .safetensors, .npz")
-      ->type_name("FILE");
+  declare(
+      command,
+      {{"MODEL", arguments.model, "MODEL",
+        ".safetensors, .safetensors.index.json or its directory, .npz, .npy or .onnx", true},
+       {"--out", arguments.out, "FILE",
+        "the pruned model: .safetensors, .npz, .npy, .onnx (of ONNX), or a new directory for "
+        "shards; without it nothing but the report is made"},
+       {"--masks", arguments.masks, "FILE", "masks for fine-tuning, BOOL: .safetensors, .npz"}});
   add_activations(command, arguments.activations);
   add_report(command, arguments.report, arguments.format);
-  command.add_option("--html", arguments.html, "write one page, which needs no network")
-      ->type_name("FILE");
+  declare(command, {{"--html", arguments.html, "FILE", "write one page, which needs no network"}});
 }
 
 void add_choices(CLI::App& command, Arguments& arguments) {
-  command
-      .add_option("--pattern", arguments.pattern,
-                  "of the weights (default: what mma.sp of --dtype executes, else 2:4)")
-      ->type_name("N:M|V:N:M");
-  add_criterion(command, arguments.criterion);
-  command
-      .add_option(
-          "--dtype", arguments.dtype,
-          "type that tensor cores will execute: of --layout, and for tf32 1:2, for s4 pairs")
-      ->type_name("f16|bf16|tf32|e4m3|e5m2|s8|s4");
-  command
-      .add_option("--layout", arguments.layout,
-                  "dense with zeros, or values and metadata in this layout")
-      ->type_name("dense|canonical|ptx|cutlass|pytorch|pytorch-old|marlin")
-      ->capture_default_str();
   prune::PruneOptions& options = arguments.options;
-  command
-      .add_option(
-          "--layers", options.layers,
-          "tensors to prune, or a list of them as 'plan --out' writes it (default: of ONNX the "
-          "weights of products and convolutions, else those of two or more axes, without heads, "
-          "embeddings, routers, state matrices and norms)")
-      ->type_name("REGEX|@FILE");
+  declare(command, {{"--pattern", arguments.pattern, "N:M|V:N:M",
+                     "of the weights (default: what mma.sp of --dtype executes, else 2:4)"}});
+  add_criterion(command, arguments.criterion);
+  declare(command,
+          {{"--dtype", arguments.dtype, "f16|bf16|tf32|e4m3|e5m2|s8|s4",
+            "type that tensor cores will execute: of --layout, and for tf32 1:2, for s4 pairs"},
+           {"--layout", arguments.layout, "dense|canonical|ptx|cutlass|pytorch|pytorch-old|marlin",
+            "dense with zeros, or values and metadata in this layout"},
+           {"--layers", options.layers, "REGEX|@FILE",
+            "tensors to prune, or a list of them as 'plan --out' writes it (default: of ONNX the "
+            "weights of products and convolutions, else those of two or more axes, without heads, "
+            "embeddings, routers, state matrices and norms)"}});
   add_include(command, options);
-  command.add_option("--exclude", options.exclude, "tensors to leave as they are")
-      ->type_name("REGEX");
+  declare(command, {{"--exclude", options.exclude, "REGEX", "tensors to leave as they are"}});
   command
       .add_option(
           "--permute", options.permute,
@@ -116,6 +109,55 @@ void add_choices(CLI::App& command, Arguments& arguments) {
   add_axes(command, options);
 }
 
+int convert(Arguments arguments) {
+  require_format(arguments.format, {"text", "json"});
+  arguments.options.layout = prune::parse_weight_layout(arguments.layout);
+  if (!arguments.dtype.empty()) {
+    arguments.options.dtype = prune::parse_executed_type(arguments.dtype);
+  }
+  const prune::ConversionReport report =
+      prune::convert_model(arguments.model, arguments.out, arguments.options);
+  write_result({}, arguments.format == "json" ? prune::conversion_json(report)
+                                              : prune::conversion_text(report));
+  return 0;
+}
+
+struct LegalArguments {
+  std::vector<std::string> words;
+  std::string arch = "a100-sxm4-80gb";
+  std::string dtype = "f16";
+  std::string format = "text";
+};
+
+std::int64_t extent_of(const std::string& word) {
+  constexpr std::int64_t kMost = 1 << 30;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size() || value < 1 || value > kMost) {
+    throw base::InputError(fmt::format("legal: '{}' is no extent; M, N and K are 1 to {}",
+                                       io::printable(word), kMost));
+  }
+  return value;
+}
+
+int legal(const LegalArguments& arguments) {
+  require_format(arguments.format, {"text", "json"});
+  const numerics::DataType type = prune::parse_executed_type(arguments.dtype);
+  const mma::Target& target = config::target_of(arguments.arch);
+  std::vector<prune::ProductShape> shapes;
+  if (arguments.words.size() == 1) {
+    shapes = prune::shapes_of_model(arguments.words[0], type);
+  } else if (arguments.words.size() == 3) {
+    shapes.push_back({"", extent_of(arguments.words[0]), extent_of(arguments.words[1]),
+                      extent_of(arguments.words[2]), type});
+  } else {
+    throw base::InputError("legal: give a model, or M N K");
+  }
+  write_result({}, arguments.format == "json" ? prune::legality_json(shapes, target)
+                                              : prune::legality_text(shapes, target));
+  return 0;
+}
+
 }  // namespace
 
 void add_prune_command(CLI::App& app, Command& chosen) {
@@ -125,6 +167,43 @@ void add_prune_command(CLI::App& app, Command& chosen) {
   add_files(*command, *arguments);
   add_choices(*command, *arguments);
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+}
+
+void add_convert_command(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<Arguments>();
+  arguments->layout.clear();  // without a default
+  CLI::App* command = app.add_subcommand(
+      "convert", "2:4 weights between dense, compressed and the layouts of metadata");
+  declare(
+      *command,
+      {{"MODEL", arguments->model, "MODEL",
+        "a file of 'prune --layout', or a model whose weights have the pattern", true},
+       {"--out", arguments->out, "FILE", ".safetensors, .npz", true},
+       {"--layout", arguments->layout, "dense|canonical|ptx|cutlass|pytorch|pytorch-old|marlin",
+        "that of the result", true},
+       {"--dtype", arguments->dtype, "f16|bf16|tf32|e4m3|e5m2|s8|s4",
+        "of dense weights: type that is executed"},
+       {"--layers", arguments->options.layers, "REGEX", "of dense weights: tensors to compress"},
+       {"--exclude", arguments->options.exclude, "REGEX", "tensors to leave as they are"}});
+  add_include(*command, arguments->options);
+  add_axes(*command, arguments->options);
+  declare(*command, {{"--format", arguments->format, "text|json", "of the report"}});
+  command->callback([arguments, &chosen] { chosen = [arguments] { return convert(*arguments); }; });
+}
+
+void add_legal_command(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<LegalArguments>();
+  CLI::App* command = app.add_subcommand(
+      "legal", "which shapes libraries take for 2:4 weights, and the nearest that they do");
+  command->add_option("WHAT", arguments->words, "a model, or M N K (weights are M x K)")
+      ->type_name("MODEL|M N K")
+      ->required()
+      ->expected(1, 3);
+  declare(*command,
+          {{"--arch", arguments->arch, "NAME", "a board, or a target of matrix instructions"},
+           {"--dtype", arguments->dtype, "f16|bf16|tf32|e4m3|e5m2|s8|s4", "type that is executed"},
+           {"--format", arguments->format, "text|json", "of the result"}});
+  command->callback([arguments, &chosen] { chosen = [arguments] { return legal(*arguments); }; });
 }
 
 }  // namespace sptc::cli

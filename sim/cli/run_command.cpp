@@ -4,8 +4,8 @@
 #include "sim/cli/simulation_arguments.h"
 #include "sim/config/architecture.h"
 #include "sim/report/message.h"
+#include "sim/run/asked_work.h"
 #include "sim/run/run_options.h"
-#include "sim/run/unsupported_launches.h"
 
 #include <memory>
 #include <string>

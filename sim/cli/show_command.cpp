@@ -3,10 +3,11 @@
 #include "models/base/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/operand_files.h"
+#include "sim/cli/options.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
 #include "sim/run/option_values.h"
-#include "sim/show/show_instruction.h"
+#include "sim/show/element_view.h"
 
 #include <fmt/format.h>
 
@@ -96,59 +97,36 @@ int run(const Arguments& arguments) {
   return 0;
 }
 
-void add_operands(CLI::App& command, Arguments& arguments) {
-  arguments.data.add(command, {"data", "seed"});
-  const auto file = [&](const char* name, std::string& value, const char* description) {
-    command.add_option(name, value, description)->type_name("FILE");
-  };
-  file("--a", arguments.files.a, "A [M, K] as bits, .npy, pruned here; with --metadata [M, K/2]");
-  file("--b", arguments.files.b, "B [K, N]");
-  file("--c", arguments.files.c, "C [M, N] (default: zeros)");
-  file("--metadata", arguments.files.metadata, "places of the elements of a sparse A");
-  command.add_option("--metadata-layout", arguments.files.layout, "of --metadata")
-      ->type_name("canonical|cutlass|ptx")
-      ->capture_default_str();
-  command.add_option("--case", arguments.index, "of arrays with three axes: which one")
-      ->type_name("N")
-      ->capture_default_str();
-}
-
 }  // namespace
 
 void add_show_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
       "show", "one element of one matrix instruction: metadata, selected operands, sum, rounding");
+  OperandFiles& files = arguments->files;
   command
       ->add_option("INSTRUCTION", arguments->instruction,
                    "PTX name, whole or in part: mma.sp.m16n8k32.f32.f16.f16.f32 ('mma --list')")
       ->required();
-  command
-      ->add_option("--arch", arguments->arch,
-                   "a board (its cycles are shown, too), or sm_80, ampere, ...")
-      ->type_name("NAME|FILE")
-      ->capture_default_str();
-  command->add_option("--row", arguments->row, "row of A and D")
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--col", arguments->col, "column of B and D")
-      ->type_name("N")
-      ->capture_default_str();
-  command
-      ->add_option("--selector", arguments->files.selector,
-                   "of mma.sp: which lanes of a quad hold the metadata")
-      ->type_name("0..3")
-      ->capture_default_str();
-  add_operands(*command, *arguments);
-  command->add_option("--format", arguments->format, "of the result")
-      ->type_name("text|json")
-      ->capture_default_str();
-  command->add_option("--out", arguments->out, "write the result to FILE instead of stdout")
-      ->type_name("FILE");
-  command
-      ->add_option("--html", arguments->html,
-                   "write one page with an animated figure, which needs no network")
-      ->type_name("FILE");
+  declare(*command, {{"--arch", arguments->arch, "NAME|FILE",
+                      "a board (its cycles are shown, too), or sm_80, ampere, ..."},
+                     {"--row", arguments->row, "N", "row of A and D"},
+                     {"--col", arguments->col, "N", "column of B and D"},
+                     {"--selector", files.selector, "0..3",
+                      "of mma.sp: which lanes of a quad hold the metadata"}});
+  arguments->data.add(*command, {"data", "seed"});
+  declare(
+      *command,
+      {{"--a", files.a, "FILE", "A [M, K] as bits, .npy, pruned here; with --metadata [M, K/2]"},
+       {"--b", files.b, "FILE", "B [K, N]"},
+       {"--c", files.c, "FILE", "C [M, N] (default: zeros)"},
+       {"--metadata", files.metadata, "FILE", "places of the elements of a sparse A"},
+       {"--metadata-layout", files.layout, "canonical|cutlass|ptx", "of --metadata"},
+       {"--case", arguments->index, "N", "of arrays with three axes: which one"},
+       {"--format", arguments->format, "text|json", "of the result"},
+       {"--out", arguments->out, "FILE", "write the result to FILE instead of stdout"},
+       {"--html", arguments->html, "FILE",
+        "write one page with an animated figure, which needs no network"}});
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 

@@ -2,15 +2,15 @@
 #include "sim/cli/simulation_arguments.h"
 
 #include "models/base/error.h"
-#include "sim/cli/jobs_option.h"
+#include "sim/cli/options.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/report/complete_report.h"
+#include "sim/report/message.h"
 #include "sim/report/progress.h"
 #include "sim/report/report.h"
 #include "sim/report/run_page.h"
-#include "sim/report/terminal.h"
 #include "sim/report/timeline.h"
 #include "sim/run/option_values.h"
 #include "sim/run/run.h"
@@ -31,39 +31,25 @@
 namespace sptc::cli {
 
 void SimulationArguments::add_to(CLI::App& command) {
-  command.add_option("--arch", arch, "architecture: a name of 'arch list', or a file")
-      ->type_name("NAME|FILE")
-      ->capture_default_str();
+  declare(command,
+          {{"--arch", arch, "NAME|FILE", "architecture: a name of 'arch list', or a file"}});
   options.add_all(command);
-  command.add_option("--format", format, "of the report")
-      ->type_name("text|json|csv")
-      ->capture_default_str();
-  command.add_option("--out", out, "write the report to FILE instead of stdout")->type_name("FILE");
-  command
-      .add_option("--vcd", vcd,
-                  "write the waveform of the tensor cores of an SM to FILE, and a save file for "
-                  "GTKWave beside it; not in analytic")
-      ->type_name("FILE");
-  command
-      .add_option("--vcd-window", vcd_window, "of --vcd: cycles, as of --window (default: 0:20000)")
-      ->type_name("FIRST:LAST");
-  command
-      .add_option("--vcd-element", vcd_element,
-                  "of --vcd: element of the 16 x 8 of an instruction (default: 0,0)")
-      ->type_name("ROW,COL");
-  command
-      .add_option("--timeline", timeline,
-                  "write what the tensor cores of an SM do, for Perfetto; not in analytic")
-      ->type_name("FILE");
-  command.add_option("--konata", konata, "the same for Konata, a row for each mma")
-      ->type_name("FILE");
-  command
-      .add_option("--window", window,
-                  "of --timeline and --konata: cycles since the first launch begins (default: "
-                  "0:20000)")
-      ->type_name("FIRST:LAST");
-  command.add_option("--html", html, "write one page with figures, which needs no network")
-      ->type_name("FILE");
+  declare(command,
+          {{"--format", format, "text|json|csv", "of the report"},
+           {"--out", out, "FILE", "write the report to FILE instead of stdout"},
+           {"--vcd", vcd, "FILE",
+            "write the waveform of the tensor cores of an SM to FILE, and a save file for GTKWave "
+            "beside it; not in analytic"},
+           {"--vcd-window", vcd_window, "FIRST:LAST",
+            "of --vcd: cycles, as of --window (default: 0:20000)"},
+           {"--vcd-element", vcd_element, "ROW,COL",
+            "of --vcd: element of the 16 x 8 of an instruction (default: 0,0)"},
+           {"--timeline", timeline, "FILE",
+            "write what the tensor cores of an SM do, for Perfetto; not in analytic"},
+           {"--konata", konata, "FILE", "the same for Konata, a row for each mma"},
+           {"--window", window, "FIRST:LAST",
+            "of --timeline and --konata: cycles since the first launch begins (default: 0:20000)"},
+           {"--html", html, "FILE", "write one page with figures, which needs no network"}});
   command.add_flag(
       "--explain", explain,
       "what the tensor cores wait for, what twice of each resource would gain, and where "
@@ -76,7 +62,11 @@ void SimulationArguments::add_to(CLI::App& command) {
 
 namespace {
 
-tensor_core::LogWindow parse_log_window(std::string_view option, const std::string& text) {
+/// What `option` says; the usual window where it is not given.
+tensor_core::LogWindow window_of(std::string_view option, const std::string& text) {
+  if (text.empty()) {
+    return {};
+  }
   const auto [first, last] = run::parse_window(option, text);
   return {first, last};
 }
@@ -93,13 +83,7 @@ std::optional<tensor_core::PassageLog> passages_of(const SimulationArguments& gi
        {std::pair{"--timeline", &given.timeline}, {"--konata", &given.konata}}) {
     require_writable_text(option, *path);
   }
-  return tensor_core::PassageLog(given.window.empty() ? tensor_core::LogWindow{}
-                                                      : parse_log_window("--window", given.window));
-}
-
-tensor_core::WaveformElement parse_waveform_element(const std::string& text) {
-  const auto [row, col] = run::parse_element("--vcd-element", text);
-  return {row, col};
+  return tensor_core::PassageLog(window_of("--window", given.window));
 }
 
 /// The save file of GTKWave beside a waveform; none beside a device.
@@ -130,11 +114,13 @@ std::unique_ptr<tensor_core::Waveform> waveform_of(const SimulationArguments& gi
   if (const std::filesystem::path save = save_file_of(given.vcd); !save.empty()) {
     require_writable_text("--vcd", save);
   }
-  return std::make_unique<tensor_core::Waveform>(
-      given.vcd_window.empty() ? tensor_core::LogWindow{}
-                               : parse_log_window("--vcd-window", given.vcd_window),
-      given.vcd_element.empty() ? tensor_core::WaveformElement{}
-                                : parse_waveform_element(given.vcd_element));
+  tensor_core::WaveformElement element;
+  if (!given.vcd_element.empty()) {
+    const auto [row, col] = run::parse_element("--vcd-element", given.vcd_element);
+    element = {row, col};
+  }
+  return std::make_unique<tensor_core::Waveform>(window_of("--vcd-window", given.vcd_window),
+                                                 element);
 }
 
 void write_waveform(const SimulationArguments& given, const tensor_core::Waveform& waveform) {

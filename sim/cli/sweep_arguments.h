@@ -55,9 +55,7 @@ sweep::execution::SweepShard parse_shard(const std::string& text);
 /// --db, or where it is not given the name of SPEC with .sqlite.
 std::filesystem::path results_of(const SweepArguments& arguments);
 
-/// sptcsim sweep plan SPEC, sptcsim sweep emit slurm|gnu-parallel SPEC
-void add_sweep_spec_commands(CLI::App& sweep, Command& chosen);
-/// sptcsim sweep status|merge|report FILE
-void add_sweep_results_commands(CLI::App& sweep, Command& chosen);
+/// sptcsim sweep plan|emit SPEC, sptcsim sweep status|merge|report FILE
+void add_sweep_subcommands(CLI::App& sweep, Command& chosen);
 
 }  // namespace sptc::cli

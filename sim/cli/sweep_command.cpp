@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
+#include "models/base/text.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/jobs_option.h"
+#include "sim/cli/options.h"
 #include "sim/cli/output.h"
 #include "sim/cli/sweep_arguments.h"
 #include "sim/io/file_use.h"
 #include "sim/io/text_file.h"
 #include "sim/report/message.h"
 #include "sim/report/progress.h"
+#include "sim/report/version.h"
 #include "sim/run/option_values.h"
 #include "sim/sweep/execution/coordinator.h"
 #include "sim/sweep/execution/resimulation.h"
-#include "sim/sweep/execution/run_mark.h"
+#include "sim/sweep/execution/sweep_status.h"
 #include "sim/sweep/executors/local_executor.h"
 #include "sim/sweep/point/simulation_point_runner.h"
 #include "sim/sweep/store/sweep_store.h"
@@ -19,13 +21,62 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 
 namespace sptc::cli {
+
+sweep::space::SweepPlan plan_of(const SweepArguments& arguments) {
+  const std::string& file = arguments.spec;
+  if (!file.ends_with(".json")) {
+    constexpr std::array<std::string_view, 5> kCommands{"plan", "status", "merge", "report",
+                                                        "emit"};
+    throw base::InputError(
+        fmt::format("'{}' is no sweep (a .json file) and no command of sweep: {}",
+                    io::printable(file), base::unknown_name(io::printable(file), kCommands)));
+  }
+  return sweep::space::checked_plan(sweep::space::read_sweep_spec(file),
+                                    std::string(report::program_version()));
+}
+
+sweep::execution::SweepShard parse_shard(const std::string& text) {
+  if (text.empty()) {
+    return {};
+  }
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) {
+    throw base::InputError(
+        fmt::format("--shard must be I/N, for example 2/8, not '{}'", io::printable(text)));
+  }
+  const std::int64_t count =
+      run::parse_positive("N of --shard I/N", text.substr(slash + 1), kMaxShards);
+  const std::int64_t index = run::parse_positive("I of --shard I/N", text.substr(0, slash), count);
+  return {static_cast<std::uint64_t>(index), static_cast<std::uint64_t>(count)};
+}
+
+std::filesystem::path results_of(const SweepArguments& arguments) {
+  if (!arguments.db.empty()) {
+    return arguments.db;
+  }
+  const std::string name = std::filesystem::path(arguments.spec).stem().string() + ".sqlite";
+  std::error_code error;
+  if (std::filesystem::is_symlink(name, error)) {
+    throw base::InputError(io::printable(name) +
+                           ": is a link; where the results go through one, --db names it");
+  }
+  return name;
+}
+
+void add_spec(CLI::App& command, const std::shared_ptr<SweepArguments>& arguments) {
+  declare(command,
+          {{"SPEC", arguments->spec, "FILE", "sweep: .json (configs/sweeps/README.md)", true}});
+}
+
 namespace {
 
 std::atomic<bool> stop_requested{false};
@@ -164,23 +215,18 @@ int run(const SweepArguments& arguments) {
 // --- declaration ---
 
 void add_run_options(CLI::App& command, const std::shared_ptr<SweepArguments>& arguments) {
-  command
-      .add_option("--db", arguments->db,
-                  "results, SQLite; a finished part is not repeated "
-                  "(default: the name of SPEC with .sqlite, here)")
-      ->type_name("FILE");
+  declare(command, {{"--db", arguments->db, "FILE",
+                     "results, SQLite; a finished part is not repeated (default: the name of SPEC "
+                     "with .sqlite, here)"}});
   add_jobs(command, arguments->jobs, "worker processes");
-  command.add_option("--shard", arguments->shard, "only part I of N; 'sweep merge' unites them")
-      ->type_name("I/N");
-  command
-      .add_option("--timeout", arguments->timeout,
-                  "seconds that a point may take (default: the spec's, or no limit)")
-      ->type_name("S");
-  command
-      .add_option("--resimulate", arguments->resimulate,
-                  "of a sweep in closed form: SystemC simulates up to N points on the Pareto front "
-                  "or within 5 % of it again, and the report marks those that differ")
-      ->type_name("N");
+  declare(
+      command,
+      {{"--shard", arguments->shard, "I/N", "only part I of N; 'sweep merge' unites them"},
+       {"--timeout", arguments->timeout, "S",
+        "seconds that a point may take (default: the spec's, or no limit)"},
+       {"--resimulate", arguments->resimulate, "N",
+        "of a sweep in closed form: SystemC simulates up to N points on the Pareto front or within "
+        "5 % of it again, and the report marks those that differ"}});
   command.add_flag("--no-resume", arguments->no_resume, "refuse results that exist already");
   command.add_flag("--retry-failed", arguments->retry_failed, "simulate failed points once more");
   command.add_flag("--mixed-builds", arguments->mixed_builds,
@@ -194,10 +240,8 @@ void add_sweep_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<SweepArguments>();
   CLI::App* command =
       app.add_subcommand("sweep", "design-space exploration: many runs, resumable, one table");
-  add_sweep_spec_commands(*command, chosen);
-  add_sweep_results_commands(*command, chosen);
-  command->add_option("SPEC", arguments->spec, "sweep: .json (configs/sweeps/README.md)")
-      ->type_name("FILE");
+  add_sweep_subcommands(*command, chosen);
+  declare(*command, {{"SPEC", arguments->spec, "FILE", "sweep: .json (configs/sweeps/README.md)"}});
   add_run_options(*command, arguments);
   command->callback([arguments, command, &chosen] {
     if (!command->get_subcommands().empty()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/jobs_option.h"
+#include "sim/cli/options.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
 #include "sim/compare/times/validate.h"
@@ -93,15 +93,11 @@ int validate(const Arguments& given) {
 }
 
 void add_options_of_rows(CLI::App& command, Arguments& arguments) {
-  command.add_option("--dtype", arguments.dtype, "operands of rows that name no type")
-      ->type_name("TYPE")
-      ->capture_default_str();
-  command.add_option("--variants", arguments.variants, "weights of rows that name no sparsity")
-      ->type_name("dense|sparse")
-      ->capture_default_str();
-  command.add_option("--data", arguments.data, "operand values, for the power")
-      ->type_name("random|integers|zeros|relu")
-      ->capture_default_str();
+  declare(
+      command,
+      {{"--dtype", arguments.dtype, "TYPE", "operands of rows that name no type"},
+       {"--variants", arguments.variants, "dense|sparse", "weights of rows that name no sparsity"},
+       {"--data", arguments.data, "random|integers|zeros|relu", "operand values, for the power"}});
   arguments.options.add(command, {"l2", "launch", "algorithm", "library", "d-dtype", "warmup",
                                   "repeat", "clock", "energy", "power-limit"});
 }
@@ -114,16 +110,14 @@ void add_validate_command(CLI::App& app, Command& chosen) {
       "validate",
       "measured GEMM times, speed-ups and watts against simulated ones; options hold of rows that "
       "do not say otherwise");
-  command
-      ->add_option("CSV", arguments->csv,
-                   "a recording with times, or CSV: header with m, n, k, time_us_median; may have "
-                   "dtype, sparsity, d_dtype, l2, "
-                   "launch, algorithm, warmup, repeat, operands, clock_mhz, power_limit_w, power_w")
-      ->type_name("FILE")
-      ->required();
-  command->add_option("--arch", arguments->arch, "architecture: a name of 'arch list', or a file")
-      ->type_name("NAME|FILE")
-      ->capture_default_str();
+  declare(
+      *command,
+      {{"CSV", arguments->csv, "FILE",
+        "a recording with times, or CSV: header with m, n, k, time_us_median; may have dtype, "
+        "sparsity, d_dtype, l2, launch, algorithm, warmup, repeat, operands, clock_mhz, "
+        "power_limit_w, power_w",
+        true},
+       {"--arch", arguments->arch, "NAME|FILE", "architecture: a name of 'arch list', or a file"}});
   arguments->options.add(*command, {"fidelity"});
   command->get_option("--fidelity")
       ->type_name("timing|analytic")
@@ -131,18 +125,12 @@ void add_validate_command(CLI::App& app, Command& chosen) {
       ->default_str("");
   add_options_of_rows(*command, *arguments);
   add_jobs(*command, arguments->jobs, "processes");
-  command->add_option("--format", arguments->format, "of the figures")
-      ->type_name("text|json")
-      ->capture_default_str();
-  command->add_option("--out", arguments->out, "write them to FILE instead of stdout")
-      ->type_name("FILE");
-  command
-      ->add_option("--rows", arguments->rows,
-                   "every row with its simulated time, clock, watts and tile, CSV")
-      ->type_name("FILE");
-  command
-      ->add_option("--html", arguments->html, "write one page with figures, which needs no network")
-      ->type_name("FILE");
+  declare(*command, {{"--format", arguments->format, "text|json", "of the figures"},
+                     {"--out", arguments->out, "FILE", "write them to FILE instead of stdout"},
+                     {"--rows", arguments->rows, "FILE",
+                      "every row with its simulated time, clock, watts and tile, CSV"},
+                     {"--html", arguments->html, "FILE",
+                      "write one page with figures, which needs no network"}});
   command->add_flag("--quiet", arguments->quiet, "no progress bar");
   command->callback([arguments, command, &chosen] {
     arguments->arch_given = command->get_option("--arch")->count() > 0;

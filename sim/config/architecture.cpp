@@ -20,6 +20,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -75,21 +76,9 @@ double read_value(const json& value, const io::JsonPlace& place, const Architect
   return number;
 }
 
-/// Each unknown key is an error of its own.
-void check_keys(const io::JsonObject& object, std::string_view section, ErrorList& errors) {
-  const std::vector<std::string_view> keys = keys_of(section);
-  for (const auto& [key, unused] : object.value().items()) {
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      errors.collect([&, &name = key] {
-        object.place().fail("unknown key " + base::unknown_name(io::printable(name), keys));
-      });
-    }
-  }
-}
-
 void read_section(const io::JsonObject& object, std::string_view section, WireArchitecture& wire,
                   ErrorList& errors) {
-  check_keys(object, section, errors);
+  check_keys(object, keys_of(section), errors);
   for (const ArchitectureField& field : architecture_fields()) {
     if (field.section == section) {
       WireNumber number{&field, std::nullopt};
@@ -295,7 +284,39 @@ std::filesystem::path& set_directory() {
   return directory;
 }
 
+/// Numbers of the architecture called `name`, read once; nothing where there is none.
+const std::optional<Architecture>& shipped_architecture(const std::string& name) {
+  // Asked for at each run: what was read holds for as long as the directory has the same name.
+  struct Known {
+    std::string directory;
+    std::map<std::string, std::optional<Architecture>> architectures;
+  };
+  thread_local Known known_here;
+  auto& [directory, known] = known_here;
+  const char* const set = std::getenv("SPTCSIM_CONFIG_DIR");
+  if (const std::string_view now = set == nullptr ? "" : set; now != directory) {
+    directory = now;
+    known.clear();
+  }
+  const auto [found, added] = known.try_emplace(name);
+  const std::vector<std::string> names = added ? architecture_names() : std::vector<std::string>();
+  if (std::binary_search(names.begin(), names.end(), name)) {
+    found->second = load_architecture(name);
+  }
+  return found->second;
+}
+
 }  // namespace
+
+bool is_shipped(const Architecture& architecture) {
+  const std::optional<Architecture>& shipped = shipped_architecture(architecture.gpu.name);
+  const auto same = [](const Parameter& left, const Parameter& right) {
+    return left.value == right.value && left.pointer == right.pointer;
+  };
+  return shipped && shipped->gpu.numerics == architecture.gpu.numerics &&
+         std::equal(shipped->parameters.begin(), shipped->parameters.end(),
+                    architecture.parameters.begin(), architecture.parameters.end(), same);
+}
 
 void set_shipped_config_directory(std::filesystem::path directory) {
   set_directory() = std::move(directory);

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -73,23 +72,6 @@ json read_common(const std::filesystem::path& directory) {
   return document;
 }
 
-/// A number that follows from others, where the file does not have it.
-struct Consequence {
-  std::string_view pointer;
-  std::string_view evidence;
-  std::string_view source;
-  std::string_view of;       ///< pointer of the number that it is, or is a multiple of
-  std::string_view times{};  ///< pointer of the factor; empty: 1
-};
-
-constexpr std::array kConsequences{
-    Consequence{
-        "/sm/tensor_core/selector_bytes_per_cycle", "derived",
-        "dot_units x dot_width_bytes of the design that the file or its base began with: the "
-        "selector feeds every multiplier every cycle",
-        "/sm/tensor_core/dot_units", "/sm/tensor_core/dot_width_bytes"},
-};
-
 const ArchitectureField& field_at(std::string_view pointer) {
   const auto fields = architecture_fields();
   return *std::ranges::find(fields, pointer, path_of);
@@ -106,26 +88,31 @@ std::optional<double> value_at(const json& document, std::string_view pointer) {
   return number >= field.min() && number <= field.max ? std::optional(number) : std::nullopt;
 }
 
-void add_consequence(json& document, const Consequence& number, const io::JsonPlace& root) {
-  const json::json_pointer place = pointer_of(number.pointer);
+/// Adds the width of the selector, which feeds every multiplier every cycle, where it is left out.
+void add_selector(json& document, const std::string& file) {
+  constexpr std::string_view kUnits = "/sm/tensor_core/dot_units";
+  const ArchitectureField& field = field_at("/sm/tensor_core/selector_bytes_per_cycle");
+  const json::json_pointer place = pointer_of(path_of(field));
   const json::json_pointer section = place.parent_pointer();
   if (!document.contains(section) || !document[section].is_object() || document.contains(place)) {
     return;
   }
-  const ArchitectureField& field = field_at(number.pointer);
-  const std::optional<double> of = value_at(document, number.of);
-  const std::optional<double> times =
-      number.times.empty() ? std::optional(1.0) : value_at(document, number.times);
+  const std::optional<double> units = value_at(document, kUnits);
+  const std::optional<double> bytes = value_at(document, "/sm/tensor_core/dot_width_bytes");
   // Of a number that is no number here the reader complains, and of that one alone.
-  const double value = of && times ? *of * *times : field.min();
+  const double value = units && bytes ? *units * *bytes : field.min();
   if (value > field.max) {
-    const ArchitectureField& factor = field_at(number.times);
-    io::JsonPlace{root.file, std::string(number.of)}.fail(
-        fmt::format("{} x {} {} makes {} {}, more than {}: lower one of the two, or give {} a "
-                    "number of its own",
-                    *of, factor.key, *times, field.key, value, field.max, field.key));
+    io::JsonPlace{file, std::string(kUnits)}.fail(
+        fmt::format("{} x dot_width_bytes {} makes {} {}, more than {}: lower one of the two, or "
+                    "give {} a number of its own",
+                    *units, *bytes, field.key, value, field.max, field.key));
   }
-  document[place] = {{"value", value}, {"evidence", number.evidence}, {"source", number.source}};
+  document[place] = {
+      {"value", value},
+      {"evidence", "derived"},
+      {"source",
+       "dot_units x dot_width_bytes of the design that the file or its base began with: the "
+       "selector feeds every multiplier every cycle"}};
 }
 
 }  // namespace
@@ -160,9 +147,7 @@ json with_common_numbers(json document, const json& common, const std::string& f
       document[number] = common[number];
     }
   }
-  for (const Consequence& number : kConsequences) {
-    add_consequence(document, number, {file, ""});
-  }
+  add_selector(document, file);
   return document;
 }
 

@@ -15,10 +15,8 @@ namespace sptc::config {
 nlohmann::json read_common_numbers();
 
 /// An architecture document with the numbers that its file leaves out, where there is a place for
-/// them: those of `common`, which read_common_numbers() gave, and those that follow from others:
-///
-///     selector_bytes_per_cycle   dot_units x dot_width_bytes
-///     epilogue_bytes_per_cycle   sm_port_bytes_per_cycle
+/// them: those of `common`, which read_common_numbers() gave, and selector_bytes_per_cycle, which
+/// is dot_units x dot_width_bytes.
 ///
 /// A derived document keeps those of its base, unless null in it asks for them anew. Throws
 /// InputError with a place in `file` where the document has one number of a pair that only has a

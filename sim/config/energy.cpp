@@ -7,7 +7,6 @@
 #include "sim/config/board_names.h"
 #include "sim/config/derivation.h"
 #include "sim/config/energy_fields.h"
-#include "sim/config/energy_number.h"
 #include "sim/config/evidence.h"
 #include "sim/config/named_file.h"
 #include "sim/io/json_reader.h"
@@ -18,7 +17,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace sptc::config {
@@ -26,6 +27,60 @@ namespace {
 
 using nlohmann::json;
 using numerics::DataType;
+
+constexpr int kMaxNode = 1000;  // process node [nm]
+
+/// A number of an energy file as the file has it.
+struct WireNumber {
+  double value = 0;
+  double low = 0, high = 0;
+  std::optional<int> node_nm;
+  Evidence evidence;
+};
+
+double read_bounded(const json& value, const io::JsonPlace& place, bool zero, double max) {
+  const double number = value.is_number() ? value.get<double>() : -1;
+  if (!(zero ? number >= 0 : number > 0) || number > max) {
+    place.fail(fmt::format("must be a number {} and at most {}, not {}",
+                           zero ? "from 0" : "above 0", max, io::describe(value)));
+  }
+  return number;
+}
+
+/// {"value", "evidence", "source"}, with "node_nm" where `on_chip`, and "range": [low, high]; what
+/// is assumed needs a range. From 0 where `zero`, else above it. Throws InputError.
+WireNumber read_number(const io::JsonObject& number, bool zero, double max, bool on_chip) {
+  constexpr std::array<std::string_view, 5> kKeys = {"value", "range", "node_nm", "evidence",
+                                                     "source"};
+  number.allow_only(kKeys);
+  WireNumber result;
+  result.value = read_bounded(number.require("value"), number.place() / "value", zero, max);
+  result.low = result.high = result.value;
+  result.evidence = read_evidence(number);
+  if (on_chip) {
+    result.node_nm = static_cast<int>(number.integer("node_nm", 1, kMaxNode));
+  } else if (number.has("node_nm")) {
+    (number.place() / "node_nm").fail("this number does not scale with the process node");
+  }
+  if (!number.has("range")) {
+    if (result.evidence.kind == "assumed") {
+      number.place().fail("an assumed number needs a 'range' [low, high]");
+    }
+    return result;
+  }
+  const json& range = number.array("range");
+  const io::JsonPlace place = number.place() / "range";
+  if (range.size() != 2) {
+    place.fail("must be [low, high]");
+  }
+  result.low = read_bounded(range[0], place / std::size_t{0}, zero, max);
+  result.high = read_bounded(range[1], place / std::size_t{1}, zero, max);
+  if (result.low > result.value || result.high < result.value) {
+    place.fail(
+        fmt::format("[{}, {}] does not hold the value {}", result.low, result.high, result.value));
+  }
+  return result;
+}
 
 /// Factors from other nodes to the node of the file: "45" -> "logic" -> factor.
 class NodeScaling {
@@ -70,7 +125,8 @@ class NodeScaling {
       (nodes.place() / from).fail("must be a process node in nm, 1 to 999");
     }
     const io::JsonObject classes = nodes.object(from);
-    check_keys(classes, {"logic", "sram", "wire", "area"}, errors);
+    constexpr std::array<std::string_view, 4> kClasses{"logic", "sram", "wire", "area"};
+    check_keys(classes, kClasses, errors);
     for (const auto& [name, unused] : classes.value().items()) {
       errors.collect([&, &key = name] {
         double& factor = factors_[{std::stoi(from), key}];
@@ -123,7 +179,7 @@ class EnergyReader {
 
  private:
   void check_sections() {
-    std::map<std::string, std::vector<std::string>> keys;
+    std::map<std::string, std::vector<std::string_view>> keys;
     keys[""] = {"name",        "description", "node_nm", "node_scaling", "events",
                 "fixed_share", "static",      "clock",   "area"};
     for (const EnergyField& field : energy_fields()) {
@@ -266,14 +322,6 @@ LoadedEnergy to_energy(json document, const std::string& file) {
 }
 
 }  // namespace
-
-EnergyConfig LoadedEnergy::with(std::size_t parameter, double value) const {
-  base::ensure(parameter < parameters.size() && parameters[parameter].store,
-               "energy: this number enters through others");
-  EnergyConfig changed = config;
-  parameters[parameter].store(changed, value * parameters[parameter].scale);
-  return changed;
-}
 
 energy::AreaTable LoadedEnergy::area_at(double EnergyParameter::*end) const {
   std::map<int, double> nodes;  // what the end of the factor from this node is to the factor

@@ -5,7 +5,6 @@
 #include "models/energy/power.h"
 #include "sim/gpu/gpu_spec.h"
 
-#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -42,8 +41,6 @@ struct LoadedEnergy {
   std::string limit_of;
   std::vector<EnergyParameter> parameters;  ///< in the order of the fields
 
-  /// The configuration with another value (as in the file) for one number.
-  EnergyConfig with(std::size_t parameter, double value) const;
   /// The area table with every number at the low or at the high end of its range, the factor
   /// between nodes included.
   energy::AreaTable area_at(double EnergyParameter::*end) const;

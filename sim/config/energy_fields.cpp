@@ -3,6 +3,13 @@
 
 #include "models/base/error.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <type_traits>
+
 namespace sptc::config {
 namespace {
 
@@ -16,85 +23,69 @@ constexpr double kMaxBurst = 10;
 constexpr double kMaxMegahertz = 1e5;
 constexpr double kMaxArea = 1e9;
 
-EnergyField scalar(std::string section, std::string key, double max, double EnergyConfig::*member) {
-  return {std::move(section),
-          std::move(key),
+// What a field fills: a member, of those of `type` where there is one for each type.
+
+double& at(EnergyConfig& config, DataType /*type*/, double EnergyConfig::*member) {
+  return config.*member;
+}
+double& at(EnergyConfig& config, DataType /*type*/, double energy::StaticPower::*member) {
+  return config.power.static_power.*member;
+}
+double& at(EnergyConfig& config, DataType /*type*/, double energy::PowerSpec::*member) {
+  return config.power.*member;
+}
+double& at(EnergyConfig& config, DataType /*type*/, double energy::AreaTable::*member) {
+  return config.area.*member;
+}
+double& at(EnergyConfig& config, DataType type,
+           std::map<DataType, double> energy::AreaTable::*member) {
+  return (config.area.*member)[type];
+}
+
+template <typename Member>
+EnergyField field(const char* section, const char* key, double max, Member member) {
+  constexpr bool kByType = std::is_same_v<Member, std::map<DataType, double> energy::AreaTable::*>;
+  const bool is_area = std::string_view(section) == "/area";
+  return {section,
+          key,
           max,
           false,
-          false,
-          std::nullopt,
-          [member](EnergyConfig& config, DataType, double value) { config.*member = value; }};
-}
-
-EnergyField static_field(std::string key, double max, double energy::StaticPower::*member) {
-  return {"/static",
-          std::move(key),
-          max,
-          false,
-          false,
-          std::nullopt,
-          [member](EnergyConfig& config, DataType, double value) {
-            config.power.static_power.*member = value;
-          }};
-}
-
-EnergyField clock_field(std::string key, double max, double energy::PowerSpec::*member) {
-  return {"/clock",
-          std::move(key),
-          max,
-          false,
-          false,
-          std::nullopt,
-          [member](EnergyConfig& config, DataType, double value) { config.power.*member = value; }};
-}
-
-EnergyField optional_field(EnergyField field) {
-  field.optional = true;
-  return field;
-}
-
-EnergyField area_field(std::string key, double energy::AreaTable::*member) {
-  return {"/area",
-          std::move(key),
-          kMaxArea,
-          false,
-          false,
-          Scaling::kArea,
-          [member](EnergyConfig& config, DataType, double value) { config.area.*member = value; }};
-}
-
-EnergyField typed_area_field(std::string key,
-                             std::map<DataType, double> energy::AreaTable::*member) {
-  return {"/area",
-          std::move(key),
-          kMaxArea,
-          false,
-          true,
-          Scaling::kArea,
+          kByType,
+          is_area ? std::optional(Scaling::kArea) : std::nullopt,
           [member](EnergyConfig& config, DataType type, double value) {
-            (config.area.*member)[type] = value;
+            at(config, type, member) = value;
           }};
 }
 
-void add_event(const energy::EventInfo& row, std::vector<EnergyField>& fields) {
+EnergyField optional_field(EnergyField made) {
+  made.optional = true;
+  return made;
+}
+
+EnergyField event_field(const energy::EventInfo& row) {
   const std::size_t index = energy::index_of(row.event);
-  EnergyField pj{"/events",
-                 std::string(row.name) + "_" + std::string(row.unit),
-                 kMaxPicojoules,
-                 false,
-                 row.by_type,
-                 row.scaling,
-                 {}};
-  if (row.by_type) {
-    pj.store = [index](EnergyConfig& config, DataType type, double value) {
-      config.power.table.typed_pj[type][index] = value;
-    };
-  } else {
-    pj.store = [index](EnergyConfig& config, DataType, double value) {
-      config.power.table.event_pj[index] = value;
-    };
-  }
-  fields.push_back(std::move(pj));
+  return {"/events",
+          std::string(row.name) + "_" + std::string(row.unit),
+          kMaxPicojoules,
+          false,
+          row.by_type,
+          row.scaling,
+          [index, by_type = row.by_type](EnergyConfig& config, DataType type, double value) {
+            energy::EnergyTable& table = config.power.table;
+            (by_type ? table.typed_pj[type] : table.event_pj)[index] = value;
+          }};
+}
+
+EnergyField share_field(const energy::EventInfo& row) {
+  return {"/fixed_share",
+          std::string(row.name),
+          1,
+          true,
+          false,
+          std::nullopt,
+          [index = energy::index_of(row.event)](EnergyConfig& config, DataType, double value) {
+            config.power.table.fixed_share[index] = value;
+          }};
 }
 
 std::vector<EnergyField> make_fields() {
@@ -103,39 +94,32 @@ std::vector<EnergyField> make_fields() {
                     [](EnergyConfig& config, DataType, double value) {
                       config.power.table.supply_volts = value;
                     }});
-  for (const energy::EventInfo& row : energy::kEvents) {
-    add_event(row, fields);
-  }
-  for (const energy::EventInfo& row : energy::kEvents) {
-    const std::size_t index = energy::index_of(row.event);
-    fields.push_back({"/fixed_share", std::string(row.name), 1, true, false, std::nullopt,
-                      [index](EnergyConfig& config, DataType, double value) {
-                        config.power.table.fixed_share[index] = value;
-                      }});
-  }
+  std::ranges::transform(energy::kEvents, std::back_inserter(fields), event_field);
+  std::ranges::transform(energy::kEvents, std::back_inserter(fields), share_field);
   using Static = energy::StaticPower;
-  fields.push_back(static_field("constant_w", kMaxWatts, &Static::constant_w));
-  fields.push_back(static_field("leakage_per_sm_w", kMaxWatts, &Static::leakage_per_sm_w));
-  fields.push_back(static_field("idle_sm_w", kMaxWatts, &Static::idle_sm_w));
-  fields.push_back(static_field("leakage_supply_v", kMaxVolts, &Static::leakage_volts));
-  fields.push_back(static_field("board_idle_w", kMaxWatts, &Static::board_idle_w));
-  fields.push_back(optional_field(static_field("busy_sm_w", kMaxWatts, &Static::busy_sm_w)));
-  fields.push_back(
-      scalar("/clock", "floor_clock_mhz", kMaxMegahertz, &EnergyConfig::floor_clock_mhz));
-  fields.push_back(scalar("/clock", "floor_supply_v", kMaxVolts, &EnergyConfig::floor_supply_v));
-  fields.push_back(scalar("/clock", "boost_supply_v", kMaxVolts, &EnergyConfig::boost_supply_v));
-  fields.push_back(clock_field("min_clock_mhz", kMaxMegahertz, &energy::PowerSpec::min_clock_mhz));
-  fields.push_back(optional_field(
-      clock_field("loaded_clock_mhz", kMaxMegahertz, &energy::PowerSpec::loaded_clock_mhz)));
-  fields.push_back(clock_field("power_limit_w", kMaxWatts, &energy::PowerSpec::power_limit_w));
-  fields.push_back(clock_field("burst_ratio", kMaxBurst, &energy::PowerSpec::burst_ratio));
+  using Power = energy::PowerSpec;
   using Area = energy::AreaTable;
-  fields.push_back(typed_area_field("multiplier_um2", &Area::multiplier_um2));
-  fields.push_back(typed_area_field("adder_um2", &Area::adder_um2));
-  fields.push_back(area_field("rounder_um2", &Area::rounder_um2));
-  fields.push_back(area_field("mux_um2_per_input_bit", &Area::mux_um2_per_input_bit));
-  fields.push_back(area_field("flip_flop_um2", &Area::flip_flop_um2));
-  fields.push_back(area_field("sram_um2_per_byte", &Area::sram_um2_per_byte));
+  fields.insert(
+      fields.end(),
+      {field("/static", "constant_w", kMaxWatts, &Static::constant_w),
+       field("/static", "leakage_per_sm_w", kMaxWatts, &Static::leakage_per_sm_w),
+       field("/static", "idle_sm_w", kMaxWatts, &Static::idle_sm_w),
+       field("/static", "leakage_supply_v", kMaxVolts, &Static::leakage_volts),
+       field("/static", "board_idle_w", kMaxWatts, &Static::board_idle_w),
+       optional_field(field("/static", "busy_sm_w", kMaxWatts, &Static::busy_sm_w)),
+       field("/clock", "floor_clock_mhz", kMaxMegahertz, &EnergyConfig::floor_clock_mhz),
+       field("/clock", "floor_supply_v", kMaxVolts, &EnergyConfig::floor_supply_v),
+       field("/clock", "boost_supply_v", kMaxVolts, &EnergyConfig::boost_supply_v),
+       field("/clock", "min_clock_mhz", kMaxMegahertz, &Power::min_clock_mhz),
+       optional_field(field("/clock", "loaded_clock_mhz", kMaxMegahertz, &Power::loaded_clock_mhz)),
+       field("/clock", "power_limit_w", kMaxWatts, &Power::power_limit_w),
+       field("/clock", "burst_ratio", kMaxBurst, &Power::burst_ratio),
+       field("/area", "multiplier_um2", kMaxArea, &Area::multiplier_um2),
+       field("/area", "adder_um2", kMaxArea, &Area::adder_um2),
+       field("/area", "rounder_um2", kMaxArea, &Area::rounder_um2),
+       field("/area", "mux_um2_per_input_bit", kMaxArea, &Area::mux_um2_per_input_bit),
+       field("/area", "flip_flop_um2", kMaxArea, &Area::flip_flop_um2),
+       field("/area", "sram_um2_per_byte", kMaxArea, &Area::sram_um2_per_byte)});
   return fields;
 }
 

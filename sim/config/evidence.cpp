@@ -35,4 +35,15 @@ io::JsonObject number_with_evidence(const io::JsonObject& section, std::string_v
   return section.object(key);
 }
 
+void check_keys(const io::JsonObject& object, std::span<const std::string_view> allowed,
+                ErrorList& errors) {
+  for (const auto& [key, unused] : object.value().items()) {
+    if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
+      errors.collect([&, &name = key] {
+        object.place().fail("unknown key " + base::unknown_name(io::printable(name), allowed));
+      });
+    }
+  }
+}
+
 }  // namespace sptc::config

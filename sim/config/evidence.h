@@ -9,6 +9,7 @@
 
 #include <array>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,5 +59,9 @@ class ErrorList {
   std::vector<std::string> messages_;
   std::set<std::string> known_;
 };
+
+/// Adds a problem for each key of `object` that is none of `allowed`.
+void check_keys(const io::JsonObject& object, std::span<const std::string_view> allowed,
+                ErrorList& errors);
 
 }  // namespace sptc::config

@@ -87,9 +87,6 @@ void check_family(const kernels::TileShape& tile, const io::JsonPlace& place) {
 std::uint32_t types(const io::JsonObject& object) {
   static_assert(static_cast<int>(numerics::DataType::kB1) < 32);
   std::uint32_t bits = 0;
-  if (object.has("bits")) {
-    (object.place() / "bits").fail("is not read: name the types, as \"types\": [\"s8\"]");
-  }
   if (!object.has("types")) {
     return bits;
   }
@@ -271,18 +268,14 @@ namespace {
 /// The library called `name`, or `refuse` hears why there is none.
 template <typename Refuse>
 kernels::KernelLibrarySpec load(const std::string& name, const Refuse& refuse) {
-  std::vector<std::string> names;
-  for (const std::filesystem::path& directory : config_directories("libraries")) {
-    for (const std::string& known : names_in(directory)) {
-      if (known == name) {
-        const std::filesystem::path path = directory / (name + ".json");
-        return read_library(read_named_file(name, path), path.string());
-      }
-      names.push_back(known);
+  const std::vector<std::filesystem::path> directories = config_directories("libraries");
+  for (const std::filesystem::path& directory : directories) {
+    if (std::ranges::binary_search(names_in(directory), name)) {
+      const std::filesystem::path path = directory / (name + ".json");
+      return read_library(read_named_file(name, path), path.string());
     }
   }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
+  const std::vector<std::string> names = names_in(directories);
   const std::vector<std::string_view> allowed(names.begin(), names.end());
   refuse("unknown library " + base::unknown_name(io::printable(name), allowed));
   return {};

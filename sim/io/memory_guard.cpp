@@ -8,16 +8,15 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
-#include <optional>
 #include <string>
-#include <unistd.h>
 
 namespace sptc::io {
 namespace {
 
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
-std::optional<std::uint64_t> mem_available() {
+/// What /proc/meminfo says.
+std::uint64_t mem_available() {
   std::ifstream meminfo("/proc/meminfo");
   std::string key;
   std::string rest;
@@ -27,7 +26,7 @@ std::optional<std::uint64_t> mem_available() {
       return kibibytes * 1024;
     }
   }
-  return std::nullopt;
+  return kUnlimited;
 }
 
 /// The limit of a container with control groups version 2; "max" is no number and reads as
@@ -36,20 +35,6 @@ std::uint64_t control_group_limit() {
   std::ifstream file("/sys/fs/cgroup/memory.max");
   std::uint64_t bytes = 0;
   return file >> bytes ? bytes : kUnlimited;
-}
-
-std::uint64_t physical_memory() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES);
-  const long page_bytes = ::sysconf(_SC_PAGESIZE);
-  return pages > 0 && page_bytes > 0
-             ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes)
-             : kUnlimited;
-}
-
-/// Memory that this process can expect to get without swapping.
-std::uint64_t available_memory() {
-  const std::optional<std::uint64_t> available = mem_available();
-  return std::min(available ? *available : physical_memory(), control_group_limit());
 }
 
 std::string shown(std::uint64_t bytes) {
@@ -63,7 +48,8 @@ std::string shown(std::uint64_t bytes) {
 }  // namespace
 
 void require_memory(std::uint64_t bytes, std::string_view what) {
-  if (const std::uint64_t available = available_memory(); bytes > available) {
+  if (const std::uint64_t available = std::min(mem_available(), control_group_limit());
+      bytes > available) {
     throw base::InputError(fmt::format("{}: needs {} of memory, but this machine has {} available",
                                        what, shown(bytes), shown(available)));
   }

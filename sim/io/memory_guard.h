@@ -7,9 +7,9 @@
 namespace sptc::io {
 
 /// Throws InputError where `bytes` are more than this process can expect to get without swapping:
-/// MemAvailable of /proc/meminfo, or the physical memory where that cannot be read; less where the
-/// control group leaves less. `what` is the noun of the message: "the operands of 'ffn1'". Call it
-/// before a size from a file decides an allocation.
+/// MemAvailable of /proc/meminfo, and less where the control group leaves less. `what` is the noun
+/// of the message: "the operands of 'ffn1'". Call it before a size from a file decides an
+/// allocation.
 void require_memory(std::uint64_t bytes, std::string_view what);
 
 }  // namespace sptc::io

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The .npy format: NumPy Enhancement Proposal 1 and numpy.lib.format (versions 1.0, 2.0, 3.0).
 #include "models/base/error.h"
+#include "sim/io/json_reader.h"
 #include "sim/io/tensor_file.h"
 #include "sim/io/tensor_layout.h"
 #include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
+#include <array>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <istream>
@@ -22,130 +25,57 @@ constexpr std::uint64_t kPreambleBytes = 8;  // magic, major, minor version
 constexpr std::uint64_t kMaxHeaderBytes = 1 << 20;
 constexpr std::size_t kMaxAxes = 32;  // as in NumPy 1
 
-/// The Python dictionary literal of a header: three known keys with a string, a boolean and a tuple
-/// of integers.
-class HeaderParser {
- public:
-  HeaderParser(std::string_view text, const std::string& file) : text_(text), file_(file) {}
-
-  struct Header {
-    std::optional<std::string> descr;
-    std::optional<bool> fortran_order;
-    std::optional<std::vector<std::int64_t>> shape;
-  };
-
-  Header parse() {
-    Header header;
-    expect('{');
-    while (!accept('}')) {
-      read_item(header);
-      if (!accept(',')) {
-        expect('}');
-        break;
-      }
-    }
-    skip_space();
-    if (at_ != text_.size() || !header.descr || !header.fortran_order || !header.shape) {
-      fail();
-    }
-    return header;
-  }
-
- private:
-  void read_item(Header& header) {
-    const std::string key = read_string();
-    expect(':');
-    if (key == "descr" && !header.descr) {
-      header.descr = read_string();
-    } else if (key == "fortran_order" && !header.fortran_order) {
-      header.fortran_order = read_boolean();
-    } else if (key == "shape" && !header.shape) {
-      header.shape = read_tuple();
-    } else {
-      fail();
-    }
-  }
-
-  std::string read_string() {
-    skip_space();
-    const char quote = at_ < text_.size() ? text_[at_] : '\0';
-    if (quote != '\'' && quote != '"') {
-      fail();
-    }
-    const std::size_t end = text_.find(quote, at_ + 1);
-    if (end == std::string_view::npos) {
-      fail();
-    }
-    std::string result(text_.substr(at_ + 1, end - at_ - 1));
-    at_ = end + 1;
-    return result;
-  }
-
-  bool read_boolean() {
-    skip_space();
-    for (const bool value : {false, true}) {
-      const std::string_view word = value ? "True" : "False";
-      if (text_.substr(at_).starts_with(word)) {
-        at_ += word.size();
-        return value;
-      }
-    }
-    fail();
-  }
-
-  std::vector<std::int64_t> read_tuple() {
-    std::vector<std::int64_t> result;
-    expect('(');
-    while (!accept(')')) {
-      skip_space();
-      std::int64_t extent = 0;
-      const char* const begin = text_.data() + at_;
-      const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), extent);
-      if (error != std::errc() || extent < 0 || result.size() == kMaxAxes) {
-        fail();
-      }
-      at_ += static_cast<std::size_t>(end - begin);
-      result.push_back(extent);
-      if (!accept(',')) {
-        expect(')');
-        break;
-      }
-    }
-    return result;
-  }
-
-  void skip_space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) {
-      ++at_;
-    }
-  }
-
-  bool accept(char wanted) {
-    skip_space();
-    if (at_ < text_.size() && text_[at_] == wanted) {
-      ++at_;
-      return true;
-    }
-    return false;
-  }
-
-  void expect(char wanted) {
-    if (!accept(wanted)) {
-      fail();
-    }
-  }
-
-  [[noreturn]] void fail() const {
-    throw base::InputError(fmt::format(
-        "{}: npy header '{}' is wrong at character {}: it must be a dictionary of descr (a "
-        "string), fortran_order (True or False) and shape (a tuple of at most {} extents)",
-        file_, printable(text_), at_ + 1, kMaxAxes));
-  }
-
-  std::string_view text_;
-  const std::string& file_;
-  std::size_t at_ = 0;
+struct Header {
+  std::string descr;
+  bool fortran_order = false;
+  std::vector<std::int64_t> shape;
 };
+
+/// A literal of Python in the characters of JSON.
+std::string as_json(std::string_view literal) {
+  std::string json;
+  for (std::size_t i = 0; i < literal.size(); ++i) {
+    const char c = literal[i];
+    if (c == ')' || c == '}') {  // Python has a comma behind the last element, too
+      const std::size_t last = json.find_last_not_of(" \n");
+      json.resize(last != std::string::npos && json[last] == ',' ? last : json.size());
+    }
+    const std::string_view rest = literal.substr(i);
+    const bool is_word = rest.starts_with("True") || rest.starts_with("False");
+    json += is_word     ? static_cast<char>(c - 'A' + 'a')
+            : c == '\'' ? '"'
+            : c == '('  ? '['
+            : c == ')'  ? ']'
+                        : c;
+  }
+  return json;
+}
+
+/// The dictionary of a header: three known keys with a string, a boolean and a tuple of integers.
+Header parse_header(std::string_view text, const std::string& file) {
+  try {
+    constexpr std::array<std::string_view, 3> kKeys{"descr", "fortran_order", "shape"};
+    const nlohmann::json document = parse_json(as_json(text), file);
+    const JsonObject object(document, {file, ""});
+    object.allow_only(kKeys);
+    Header header{object.require("descr").get<std::string>(),
+                  object.require("fortran_order").get<bool>(),
+                  {}};
+    const nlohmann::json& shape = object.require("shape");
+    for (std::size_t i = 0; i < shape.get_ref<const nlohmann::json::array_t&>().size(); ++i) {
+      header.shape.push_back(to_integer(shape[i], {file, ""}, 0, INT64_MAX));
+    }
+    if (header.shape.size() <= kMaxAxes) {
+      return header;
+    }
+  } catch (const base::InputError&) {  // says where the JSON is wrong
+  } catch (const nlohmann::json::type_error&) {
+  }
+  throw base::InputError(fmt::format(
+      "{}: npy header '{}' is wrong: it must be a dictionary of descr (a string), fortran_order "
+      "(True or False) and shape (a tuple of at most {} extents)",
+      file, printable(text), kMaxAxes));
+}
 
 /// "<f4" -> F32. Big-endian and structured arrays are refused.
 const ElementType& element_type(std::string_view descr, const std::string& file) {
@@ -228,18 +158,18 @@ std::string read_header_text(std::istream& stream, std::uint64_t size, const std
 TensorFile TensorFile::read_npy(std::istream& stream, std::uint64_t size, const std::string& file) {
   std::uint64_t used = 0;
   const std::string text = read_header_text(stream, size, file, used);
-  const HeaderParser::Header header = HeaderParser(text, file).parse();
-  const ElementType& type = element_type(*header.descr, file);
-  const std::optional<std::int64_t> bytes = packed_bytes(*header.shape, type.bytes);
+  const Header header = parse_header(text, file);
+  const ElementType& type = element_type(header.descr, file);
+  const std::optional<std::int64_t> bytes = packed_bytes(header.shape, type.bytes);
   if (!bytes || static_cast<std::uint64_t>(*bytes) != size - used) {
     throw base::InputError(
         fmt::format("{}: the shape ({}) of {} needs {} bytes, but {} follow the header", file,
-                    fmt::join(*header.shape, ", "), *header.descr,
+                    fmt::join(header.shape, ", "), header.descr,
                     bytes ? std::to_string(*bytes) : "more than 64 bits can count", size - used));
   }
-  Tensor tensor{std::filesystem::path(file).stem().string(), std::string(type.name), *header.shape,
+  Tensor tensor{std::filesystem::path(file).stem().string(), std::string(type.name), header.shape,
                 read_bytes(stream, size - used, file)};
-  if (*header.fortran_order) {
+  if (header.fortran_order) {
     tensor.bytes = to_row_major(tensor.bytes, tensor.shape, static_cast<std::size_t>(type.bytes));
   }
   TensorFile result;

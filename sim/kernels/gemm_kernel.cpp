@@ -355,10 +355,10 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& asked, const TileShap
     kernel.executed = executed;
     kernel.cta_group = tile.cta_group;
     kernel.cluster_ctas = tile.cluster_ctas > 0 ? tile.cluster_ctas : target.launch.cluster_ctas;
-    kernel.promotes = executed.family == mma::MmaFamily::kWgmma && !problem.sparse &&
-                      numerics::is_fp8(problem.dtype) &&
-                      target.library.accumulation_for(problem.conditions) ==
-                          Fp8Accumulation::kPromoted;
+    kernel.promotes =
+        executed.family == mma::MmaFamily::kWgmma && !problem.sparse &&
+        numerics::is_fp8(problem.dtype) &&
+        target.library.accumulation_for(problem.conditions) == Fp8Accumulation::kPromoted;
   }
   kernel.swizzle = target.library.swizzle_for(problem.sparse);
   if (problem.dtype == numerics::DataType::kF16) {

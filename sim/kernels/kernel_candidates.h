@@ -20,8 +20,8 @@ struct KernelCandidate {
 /// is known.
 bool takes_sparse_default(const GemmProblem& problem, const KernelLibrarySpec& library);
 
-/// A kernel of 2:4 weights with its tiles divided by SegmentK; nothing where the library has no such
-/// kernel, or would not take it.
+/// A kernel of 2:4 weights with its tiles divided by SegmentK; nothing where the library has no
+/// such kernel, or would not take it.
 std::optional<GemmKernel> segmented(const GemmKernel& kernel, const KernelTarget& target);
 
 /// The tiles of kernels for `problem`: those of the library, or of quantised weights Marlin's.

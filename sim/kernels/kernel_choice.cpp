@@ -204,9 +204,8 @@ std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
   const std::vector<TileShape>& tiles = tiles_for(problem, target.library);
   const std::vector<TileShape>& all = tiles_for(searched, target.library);
   const auto known = kernel_among(tiles, problem, overrides, target, values, fits);
-  return known || &tiles == &all
-             ? known
-             : kernel_among(all, problem, overrides, target, values, fits);
+  return known || &tiles == &all ? known
+                                 : kernel_among(all, problem, overrides, target, values, fits);
 }
 
 /// The kernel with the tile of `overrides`: of the library where it has one, else of mma.sync.

@@ -2,17 +2,20 @@
 #include "sim/microbench/microbench.h"
 
 #include "models/base/error.h"
+#include "models/base/shape.h"
 #include "models/mma/catalogue.h"
+#include "models/mma/fragment_layout.h"
 #include "models/mma/step_rules.h"
 #include "sim/base/run_events.h"
 #include "sim/gpu/gpu.h"
-#include "sim/microbench/microbench_program.h"
+#include "sim/isa/add_instruction.h"
 #include "sim/tensor_core/issue_interval.h"
 
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace sptc::microbench {
 namespace {
@@ -21,6 +24,148 @@ namespace {
 constexpr std::int64_t kShortRun = 64;
 constexpr std::int64_t kLongRun = 192;
 constexpr int kMaxWarpsPerCta = 32;  // 1024 threads
+
+/// Machine instructions that one PTX instruction becomes: 4 or 2 steps for m8n8k4 of f16, whose
+/// shape in PTX is that of a quarter of the warp; else 1.
+int machine_instructions(const mma::MmaInstruction& instruction) {
+  if (instruction.shape == mma::MmaShape{8, 8, 4} &&
+      instruction.a_type == numerics::DataType::kF16) {
+    return instruction.accumulator == numerics::DataType::kF32 ? 4 : 2;
+  }
+  return 1;
+}
+
+int registers_for(std::int64_t elements, numerics::DataType type) {
+  return static_cast<int>(
+      base::ceil_div(elements * numerics::storage_bits(type), 8 * isa::kRegisterBytes));
+}
+
+/// Hands out registers of a thread from 0 on.
+class Allocator {
+ public:
+  explicit Allocator(int max) : max_(max) {}
+
+  isa::RegisterRange take(int count) {
+    const isa::RegisterRange range{next_, count};
+    next_ += count;
+    if (next_ > max_) {
+      throw base::InputError("these chains need more than the " + std::to_string(max_) +
+                             " registers of a thread: lower the ILP");
+    }
+    return range;
+  }
+
+ private:
+  int max_;
+  int next_ = 0;
+};
+
+/// Per warp: a warp of a warpgroup has a quarter of the rows of wgmma. In m8n8k4 of f16 four
+/// quarters of the warp each have a matrix of their own.
+struct FragmentSizes {
+  int a = 0, b = 0, accumulator = 0;
+};
+
+FragmentSizes fragment_sizes(const mma::MmaInstruction& instruction) {
+  const mma::MmaShape& shape = instruction.shape;
+  const bool quarters = machine_instructions(instruction) > 1;
+  const int rows = (quarters ? shape.m * 4 : shape.m) / instruction.warps();
+  const int columns = quarters ? shape.n * 4 : shape.n;
+  return {registers_for(std::int64_t{rows} * instruction.compressed_k(), instruction.a_type),
+          registers_for(std::int64_t{columns} * shape.k, instruction.b_type),
+          registers_for(std::int64_t{rows} * shape.n, instruction.accumulator)};
+}
+
+void add_mma(const MatrixInstruction& which, int ilp, Allocator& registers,
+             std::vector<isa::WarpInstruction>& code) {
+  const mma::MmaInstruction& instruction = which.instruction;
+  const FragmentSizes sizes = fragment_sizes(instruction);
+  const isa::RegisterRange a = registers.take(sizes.a);
+  const isa::RegisterRange b = registers.take(sizes.b);
+  const isa::RegisterRange metadata = registers.take(instruction.sparse ? 1 : 0);
+  const int steps = machine_instructions(instruction);
+  const int selectors =
+      which.selectors_in_turn ? mma::operand_registers(instruction).metadata_selectors : 1;
+  for (int chain = 0; chain < ilp; ++chain) {
+    for (int step = 0; step < steps; ++step) {
+      isa::WarpInstruction& mma = isa::add(code, isa::Opcode::kMma);
+      mma.a = a;
+      mma.b = b;
+      mma.metadata = metadata;
+      mma.selector = static_cast<std::uint8_t>(chain % selectors);
+      mma.c = mma.d = registers.take(sizes.accumulator / steps);
+    }
+  }
+}
+
+/// wgmma on the same accumulators need no wait between them; independent chains have their own.
+/// Those of tcgen05.mma are not in registers.
+void add_wgmma(const MatrixInstruction& which, int ilp, Allocator& registers,
+               std::vector<isa::WarpInstruction>& code) {
+  const FragmentSizes sizes = fragment_sizes(which.instruction);
+  const isa::RegisterRange a = registers.take(which.a_in_registers ? sizes.a : 0);
+  for (int chain = 0; chain < ilp; ++chain) {
+    isa::WarpInstruction& wgmma = isa::add(code, isa::Opcode::kWgmma);
+    wgmma.a = a;
+    if (which.instruction.family == mma::MmaFamily::kWgmma) {
+      wgmma.d = registers.take(sizes.accumulator);
+    }
+  }
+  isa::add(code, isa::Opcode::kWgmmaCommit);
+  // Enough to hide the pipeline of the shortest instruction.
+  isa::add(code, isa::Opcode::kWgmmaWait).pending_groups = 3;
+}
+
+void add_loop(const MatrixInstruction& which, int ilp, Allocator& registers,
+              std::vector<isa::WarpInstruction>& code) {
+  if (which.instruction.is_asynchronous()) {
+    add_wgmma(which, ilp, registers, code);
+  } else {
+    add_mma(which, ilp, registers, code);
+  }
+}
+
+void add_loop(const SharedLoad& which, int ilp, Allocator& registers,
+              std::vector<isa::WarpInstruction>& code) {
+  for (int chain = 0; chain < ilp; ++chain) {
+    // The next load into the same registers stands for one whose address depends on this one.
+    isa::WarpInstruction& load = isa::add(code, isa::Opcode::kLoadMatrix);
+    load.d = registers.take(which.registers);
+    load.conflict_ways = static_cast<std::uint8_t>(which.conflict_ways);
+  }
+}
+
+void add_loop(const GlobalLoad& which, int ilp, Allocator& registers,
+              std::vector<isa::WarpInstruction>& code) {
+  for (int chain = 0; chain < ilp; ++chain) {
+    isa::WarpInstruction& load = isa::add(code, isa::Opcode::kLoadGlobal);
+    load.d = registers.take(which.registers);
+    load.where.row = chain;
+  }
+}
+
+void add_loop(const AsyncCopy& which, int ilp, Allocator& /*registers*/,
+              std::vector<isa::WarpInstruction>& code) {
+  for (int chain = 0; chain < ilp; ++chain) {
+    isa::WarpInstruction& copy = isa::add(code, isa::Opcode::kCopy);
+    copy.bulk = which.bulk;
+    copy.where.row = chain;
+  }
+  isa::add(code, isa::Opcode::kCommitCopies);
+  isa::add(code, isa::Opcode::kWaitCopies);
+}
+
+/// The loop of a microbenchmark: `ilp` instructions on registers of their own, so that each
+/// continues the chain of the same place in the iteration before. Throws InputError where the
+/// chains need more than `max_registers` registers.
+isa::WarpProgram microbench_program(const BenchInstruction& instruction, int ilp,
+                                    std::int64_t iterations, int max_registers) {
+  isa::WarpProgram program;
+  program.iterations = iterations;
+  Allocator registers(max_registers);
+  std::visit([&](const auto& one) { add_loop(one, ilp, registers, program.loop); }, instruction);
+  return program;
+}
 
 /// The machine instruction that the tensor core sees: a step of m8n8k4 has as many multiplications
 /// as the shape of a quarter warp (four quarters x a quarter or a half of the columns).
@@ -98,12 +243,18 @@ void require_modelled(const gpu::GpuSpec& spec, const GlobalLoad& which) {
   }
 }
 
-/// Bytes of global memory that one instruction of a warp moves.
-std::int64_t global_bytes(const AsyncCopy& which) {
+/// Bytes that one instruction of a warp moves; of matrix instructions nobody asks.
+std::int64_t bytes_of(const AsyncCopy& which) {
   return which.bulk ? which.bytes : which.bytes * mma::kWarpLanes;
 }
-std::int64_t global_bytes(const GlobalLoad& which) {
+std::int64_t bytes_of(const GlobalLoad& which) {
   return which.registers * isa::kRegisterBytes;
+}
+std::int64_t bytes_of(const SharedLoad& which) {
+  return which.registers * isa::kRegisterBytes;
+}
+std::int64_t bytes_of(const MatrixInstruction& /*which*/) {
+  return 0;
 }
 
 /// Copies and loads of a microbenchmark: every warp and chain has its own lines, the same in every
@@ -122,17 +273,6 @@ class CopyTraffic : public sm::CtaTraffic {
   int ilp_;
   std::int64_t bytes_;
 };
-
-/// Bytes that one instruction of a warp moves.
-std::int64_t bytes_of(const BenchInstruction& instruction) {
-  if (const auto* copy = std::get_if<AsyncCopy>(&instruction)) {
-    return global_bytes(*copy);
-  }
-  if (const auto* load = std::get_if<GlobalLoad>(&instruction)) {
-    return global_bytes(*load);
-  }
-  return std::get<SharedLoad>(instruction).registers * isa::kRegisterBytes;
-}
 
 }  // namespace
 
@@ -167,7 +307,9 @@ class Microbench::Impl {
       result.selectors_in_turn = matrix->selectors_in_turn;
       result.fma_per_clk_per_sm = per_cycle * of_warp * shape.m * shape.n * shape.k;
     } else {
-      result.bytes_per_clk_per_sm = per_cycle * static_cast<double>(bytes_of(which.instruction));
+      const std::int64_t bytes =
+          std::visit([](const auto& one) { return bytes_of(one); }, which.instruction);
+      result.bytes_per_clk_per_sm = per_cycle * static_cast<double>(bytes);
     }
     return result;
   }
@@ -182,15 +324,7 @@ class Microbench::Impl {
 
   void require_possible(const MicrobenchCase& which) const {
     const auto* matrix = std::get_if<MatrixInstruction>(&which.instruction);
-    if (matrix != nullptr) {
-      require_modelled(spec_, *matrix);
-    } else if (const auto* copy = std::get_if<AsyncCopy>(&which.instruction)) {
-      require_modelled(spec_, *copy);
-    } else if (const auto* load = std::get_if<GlobalLoad>(&which.instruction)) {
-      require_modelled(spec_, *load);
-    } else {
-      require_modelled(spec_, std::get<SharedLoad>(which.instruction));
-    }
+    std::visit([this](const auto& one) { require_modelled(spec_, one); }, which.instruction);
     const int max_warps = std::min(spec_.sm.max_warps, kMaxWarpsPerCta);
     if (which.warps < 1 || which.warps > max_warps) {
       throw base::InputError("warps must be from 1 to " + std::to_string(max_warps) + " on '" +
@@ -213,9 +347,9 @@ class Microbench::Impl {
                                                         spec_.sm.max_registers_per_thread);
     std::optional<CopyTraffic> traffic;
     if (const auto* copy = std::get_if<AsyncCopy>(&which.instruction)) {
-      traffic.emplace(global_bytes(*copy), which.ilp);
+      traffic.emplace(bytes_of(*copy), which.ilp);
     } else if (const auto* load = std::get_if<GlobalLoad>(&which.instruction)) {
-      traffic.emplace(global_bytes(*load), which.ilp);
+      traffic.emplace(bytes_of(*load), which.ilp);
     }
     const sm::KernelLaunch kernel{.program = &program,
                                   .mma_context = &context,

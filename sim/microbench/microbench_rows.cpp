@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/microbench/microbench_rows.h"
+#include "sim/microbench/microbench.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

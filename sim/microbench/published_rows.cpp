@@ -6,6 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 namespace sptc::microbench {
 namespace {
@@ -155,24 +159,27 @@ void add_load_cases(const mma::Target& target, std::vector<MicrobenchCase>& case
   }
 }
 
+/// The number between `prefix` and `suffix` of `name`; 0 where there is none.
+int number_in(std::string_view name, std::string_view prefix, std::string_view suffix = "") {
+  if (name.size() < prefix.size() + suffix.size() || !name.starts_with(prefix) ||
+      !name.ends_with(suffix)) {
+    return 0;
+  }
+  int number = 0;
+  const char* const end = name.data() + name.size() - suffix.size();
+  const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, number);
+  return error == std::errc() && stop == end ? number : 0;
+}
+
 SharedLoad parse_load(const std::string& name) {
   for (const int registers : {1, 2, 4}) {
     if (name == "ldmatrix.x" + std::to_string(registers)) {
       return {registers, 1, true};
     }
   }
-  const std::string prefix = "ld.shared.u32";
-  if (name == prefix) {
-    return {1, 1, false};
-  }
-  if (name.starts_with(prefix + " ") && name.ends_with("-way")) {
-    const char* begin = name.data() + prefix.size() + 1;
-    const char* end = name.data() + name.size() - std::string_view("-way").size();
-    int ways = 0;
-    const auto [stop, error] = std::from_chars(begin, end, ways);
-    if (error == std::errc() && stop == end && ways >= 1 && ways <= 32) {
-      return {1, ways, false};
-    }
+  const int ways = name == "ld.shared.u32" ? 1 : number_in(name, "ld.shared.u32 ", "-way");
+  if (ways >= 1 && ways <= 32) {
+    return {1, ways, false};
   }
   throw base::InputError("'" + name +
                          "' is no load of shared memory: ldmatrix.x1, ldmatrix.x2, ldmatrix.x4, "
@@ -198,17 +205,12 @@ constexpr std::string_view kBulkCopy = "cp.async.bulk ";
 constexpr int kLongestCopy = 1 << 16;
 
 AsyncCopy parse_copy(const std::string& name) {
-  const bool bulk = name.starts_with(kBulkCopy);
-  int bytes = 0;
-  const std::size_t prefix = bulk ? kBulkCopy.size() : kCopy.size();
-  const char* const end = name.data() + name.size();
-  const auto [stop, error] =
-      std::from_chars(name.data() + std::min(prefix, name.size()), end, bytes);
-  const bool is_number = error == std::errc() && stop == end;
-  if (bulk && is_number && bytes > 0 && bytes <= kLongestCopy && bytes % 16 == 0) {
-    return {bytes, true};
+  const int bulk = number_in(name, kBulkCopy);
+  if (bulk > 0 && bulk <= kLongestCopy && bulk % 16 == 0) {
+    return {bulk, true};
   }
-  if (!bulk && name.starts_with(kCopy) && is_number && (bytes == 4 || bytes == 8 || bytes == 16)) {
+  const int bytes = number_in(name, kCopy);
+  if (bytes == 4 || bytes == 8 || bytes == 16) {
     return {bytes, false};
   }
   throw base::InputError(

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/shape.h"
-#include "sim/network/kernel_parts.h"
 #include "sim/network/kernel_time.h"
 
 #include <algorithm>

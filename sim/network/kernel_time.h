@@ -6,6 +6,7 @@
 #include "sim/network/kernel_plan.h"
 
 #include <cstdint>
+#include <span>
 
 namespace sptc::network {
 
@@ -50,6 +51,25 @@ struct ResidentTensors {
 ResidentTensors resident_tensors(const KernelBytes& bytes, double since, double pass,
                                  const memory::MemorySpec& memory);
 
+// What the closed forms of vector operations and of attention have in common.
+
+inline constexpr double kLanes = 32;
+/// Results of the special function units of an SM in a cycle, of every compute capability from 7.0
+/// to 9.0 (CUDA C++ Programming Guide, throughput of native arithmetic instructions).
+inline constexpr double kSpecialPerCycle = 16;
+inline constexpr double kBytesOfLoad = 512;  ///< of a warp: 16 bytes of 32 lanes (PTX ISA)
+
+/// The part of the busiest SM where `ctas` equal ones are spread over `sms`.
+double busiest_share(double ctas, int sms);
+
+/// Instructions of a lane that an SM issues in a cycle.
+double lanes_per_cycle(const sm::SmSpec& sm);
+
+/// Adds the traffic of a launch that reads `l2_read` bytes from the L2, of which the busiest SM has
+/// `share`.
+void add_memory(const KernelBytes& bytes, double l2_read, const ResidentTensors& resident,
+                double share, const gpu::GpuSpec& gpu, ClosedForm& result);
+
 /// A chain of vector operations; `transposed`: one of them reads its input against the layout.
 ClosedForm vector_kernel(const PlannedKernel& kernel, const Network& network,
                          const KernelBytes& bytes, const ResidentTensors& resident,
@@ -59,5 +79,21 @@ ClosedForm vector_kernel(const PlannedKernel& kernel, const Network& network,
 ClosedForm attention_kernel(const PlannedKernel& kernel, const Network& network,
                             const KernelBytes& bytes, const ResidentTensors& resident,
                             const gpu::GpuSpec& gpu);
+
+/// A kernel that the host launches `count` times in a pass.
+struct QueuedLaunch {
+  double us = 0;       ///< on the GPU
+  double host_us = 0;  ///< for which the host is busy with it
+  std::int64_t count = 1;
+};
+
+struct QueueTime {
+  double latency_us = 0;  ///< from the first call to the end of the last kernel
+  double waiting_us = 0;  ///< of it the GPU has nothing to do
+};
+
+/// Kernels one behind the other, which the host gives out one by one and may be late with. Those of
+/// one count that follow each other are a layer of the network, which repeats as a whole.
+QueueTime queue_time(std::span<const QueuedLaunch> launches);
 
 }  // namespace sptc::network

@@ -8,17 +8,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <memory>
 #include <optional>
-#include <poll.h>
-#include <sys/ioctl.h>
+#include <spawn.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -27,168 +28,82 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// The last line of what arrives that is not blank.
-class LastLine {
- public:
-  void add(std::string_view bytes) {
-    for (const char c : bytes) {
-      if (c == '\n') {
-        keep();
-        line_.clear();
-      } else if (line_.size() < kMost) {
-        line_ += c;
-      }
-    }
-  }
-  std::string text() {
-    keep();
-    return last_;
-  }
-
- private:
-  static constexpr std::size_t kMost = 4096;
-
-  void keep() {
-    const std::size_t begin = line_.find_first_not_of(" \t\r");
-    if (begin != std::string::npos) {
-      last_ = line_.substr(begin, line_.find_last_not_of(" \t\r") + 1 - begin);
-    }
-  }
-
-  std::string line_, last_;
-};
-
 [[noreturn]] void refuse(const std::string& program, int error) {
   throw base::InputError(fmt::format("the evaluation command '{}' cannot be started: {}",
                                      io::printable(program), std::strerror(error)));
 }
 
-struct Pipe {
-  Pipe() {
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+/// A file without a name for what a program prints.
+class Output {
+ public:
+  Output() : file_(std::tmpfile(), &std::fclose) {
+    if (file_ == nullptr) {
       refuse("", errno);
     }
   }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  ~Pipe() {
-    close_end(0);
-    close_end(1);
+  int descriptor() const { return ::fileno(file_.get()); }
+
+  /// The last line that is not blank, without blanks around it.
+  std::string last_line() const {
+    constexpr off_t kMostRead = 1 << 16;
+    constexpr std::size_t kMost = 4096;
+    constexpr const char* kBlanks = " \t\r\n";
+    const off_t size = ::lseek(descriptor(), 0, SEEK_END);
+    std::string text(static_cast<std::size_t>(std::clamp<off_t>(size, 0, kMostRead)), '\0');
+    const ssize_t count =
+        ::pread(descriptor(), text.data(), text.size(), std::max<off_t>(0, size - kMostRead));
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, count)));
+    text.erase(text.find_last_not_of(kBlanks) + 1);  // npos + 1 is 0
+    text.erase(0, text.rfind('\n') + 1);
+    text.erase(0, text.find_first_not_of(kBlanks));
+    return text.substr(0, kMost);
   }
-  void close_end(std::size_t which) {
-    if (ends[which] >= 0) {
-      ::close(ends[which]);
-      ends[which] = -1;
-    }
-  }
-  std::array<int, 2> ends{-1, -1};
+
+ private:
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 
-/// In the child: becomes the program in the process group `group`, or says through `failure` why
-/// not.
-[[noreturn]] void become(const std::vector<std::string>& words, pid_t group, const Pipe& out,
-                         const Pipe& err, const Pipe& failure) {
-  ::setpgid(0, group);
-  for (const int number : {SIGINT, SIGPIPE, SIGXFSZ}) {
-    ::signal(number, SIG_DFL);
-  }
-  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  ::dup2(nothing, STDIN_FILENO);
-  ::dup2(out.ends[1], STDOUT_FILENO);
-  ::dup2(err.ends[1], STDERR_FILENO);
+/// Starts the program `words` in the process group `group`. Throws InputError where it cannot.
+pid_t start(const std::vector<std::string>& words, pid_t group, const Output& out,
+            const Output& err) {
   std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) {
     arguments.push_back(const_cast<char*>(word.c_str()));
   }
   arguments.push_back(nullptr);
-  ::execvp(arguments[0], arguments.data());
-  const int error = errno;
-  [[maybe_unused]] const ssize_t written = ::write(failure.ends[1], &error, sizeof(error));
-  ::_exit(127);
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_adddup2(&files, out.descriptor(), STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&files, err.descriptor(), STDERR_FILENO);
+  ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+  ::posix_spawnattr_setpgroup(&attributes, group);
+  sigset_t usual;
+  ::sigemptyset(&usual);
+  for (const int number : {SIGINT, SIGPIPE, SIGXFSZ}) {
+    ::sigaddset(&usual, number);
+  }
+  ::posix_spawnattr_setsigdefault(&attributes, &usual);
+  pid_t process = -1;
+  const int error =
+      ::posix_spawnp(&process, arguments[0], &files, &attributes, arguments.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&files);
+  if (error != 0) {
+    refuse(words.front(), error);
+  }
+  return process;
 }
 
-/// What the child says through `failure`; 0: nothing, since it has become the program.
-int error_of(const Pipe& failure) {
-  int error = 0;
-  ssize_t count = 0;
+/// waitpid(), whatever signals come; true where `process` has ended with `status`.
+bool has_ended(pid_t process, int& status, int options) {
+  pid_t ended = 0;
   do {
-    count = ::read(failure.ends[0], &error, sizeof(error));
-  } while (count < 0 && errno == EINTR);
-  return count == sizeof(error) ? error : 0;
-}
-
-/// Its status can still be waited for.
-bool has_ended(pid_t process) {
-  siginfo_t info{};
-  return ::waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-         info.si_pid == process;
-}
-
-/// A stream of the program, and its last line.
-class Stream {
- public:
-  explicit Stream(const Pipe& pipe) : file_(pipe.ends[0]) {}
-
-  int file() const { return file_; }  ///< -1: it has ended
-  /// Waits until there is something to read.
-  void read_some() { read(buffer_.size()); }
-  /// Only what is there: a child of the program may live on, and hold the stream open.
-  void read_rest() {
-    int left = 0;
-    if (file_ < 0 || ::ioctl(file_, FIONREAD, &left) != 0) {
-      return;
-    }
-    while (left > 0 && file_ >= 0) {
-      left -= read(std::min(static_cast<std::size_t>(left), buffer_.size()));
-    }
-  }
-  std::string last_line() { return last_.text(); }
-
- private:
-  int read(std::size_t most) {
-    const ssize_t count = ::read(file_, buffer_.data(), most);
-    if (count > 0) {
-      last_.add({buffer_.data(), static_cast<std::size_t>(count)});
-    } else if (count == 0 || errno != EINTR) {
-      file_ = -1;
-    }
-    return static_cast<int>(std::max<ssize_t>(count, 0));
-  }
-
-  int file_;
-  LastLine last_;
-  std::array<char, 1 << 14> buffer_{};
-};
-
-/// Reads both streams until `process` has ended; false where the time is up before.
-bool read_until_end(pid_t process, Stream& out, Stream& err, SteadyClock::time_point end) {
-  constexpr int kIntervalMs = 10;
-  while (!has_ended(process)) {
-    if (SteadyClock::now() >= end) {
-      return false;
-    }
-    std::array<pollfd, 2> ready{{{out.file(), POLLIN, 0}, {err.file(), POLLIN, 0}}};
-    if (::poll(ready.data(), ready.size(), kIntervalMs) <= 0) {
-      continue;
-    }
-    if (ready[0].revents != 0) {
-      out.read_some();
-    }
-    if (ready[1].revents != 0) {
-      err.read_some();
-    }
-  }
-  out.read_rest();
-  err.read_rest();
-  return true;
-}
-
-int status_of(pid_t process) {
-  int status = 0;
-  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
+    ended = ::waitpid(process, &status, options);
+  } while (ended < 0 && errno == EINTR);
+  return ended == process;
 }
 
 }  // namespace
@@ -235,25 +150,19 @@ CommandResult run_command(const std::vector<std::string>& words,
   ::setenv(variable.first.c_str(), variable.second.c_str(), 1);
   // Ends the group, which has all that the program starts, where somebody ends this process, too.
   std::optional<GuardProcess> guard(std::in_place, [] { ::kill(-::getpid(), SIGKILL); });
-  Pipe out, err, failure;
-  const pid_t process = ::fork();
-  if (process < 0) {
-    refuse(words.front(), errno);
+  const Output out, err;
+  const pid_t process = start(words, guard->group(), out, err);
+  constexpr std::chrono::milliseconds kInterval{10};
+  int status = 0;
+  bool in_time = has_ended(process, status, WNOHANG);
+  while (!in_time && SteadyClock::now() < end) {
+    std::this_thread::sleep_for(kInterval);
+    in_time = has_ended(process, status, WNOHANG);
   }
-  if (process == 0) {
-    become(words, guard->group(), out, err, failure);
-  }
-  out.close_end(1);
-  err.close_end(1);
-  failure.close_end(1);
-  if (const int error = error_of(failure); error != 0) {
-    status_of(process);
-    refuse(words.front(), error);
-  }
-  Stream out_stream(out), err_stream(err);
-  const bool in_time = read_until_end(process, out_stream, err_stream, end);
   guard.reset();
-  const int status = status_of(process);
+  if (!in_time) {
+    has_ended(process, status, 0);
+  }
   CommandResult result;
   if (!in_time || WIFSIGNALED(status)) {
     result.exit_code = -1;
@@ -261,8 +170,8 @@ CommandResult run_command(const std::vector<std::string>& words,
   } else {
     result.exit_code = WEXITSTATUS(status);
   }
-  result.last_line = out_stream.last_line();
-  result.last_error = err_stream.last_line();
+  result.last_line = out.last_line();
+  result.last_error = err.last_line();
   return result;
 }
 

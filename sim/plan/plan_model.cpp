@@ -10,9 +10,9 @@
 #include "sim/plan/planned_layers.h"
 #include "sim/prune/layer_choice.h"
 #include "sim/prune/prune_model.h"
+#include "sim/run/energy.h"
 #include "sim/run/run.h"
 #include "sim/run/simulate.h"
-#include "sim/run/simulation_caches.h"
 #include "sim/workload/importer/recording_reader.h"
 
 #include <fmt/format.h>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/plan/plan_report.h"
-#include "sim/report/fitted_name.h"
-#include "sim/report/scaled.h"
-#include "sim/report/wrapped.h"
+#include "sim/report/words.h"
 
 #include <fmt/format.h>
 

@@ -8,21 +8,8 @@
 #include <fmt/format.h>
 
 #include <optional>
-#include <string_view>
 
 namespace sptc::prune {
-namespace {
-
-std::optional<std::size_t> find(const ModelFile& file, std::string_view name) {
-  for (std::size_t i = 0; i < file.tensors().size(); ++i) {
-    if (file.tensors()[i].entry.name == name) {
-      return i;
-    }
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 Calibration::Calibration(const std::filesystem::path& file)
     : file_(file.empty() ? nullptr : ModelFile::open(file)) {}
@@ -32,9 +19,9 @@ const base::Matrix<float>* Calibration::inputs(const std::string& name, const La
   if (!file_) {
     return nullptr;
   }
-  std::optional<std::size_t> found = find(*file_, name);
+  std::optional<std::size_t> found = file_->place_of(name);
   if (!found) {
-    found = find(*file_, workload::layer_of(name));
+    found = file_->place_of(workload::layer_of(name));
   }
   if (!found && required) {
     file_->find(name);  // says which names there are

@@ -4,7 +4,7 @@
 #include "models/base/error.h"
 #include "models/sparsity/permutation.h"
 #include "sim/io/text_file.h"
-#include "sim/prune/onnx_channels.h"
+#include "sim/prune/onnx_layers.h"
 
 #include <fmt/format.h>
 
@@ -84,10 +84,7 @@ class PermutationPlan {
 
   /// Whether any consumer of `group` is pruned, and all of its tensors can be reached.
   bool is_pruned(const ChannelGroup& group) const {
-    const auto stands = [&](const std::string& name) {
-      return std::any_of(model_.tensors().begin(), model_.tensors().end(),
-                         [&](const ModelTensor& tensor) { return tensor.entry.name == name; });
-    };
+    const auto stands = [&](const std::string& name) { return model_.place_of(name).has_value(); };
     const bool all = std::all_of(group.producers.begin(), group.producers.end(), stands) &&
                      std::all_of(group.consumers.begin(), group.consumers.end(), stands);
     return all && std::any_of(group.consumers.begin(), group.consumers.end(),

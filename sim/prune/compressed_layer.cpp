@@ -3,13 +3,11 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
-#include "models/sparsity/layout_word.h"
-#include "models/sparsity/pytorch_encoding.h"
+#include "models/sparsity/metadata.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -50,29 +48,6 @@ bool is_pytorch(WeightLayout layout) {
 sparsity::RowOrder row_order(WeightLayout layout) {
   return layout == WeightLayout::kMarlin ? sparsity::RowOrder::kMarlin
                                          : sparsity::RowOrder::kCutlass;
-}
-
-/// As tensor files have elements of `type`; those of 4 bits are the low bits of a byte each.
-std::string_view stored_dtype(DataType type) {
-  switch (type) {
-    case DataType::kF16:
-      return "F16";
-    case DataType::kBf16:
-      return "BF16";
-    case DataType::kTf32:
-      return "F32";
-    case DataType::kE4m3:
-      return "F8_E4M3";
-    case DataType::kE5m2:
-      return "F8_E5M2";
-    case DataType::kS8:
-      return "I8";
-    case DataType::kS4:
-      return "U8";
-    default:
-      throw base::InputError(
-          fmt::format("weights of {} have no compressed form", numerics::name(type)));
-  }
 }
 
 /// Rows and k must be multiples of these.
@@ -165,10 +140,6 @@ sparsity::CanonicalMetadata canonical_of(const io::Tensor& metadata, const Compr
 
 WeightLayout parse_weight_layout(std::string_view name) {
   const auto found = std::find(kNames.begin(), kNames.end(), sparsity::layout_word(name));
-  if (name == "compressed-tensors" || name == "sparse-24-bitmask") {
-    throw base::InputError(fmt::format("the layout {} is not written yet; those that are: {}", name,
-                                       fmt::join(kNames, ", ")));
-  }
   if (found == kNames.end()) {
     throw base::InputError("unknown layout " + base::unknown_name(io::printable(name), kNames));
   }
@@ -177,6 +148,28 @@ WeightLayout parse_weight_layout(std::string_view name) {
 
 std::string_view name(WeightLayout layout) {
   return kNames[static_cast<std::size_t>(layout)];
+}
+
+std::string_view stored_dtype(DataType type) {
+  switch (type) {
+    case DataType::kF16:
+      return "F16";
+    case DataType::kBf16:
+      return "BF16";
+    case DataType::kTf32:
+      return "F32";
+    case DataType::kE4m3:
+      return "F8_E4M3";
+    case DataType::kE5m2:
+      return "F8_E5M2";
+    case DataType::kS8:
+      return "I8";
+    case DataType::kS4:
+      return "U8";
+    default:
+      throw base::InputError(
+          fmt::format("weights of {} have no compressed form", numerics::name(type)));
+  }
 }
 
 std::string values_name(const std::string& name) {

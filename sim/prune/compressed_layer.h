@@ -37,6 +37,10 @@ struct CompressedForm {
   bool k_first = false;  ///< the dense tensor is [k, rows]
 };
 
+/// As tensor files have elements of `type`; those of 4 bits are the low bits of a byte each. Throws
+/// InputError for a type without compressed form.
+std::string_view stored_dtype(numerics::DataType type);
+
 /// Names of the two tensors of the layer `name`.
 std::string values_name(const std::string& name);
 std::string metadata_name(const std::string& name);

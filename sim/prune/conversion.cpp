@@ -30,20 +30,7 @@ struct ConvertedLayer {
 
 /// The element type in which a dense layer of `type` is written.
 std::string_view dense_dtype(numerics::DataType type) {
-  switch (type) {
-    case numerics::DataType::kF16:
-      return "F16";
-    case numerics::DataType::kBf16:
-      return "BF16";
-    case numerics::DataType::kTf32:
-      return "F32";
-    case numerics::DataType::kE4m3:
-      return "F8_E4M3";
-    case numerics::DataType::kE5m2:
-      return "F8_E5M2";
-    default:
-      return "I8";
-  }
+  return type == numerics::DataType::kS4 ? "I8" : stored_dtype(type);
 }
 
 class Conversion {

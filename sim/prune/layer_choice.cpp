@@ -3,7 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
-#include "models/numerics/type_name.h"
+#include "models/numerics/data_type.h"
 #include "sim/io/regular_expression.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/expert_axes.h"
@@ -243,14 +243,14 @@ class Choice {
 
   /// What integers of another offset have beside them.
   bool has_zero_point(const io::TensorEntry& entry) const {
-    for (std::size_t i = 0; entry.dtype == "I8" && i < model_.tensors().size(); ++i) {
-      if (model_.tensors()[i].entry.name == entry.name + "_zero_point") {
-        const std::vector<std::byte> bytes = model_.read(i);
-        return std::any_of(bytes.begin(), bytes.end(),
-                           [](std::byte byte) { return byte != std::byte{0}; });
-      }
+    const auto place =
+        entry.dtype == "I8" ? model_.place_of(entry.name + "_zero_point") : std::nullopt;
+    if (!place) {
+      return false;
     }
-    return false;
+    const std::vector<std::byte> bytes = model_.read(*place);
+    return std::any_of(bytes.begin(), bytes.end(),
+                       [](std::byte byte) { return byte != std::byte{0}; });
   }
 
   void tell_axes(std::size_t i, const LayerLayout& layout) {
@@ -281,10 +281,7 @@ class Choice {
   /// Weights of a graph whose elements are not to be had.
   void leave_absent() {
     for (const auto& [name, layer] : of_graph_) {
-      const bool stands = std::any_of(
-          model_.tensors().begin(), model_.tensors().end(),
-          [&name = name](const ModelTensor& tensor) { return tensor.entry.name == name; });
-      if (!stands) {
+      if (!model_.place_of(name)) {
         leave_weight(layer, model_.why_absent(name));
       }
     }

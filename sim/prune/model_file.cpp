@@ -160,15 +160,8 @@ class OnnxModel : public ModelFile {
     for (const OnnxLayer& layer : onnx_layers(graph_)) {
       layers_.insert(layer.initializer);
     }
-    for (const workload::onnx::Tensor& tensor : graph_.initializers) {
-      add(tensor, tensor.name);
-    }
-    for (const workload::onnx::Node& node : graph_.nodes) {
-      const auto value = node.attributes.find("value");
-      if (node.op == "Constant" && !node.outputs.empty() && value != node.attributes.end() &&
-          value->second.tensor) {
-        add(*value->second.tensor, node.outputs[0]);
-      }
+    for (const auto& [name, tensor] : onnx_constants(graph_)) {
+      add(*tensor, name);
     }
   }
 
@@ -255,13 +248,22 @@ std::unique_ptr<ModelFile> ModelFile::open(const std::filesystem::path& path) {
                   io::printable(path.string()), io::printable(path.extension().string())));
 }
 
-std::size_t ModelFile::find(const std::string& name) const {
-  std::vector<std::string_view> names;
+std::optional<std::size_t> ModelFile::place_of(std::string_view name) const {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     if (tensors_[i].entry.name == name) {
       return i;
     }
-    names.emplace_back(tensors_[i].entry.name);
+  }
+  return std::nullopt;
+}
+
+std::size_t ModelFile::find(const std::string& name) const {
+  if (const std::optional<std::size_t> place = place_of(name)) {
+    return *place;
+  }
+  std::vector<std::string_view> names;
+  for (const ModelTensor& tensor : tensors_) {
+    names.emplace_back(tensor.entry.name);
   }
   throw base::InputError(shown_ + ": unknown tensor " +
                          base::unknown_name(io::printable(name), names));

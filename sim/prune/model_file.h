@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,7 +45,9 @@ class ModelFile {
   const std::vector<std::filesystem::path>& files() const { return files_; }
   /// What a file says of itself beside its tensors.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
-  /// Index of the tensor called `name`; throws InputError with the nearest name.
+  /// Index of the tensor called `name`; nothing where there is none.
+  std::optional<std::size_t> place_of(std::string_view name) const;
+  /// The same; throws InputError with the nearest name.
   std::size_t find(const std::string& name) const;
 
   /// The bytes of a tensor, little-endian and row-major.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/prune/onnx_channels.h"
+#include "sim/prune/onnx_layers.h"
 
 #include <algorithm>
 #include <array>
@@ -46,15 +46,10 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
 class Channels {
  public:
   explicit Channels(const workload::onnx::Graph& graph) : graph_(graph) {
-    for (const workload::onnx::Tensor& tensor : graph.initializers) {
-      constants_[tensor.name] = tensor.dims;
+    for (const auto& [name, tensor] : onnx_constants(graph)) {
+      constants_[name] = tensor->dims;
     }
     for (const Node& node : graph.nodes) {
-      const auto value = node.attributes.find("value");
-      if (node.op == "Constant" && !node.outputs.empty() && value != node.attributes.end() &&
-          value->second.tensor) {
-        constants_[node.outputs[0]] = value->second.tensor->dims;
-      }
       for (const std::string& output : node.outputs) {
         makers_[output] = &node;
       }

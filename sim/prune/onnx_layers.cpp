@@ -38,15 +38,8 @@ bool changes_shape(const Node& node) {
 class Layers {
  public:
   explicit Layers(const workload::onnx::Graph& graph) {
-    for (const Tensor& tensor : graph.initializers) {
-      add_source(tensor.name, tensor);
-    }
-    for (const Node& node : graph.nodes) {
-      const auto value = node.attributes.find("value");
-      if (node.op == "Constant" && !node.outputs.empty() && value != node.attributes.end() &&
-          value->second.tensor) {
-        add_source(node.outputs[0], *value->second.tensor);
-      }
+    for (const auto& [name, tensor] : onnx_constants(graph)) {
+      add_source(name, *tensor);
     }
     for (const Node& node : graph.nodes) {
       visit(node);
@@ -205,6 +198,22 @@ class Layers {
 };
 
 }  // namespace
+
+std::vector<std::pair<std::string, const Tensor*>> onnx_constants(
+    const workload::onnx::Graph& graph) {
+  std::vector<std::pair<std::string, const Tensor*>> constants;
+  for (const Tensor& tensor : graph.initializers) {
+    constants.emplace_back(tensor.name, &tensor);
+  }
+  for (const Node& node : graph.nodes) {
+    const auto value = node.attributes.find("value");
+    if (node.op == "Constant" && !node.outputs.empty() && value != node.attributes.end() &&
+        value->second.tensor) {
+      constants.emplace_back(node.outputs[0], &*value->second.tensor);
+    }
+  }
+  return constants;
+}
 
 std::vector<OnnxLayer> onnx_layers(const workload::onnx::Graph& graph) {
   return Layers(graph).result();

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 namespace sptc::prune {
@@ -28,63 +29,50 @@ struct Format {
   std::string_view dtype;  ///< of the first part; empty: any
   bool sparse;
   Extents extents;
-  std::vector<std::string_view> parts;  ///< endings of names, all of which are there
+  std::string_view endings;  ///< of names, with blanks between them; all of which are there
+
+  std::vector<std::string_view> parts() const {
+    std::vector<std::string_view> result;
+    for (const auto part : std::views::split(endings, ' ')) {
+      result.emplace_back(part.begin(), part.end());
+    }
+    return result;
+  }
 };
 
 /// In the order in which they are tried: the more parts, the earlier. Sources: the compressors of
 /// compressed-tensors (vLLM), AutoGPTQ, AutoAWQ, bitsandbytes, Model Optimizer, HQQ, AQLM,
 /// ExLlamaV2, torch.sparse.SparseSemiStructuredTensor and the checkpoints of gpt-oss.
-const std::vector<Format>& formats() {
-  static const std::vector<Format> kFormats{
-      {"sparse-bitmask",
-       "",
-       false,
-       Extents::kStated,
-       {".compressed", ".bitmask", ".row_offsets", ".shape"}},
-      {"sparse-24-bitmask", "", true, Extents::kStated, {".compressed", ".bitmask", ".shape"}},
-      {"marlin-24", "", true, Extents::kUnknown, {".weight_packed", ".meta"}},
-      {"marlin-24", "", true, Extents::kUnknown, {".B_24", ".B_meta"}},
-      {"marlin", "I32", false, Extents::kUnknown, {".B", ".s"}},
-      {"nvfp4-pack-quantized",
-       "U8",
-       false,
-       Extents::kTwoInAByte,
-       {".weight_packed", ".weight_scale", ".weight_global_scale"}},
-      {"pack-quantized",
-       "",
-       false,
-       Extents::kStated,
-       {".weight_packed", ".weight_scale", ".weight_shape"}},
-      {"mxfp4-pack-quantized",
-       "U8",
-       false,
-       Extents::kTwoInAByte,
-       {".weight_packed", ".weight_scale"}},
-      {"packed", "", false, Extents::kUnknown, {".weight_packed"}},
-      {"NVFP4 of Model Optimizer",
-       "U8",
-       false,
-       Extents::kTwoInAByte,
-       {".weight", ".weight_scale", ".weight_scale_2"}},
-      {"MXFP4 blocks", "U8", false, Extents::kBlocks, {"_blocks", "_scales"}},
-      {"GPTQ", "", false, Extents::kPackedK, {".qweight", ".qzeros", ".scales", ".g_idx"}},
-      {"AWQ", "", false, Extents::kPackedRows, {".qweight", ".qzeros", ".scales"}},
-      {"quantised", "", false, Extents::kUnknown, {".qweight"}},
-      {"bitsandbytes", "", false, Extents::kUnknown, {".weight", ".weight.absmax"}},
-      {"bitsandbytes", "", false, Extents::kUnknown, {".weight", ".weight.quant_map"}},
-      {"HQQ", "", false, Extents::kUnknown, {".W_q", ".scale"}},
-      {"AQLM", "", false, Extents::kUnknown, {".codes", ".codebooks"}},
-      {"QuIP#", "", false, Extents::kUnknown, {".Qidxs"}},
-      {"EXL2", "", false, Extents::kUnknown, {".q_weight", ".q_scale"}},
-      {"EXL3", "", false, Extents::kUnknown, {".trellis", ".suh"}},
-      {"optimum-quanto", "", false, Extents::kUnknown, {".weight._data", ".weight._scale"}},
-      {"torchao", "", false, Extents::kUnknown, {"_weight_qdata", "_weight_scale"}},
-      {"SparseSemiStructuredTensor", "", true, Extents::kHalfOfK, {".packed", ".meta"}},
-      {"SparseSemiStructuredTensor", "", true, Extents::kHalfOfK, {".packed", ".packed_t"}},
-      {"values and metadata of sptcsim", "", true, Extents::kHalfOfK, {".values", ".metadata"}},
-  };
-  return kFormats;
-}
+constexpr Format kFormats[] = {
+    {"sparse-bitmask", "", false, Extents::kStated, ".compressed .bitmask .row_offsets .shape"},
+    {"sparse-24-bitmask", "", true, Extents::kStated, ".compressed .bitmask .shape"},
+    {"marlin-24", "", true, Extents::kUnknown, ".weight_packed .meta"},
+    {"marlin-24", "", true, Extents::kUnknown, ".B_24 .B_meta"},
+    {"marlin", "I32", false, Extents::kUnknown, ".B .s"},
+    {"nvfp4-pack-quantized", "U8", false, Extents::kTwoInAByte,
+     ".weight_packed .weight_scale .weight_global_scale"},
+    {"pack-quantized", "", false, Extents::kStated, ".weight_packed .weight_scale .weight_shape"},
+    {"mxfp4-pack-quantized", "U8", false, Extents::kTwoInAByte, ".weight_packed .weight_scale"},
+    {"packed", "", false, Extents::kUnknown, ".weight_packed"},
+    {"NVFP4 of Model Optimizer", "U8", false, Extents::kTwoInAByte,
+     ".weight .weight_scale .weight_scale_2"},
+    {"MXFP4 blocks", "U8", false, Extents::kBlocks, "_blocks _scales"},
+    {"GPTQ", "", false, Extents::kPackedK, ".qweight .qzeros .scales .g_idx"},
+    {"AWQ", "", false, Extents::kPackedRows, ".qweight .qzeros .scales"},
+    {"quantised", "", false, Extents::kUnknown, ".qweight"},
+    {"bitsandbytes", "", false, Extents::kUnknown, ".weight .weight.absmax"},
+    {"bitsandbytes", "", false, Extents::kUnknown, ".weight .weight.quant_map"},
+    {"HQQ", "", false, Extents::kUnknown, ".W_q .scale"},
+    {"AQLM", "", false, Extents::kUnknown, ".codes .codebooks"},
+    {"QuIP#", "", false, Extents::kUnknown, ".Qidxs"},
+    {"EXL2", "", false, Extents::kUnknown, ".q_weight .q_scale"},
+    {"EXL3", "", false, Extents::kUnknown, ".trellis .suh"},
+    {"optimum-quanto", "", false, Extents::kUnknown, ".weight._data .weight._scale"},
+    {"torchao", "", false, Extents::kUnknown, "_weight_qdata _weight_scale"},
+    {"SparseSemiStructuredTensor", "", true, Extents::kHalfOfK, ".packed .meta"},
+    {"SparseSemiStructuredTensor", "", true, Extents::kHalfOfK, ".packed .packed_t"},
+    {"values and metadata of sptcsim", "", true, Extents::kHalfOfK, ".values .metadata"},
+};
 
 class Finder {
  public:
@@ -96,7 +84,7 @@ class Finder {
 
   std::vector<PackedWeight> all() {
     std::map<std::size_t, PackedWeight> found;
-    for (const Format& format : formats()) {
+    for (const Format& format : kFormats) {
       for (const auto& [name, tensor] : places_) {
         if (const auto stem = stem_of(name, format); stem && !taken_.contains(tensor)) {
           found.emplace(tensor, weight_of(*stem, tensor, format));
@@ -122,7 +110,7 @@ class Finder {
 
   /// What comes before the ending of the first part, where the others are there, too.
   std::optional<std::string> stem_of(const std::string& name, const Format& format) const {
-    const std::string_view first = format.parts.front();
+    const std::string_view first = format.endings.substr(0, format.endings.find(' '));
     if (!format.dtype.empty() && entry(name)->dtype != format.dtype) {
       return std::nullopt;
     }
@@ -130,7 +118,8 @@ class Finder {
       return std::nullopt;
     }
     std::string stem = name.substr(0, name.size() - std::min(name.size(), first.size()));
-    const bool all = std::all_of(format.parts.begin() + 1, format.parts.end(),
+    const std::vector<std::string_view> parts = format.parts();
+    const bool all = std::all_of(parts.begin() + 1, parts.end(),
                                  [&](auto ending) { return entry(part(stem, ending)) != nullptr; });
     return all ? std::optional(std::move(stem)) : std::nullopt;
   }
@@ -141,10 +130,10 @@ class Finder {
     weight.format = format.name;
     weight.sparse = format.sparse;
     weight.tensor = tensor;
-    for (const std::string_view ending : format.parts) {
+    for (const std::string_view ending : format.parts()) {
       weight.parts.insert(places_.at(part(stem, ending)));
     }
-    const std::string rest = stem + std::string(format.parts[0].substr(0, 1));
+    const std::string rest = stem + std::string(format.endings.substr(0, 1));
     for (auto place = places_.lower_bound(rest);
          !stem.empty() && place != places_.end() && place->first.starts_with(rest); ++place) {
       weight.parts.insert(place->second);  // zero points, shapes, scales of inputs, ..
@@ -161,7 +150,7 @@ class Finder {
     const io::TensorEntry& values = model_.tensors()[weight.tensor].entry;
     const std::vector<std::int64_t>& shape = values.shape;
     if (format.extents == Extents::kStated) {
-      set_stated(places_.at(part(stem, format.parts.back())), weight);
+      set_stated(places_.at(part(stem, format.parts().back())), weight);
     } else if (shape.size() == 2 &&
                (format.extents == Extents::kTwoInAByte || format.extents == Extents::kHalfOfK)) {
       weight.rows = shape[0];

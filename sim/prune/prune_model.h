@@ -40,6 +40,12 @@ struct PruneReport {
   std::int64_t pruned_weights() const;
 };
 
+/// A table of the layers and what they lose.
+std::string prune_text(const PruneReport& report);
+
+/// One JSON object (schema "sptcsim-prune/0.1", configs/schema/prune.schema.json).
+std::string prune_json(const PruneReport& report);
+
 /// Prunes the model at `model` and writes it to `out` and the masks of its layers to `masks`; an
 /// empty path is not written. Files appear when all is done. Throws InputError.
 PruneReport prune_model(const std::filesystem::path& model, const std::filesystem::path& out,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/prune/prune_report.h"
-
 #include "models/base/text.h"
 #include "sim/io/text_file.h"
+#include "sim/prune/prune_model.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -7,8 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 namespace sptc::python {
 namespace {
@@ -32,55 +30,9 @@ Layout layout_of(const Bits& array, std::string_view what) {
   return layout;
 }
 
-static_assert(std::endian::native == std::endian::little, "transpose_block() counts bytes upward");
-
-/// Elements of a register of 64 bits.
-template <typename T>
-constexpr std::size_t kBlock = sizeof(std::uint64_t) / sizeof(T);
 /// Edge of the squares that a transposing copy moves: a row of a square is a line of the cache.
 template <typename T>
 constexpr std::size_t kTile = 64 / sizeof(T);
-
-/// Transposes a square, a register for each row: swaps quadrants, then quadrants of these, and on.
-template <typename T>
-void transpose_block(std::uint64_t (&rows)[kBlock<T>]) {
-  for (std::size_t half = kBlock<T> / 2; half > 0; half /= 2) {
-    const std::size_t shift = 8 * sizeof(T) * half;
-    const std::uint64_t lower = ~std::uint64_t{0} / ((std::uint64_t{1} << shift) + 1);
-    for (std::size_t i = 0; i < kBlock<T>; ++i) {
-      if ((i & half) == 0) {
-        const std::uint64_t swapped = (rows[i] >> shift ^ rows[i + half]) & lower;
-        rows[i + half] ^= swapped;
-        rows[i] ^= swapped << shift;
-      }
-    }
-  }
-}
-
-/// A square of rows and columns of `from`, or what is left of one at an edge, to `tile`.
-template <typename T>
-void read_tile(const T* data, const Layout& from, T (&tile)[kTile<T>][kTile<T>]) {
-  const bool whole = from.row_stride == 1 && from.rows == kTile<T> && from.cols == kTile<T>;
-  for (std::size_t j = 0; whole && j < kTile<T>; j += kBlock<T>) {
-    for (std::size_t i = 0; i < kTile<T>; i += kBlock<T>) {
-      std::uint64_t block[kBlock<T>];
-      for (std::size_t x = 0; x < kBlock<T>; ++x) {
-        std::memcpy(&block[x], data + i + static_cast<std::int64_t>(j + x) * from.col_stride,
-                    sizeof(block[x]));
-      }
-      transpose_block<T>(block);
-      for (std::size_t y = 0; y < kBlock<T>; ++y) {
-        std::memcpy(&tile[i + y][j], &block[y], sizeof(block[y]));
-      }
-    }
-  }
-  for (std::size_t i = 0; !whole && i < from.rows; ++i) {
-    for (std::size_t j = 0; j < from.cols; ++j) {
-      tile[i][j] = data[static_cast<std::int64_t>(i) * from.row_stride +
-                        static_cast<std::int64_t>(j) * from.col_stride];
-    }
-  }
-}
 
 /// A copy whose rows have no gaps. It is quick where the columns of `from` have none.
 template <typename T>
@@ -88,17 +40,14 @@ base::Matrix<T> gathered(const T* data, const Layout& from, int threads) {
   base::Matrix<T> to(from.rows, from.cols);
   const std::size_t stripes = (from.rows + kTile<T> - 1) / kTile<T>;
   batched::for_row_ranges(stripes, threads, [&](std::size_t begin, std::size_t end) {
-    T tile[kTile<T>][kTile<T>];
     for (std::size_t top = begin * kTile<T>; top < std::min(end * kTile<T>, from.rows);
          top += kTile<T>) {
       for (std::size_t left = 0; left < from.cols; left += kTile<T>) {
-        const Layout square{std::min(kTile<T>, from.rows - top),
-                            std::min(kTile<T>, from.cols - left), from.row_stride, from.col_stride};
-        read_tile(data + static_cast<std::int64_t>(top) * from.row_stride +
-                      static_cast<std::int64_t>(left) * from.col_stride,
-                  square, tile);
-        for (std::size_t i = 0; i < square.rows; ++i) {
-          std::copy_n(tile[i], square.cols, to.row(top + i).data() + left);
+        for (std::size_t j = left; j < std::min(left + kTile<T>, from.cols); ++j) {
+          for (std::size_t i = top; i < std::min(top + kTile<T>, from.rows); ++i) {
+            to(i, j) = data[static_cast<std::int64_t>(i) * from.row_stride +
+                            static_cast<std::int64_t>(j) * from.col_stride];
+          }
         }
       }
     }

@@ -2,8 +2,12 @@
 #pragma once
 
 #include "sim/config/architecture.h"
+#include "sim/prune/prune_options.h"
+#include "sim/run/simulation_options.h"
 
+#include <map>
 #include <nanobind/nanobind.h>
+#include <string>
 #include <utility>
 
 namespace sptc::python {
@@ -15,6 +19,15 @@ struct LoadedArchitecture : config::Architecture {
 
   config::ArchitectureText text;
 };
+
+/// Options by their names, as the command line has their values; what is left out is the default.
+using OptionTexts = std::map<std::string, std::string>;
+
+/// Those of a simulation. Throws InputError.
+run::SimulationOptions simulation_options(const OptionTexts& given);
+
+/// Those of pruning: criterion, layout, pattern, dtype, activations, layers, ... Throws InputError.
+prune::PruneOptions pruning_options(OptionTexts words);
 
 // Each adds its part to the module sptcsim._core.
 void bind_instructions(nanobind::module_& module);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/python/callbacks.h"
 
-#include "sim/run/worker_pool.h"
-
 #include <nanobind/stl/string.h>
 #include <string_view>
 

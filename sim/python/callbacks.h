@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/progress.h"
+#include "sim/run/worker_pool.h"
 
 #include <functional>
 #include <nanobind/nanobind.h>

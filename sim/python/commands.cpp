@@ -8,21 +8,18 @@
 #include "sim/config/board_names.h"
 #include "sim/config/energy.h"
 #include "sim/io/text_file.h"
-#include "sim/microbench/microbench_rows.h"
+#include "sim/microbench/microbench.h"
 #include "sim/plan/plan_model.h"
 #include "sim/plan/plan_report.h"
 #include "sim/prune/legality.h"
 #include "sim/prune/prune_options.h"
 #include "sim/python/bindings.h"
 #include "sim/python/callbacks.h"
-#include "sim/report/area_report.h"
-#include "sim/report/energy_numbers.h"
+#include "sim/report/energy_tables.h"
 #include "sim/report/version.h"
-#include "sim/run/area_estimate.h"
-#include "sim/run/option_table.h"
 #include "sim/run/option_values.h"
 #include "sim/run/run_options.h"
-#include "sim/show/show_instruction.h"
+#include "sim/show/element_view.h"
 #include "sim/side_by_side/comparison.h"
 #include "sim/workload/importer/account.h"
 #include "sim/workload/importer/recording_reader.h"
@@ -49,11 +46,8 @@ namespace {
 
 using NamedLists = std::map<std::string, std::vector<std::int64_t>>;
 
-run::SimulationOptions options_of(const nb::dict& given) {
-  run::SimulationOptions options;
-  for (const auto& [name, value] : given) {
-    run::set_option(options, nb::cast<std::string>(name), nb::cast<std::string>(value));
-  }
+run::SimulationOptions options_of(const OptionTexts& given) {
+  const run::SimulationOptions options = simulation_options(given);
   run::require_consistent(options);
   return options;
 }
@@ -71,7 +65,7 @@ std::string show(const std::string& instruction, const std::string& arch, int ro
 }
 
 std::string compare(const std::string& file, const std::vector<config::Architecture>& boards,
-                    const NamedLists& dims, const nb::dict& given, int jobs,
+                    const NamedLists& dims, const OptionTexts& given, int jobs,
                     const nb::object& progress) {
   const run::SimulationOptions options = options_of(given);
   const workload::DimLists lists(dims.begin(), dims.end());
@@ -93,7 +87,7 @@ std::string compare_saved(const std::vector<std::string>& files) {
 }
 
 std::string validate(const std::string& file, const std::string& arch, const std::string& dtype,
-                     bool sparse, const std::string& data, const nb::dict& given, int jobs,
+                     bool sparse, const std::string& data, const OptionTexts& given, int jobs,
                      const nb::object& progress) {
   compare::times::ValidationJob job;
   job.file = file;
@@ -111,46 +105,31 @@ std::string validate(const std::string& file, const std::string& arch, const std
       progress);
 }
 
-/// What a plan is asked for, by the names of plan_model() in Python; "" is the default.
-struct PlanWords {
-  std::map<std::string, std::string> words;
-  std::map<std::string, double> numbers;
-
-  std::string word(const std::string& name) const {
-    const auto found = words.find(name);
-    return found == words.end() ? "" : found->second;
-  }
-  std::optional<double> number(const std::string& name) const {
+/// `words`, `numbers`: by the names of plan_model() in Python; what is left out is the default.
+plan::PlanOptions plan_options(OptionTexts words, const std::map<std::string, double>& numbers,
+                               const OptionTexts& given) {
+  const auto number = [&](const char* name) {
     const auto found = numbers.find(name);
     return found == numbers.end() ? std::nullopt : std::optional(found->second);
-  }
-};
-
-plan::PlanOptions plan_options(const PlanWords& asked, const nb::dict& given) {
+  };
   plan::PlanOptions options;
   options.simulation = options_of(given);
-  options.workload = asked.word("workload");
-  options.pruning.activations = asked.word("activations");
-  options.pruning.criterion = sparsity::parse_criterion(asked.word("criterion"));
-  options.pruning.layers = asked.word("layers");
-  options.pruning.exclude = asked.word("exclude");
-  options.pruning.transposed = asked.word("transposed");
-  options.evaluation.command = asked.word("evaluate");
-  options.evaluation.lower_is_better = plan::is_lower_better("metric", asked.word("metric"));
-  options.evaluation.timeout_s = asked.number("timeout").value_or(options.evaluation.timeout_s);
-  options.max_loss = asked.number("max_loss");
-  options.max_time_us = asked.number("max_time");
-  options.min_gain = asked.number("min_gain");
+  options.pruning = pruning_options(words);
+  options.workload = words["workload"];
+  options.evaluation.command = words["evaluate"];
+  options.evaluation.lower_is_better = plan::is_lower_better("metric", words["metric"]);
+  options.evaluation.timeout_s = number("timeout").value_or(options.evaluation.timeout_s);
+  options.max_loss = number("max_loss");
+  options.max_time_us = number("max_time");
+  options.min_gain = number("min_gain");
   return options;
 }
 
 std::string plan_model(const std::string& model, const LoadedArchitecture& architecture,
-                       const std::map<std::string, std::string>& words,
-                       const std::map<std::string, double>& numbers,
+                       const OptionTexts& words, const std::map<std::string, double>& numbers,
                        const workload::NamedDims& dims, const NamedLists& inputs, int jobs,
-                       const nb::dict& given, const nb::object& progress) {
-  const PlanWords asked{words, numbers};
-  plan::PlanOptions options = plan_options(asked, given);
+                       const OptionTexts& given, const nb::object& progress) {
+  plan::PlanOptions options = plan_options(words, numbers, given);
   options.import.dims = dims;
   options.import.inputs = inputs;
   options.evaluation.jobs = jobs;
@@ -158,8 +137,8 @@ std::string plan_model(const std::string& model, const LoadedArchitecture& archi
       [&](const run::ProgressCallback& report) {
         options.progress = [&](std::size_t done, std::size_t total) { report(done, total, ""); };
         const plan::PlanResult result = plan::plan_model(model, architecture, options);
-        if (const std::string out = asked.word("out"); !out.empty()) {
-          io::write_file(out, plan::plan_list(result));
+        if (const auto out = words.find("out"); out != words.end()) {
+          io::write_file(out->second, plan::plan_list(result));
         }
         return plan::plan_json(result);
       },

@@ -2,7 +2,7 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/mma/catalogue.h"
-#include "models/numerics/type_name.h"
+#include "models/numerics/data_type.h"
 #include "sim/compare/vectors/identify.h"
 #include "sim/compare/vectors/instruction_list.h"
 #include "sim/config/board_names.h"

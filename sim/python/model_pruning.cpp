@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/sparsity/permutation.h"
 #include "sim/prune/conversion.h"
-#include "sim/prune/prune_report.h"
+#include "sim/prune/prune_model.h"
 #include "sim/python/arrays.h"
 #include "sim/python/bindings.h"
 #include "sim/python/callbacks.h"
@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstdint>
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <string>
@@ -19,29 +20,6 @@ namespace nb = nanobind;
 
 namespace sptc::python {
 namespace {
-
-/// Options as their words on the command line; "" is the default.
-struct OptionWords {
-  std::string criterion, pattern, dtype, layout, layers, exclude, include, transposed, k_axis;
-};
-
-prune::PruneOptions options_of(const OptionWords& words) {
-  prune::PruneOptions options;
-  options.criterion = sparsity::parse_criterion(words.criterion);
-  options.layout = prune::parse_weight_layout(words.layout);
-  if (!words.pattern.empty()) {
-    options.pattern = sparsity::parse_weight_pattern(words.pattern);
-  }
-  if (!words.dtype.empty()) {
-    options.dtype = prune::parse_executed_type(words.dtype);
-  }
-  options.layers = words.layers;
-  options.exclude = words.exclude;
-  options.include = words.include;
-  options.transposed = words.transposed;
-  options.k_axis = words.k_axis;
-  return options;
-}
 
 std::vector<std::size_t> permutation_search(const Bits& weights, std::uint64_t seed) {
   const base::Matrix<numerics::Word> words = words_of(weights, "a");
@@ -57,33 +35,43 @@ std::vector<std::size_t> permutation_search(const Bits& weights, std::uint64_t s
 
 }  // namespace
 
+prune::PruneOptions pruning_options(OptionTexts words) {
+  prune::PruneOptions options;
+  if (words.contains("criterion")) {
+    options.criterion = sparsity::parse_criterion(words["criterion"]);
+  }
+  if (words.contains("layout")) {
+    options.layout = prune::parse_weight_layout(words["layout"]);
+  }
+  if (!words["pattern"].empty()) {
+    options.pattern = sparsity::parse_weight_pattern(words["pattern"]);
+  }
+  if (!words["dtype"].empty()) {
+    options.dtype = prune::parse_executed_type(words["dtype"]);
+  }
+  options.activations = words["activations"];
+  options.layers = words["layers"];
+  options.exclude = words["exclude"];
+  options.include = words["include"];
+  options.transposed = words["transposed"];
+  options.k_axis = words["k_axis"];
+  return options;
+}
+
 void bind_model_pruning(nb::module_& module) {
-  module.def(
-      "prune_model",
-      [](const std::string& model, const std::string& out, const std::string& masks,
-         const std::string& activations, const std::string& criterion, const std::string& pattern,
-         const std::string& dtype, const std::string& layout, const std::string& layers,
-         const std::string& exclude, const std::string& include, const std::string& transposed,
-         const std::string& k_axis, const std::vector<std::string>& permute, std::uint64_t seed) {
-        const nb::gil_scoped_release unlocked;
-        prune::PruneOptions options = options_of(
-            {criterion, pattern, dtype, layout, layers, exclude, include, transposed, k_axis});
-        options.activations = activations;
-        options.permute = permute;
-        options.seed = seed;
-        return prune::prune_json(prune::prune_model(model, out, masks, options));
-      });
-  module.def(
-      "convert_model",
-      [](const std::string& model, const std::string& out, const std::string& layout,
-         const std::string& dtype, const std::string& layers, const std::string& exclude,
-         const std::string& include, const std::string& transposed, const std::string& k_axis) {
-        const nb::gil_scoped_release unlocked;
-        return prune::conversion_json(
-            prune::convert_model(model, out,
-                                 options_of({"magnitude", "", dtype, layout, layers, exclude,
-                                             include, transposed, k_axis})));
-      });
+  module.def("prune_model", [](const std::string& model, OptionTexts words,
+                               const std::vector<std::string>& permute, std::uint64_t seed) {
+    const nb::gil_scoped_release unlocked;
+    prune::PruneOptions options = pruning_options(words);
+    options.permute = permute;
+    options.seed = seed;
+    return prune::prune_json(prune::prune_model(model, words["out"], words["masks"], options));
+  });
+  module.def("convert_model", [](const std::string& model, const std::string& out,
+                                 const OptionTexts& words) {
+    const nb::gil_scoped_release unlocked;
+    return prune::conversion_json(prune::convert_model(model, out, pruning_options(words)));
+  });
   module.def("permutation_search", permutation_search);
 }
 

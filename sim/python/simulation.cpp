@@ -4,10 +4,10 @@
 #include "sim/python/callbacks.h"
 #include "sim/report/complete_report.h"
 #include "sim/report/figures.h"
+#include "sim/run/energy.h"
 #include "sim/run/option_table.h"
 #include "sim/run/run.h"
 #include "sim/run/simulate.h"
-#include "sim/run/simulation_caches.h"
 #include "sim/run/simulator.h"
 #include "sim/workload/workload_text.h"
 
@@ -17,7 +17,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <nanobind/nanobind.h>
@@ -179,19 +178,9 @@ GivenWorkload one_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int6
   return GivenWorkload(std::move(workload));
 }
 
-using OptionTexts = std::map<std::string, std::string>;
-
-SimulationOptions options_of(const OptionTexts& given) {
-  SimulationOptions options;
-  for (const auto& [name, value] : given) {
-    run::set_option(options, name, value);
-  }
-  return options;
-}
-
 Run simulated(const GivenWorkload& workload, const LoadedArchitecture& architecture,
               const OptionTexts& given, bool explain, bool what_ifs, const nb::object& callback) {
-  SimulationOptions options = options_of(given);
+  SimulationOptions options = simulation_options(given);
   const bool wants_what_ifs = what_ifs || explain;
   const run::ProgressCallback progress = progress_of(callback);
   const nb::gil_scoped_release unlocked;
@@ -250,6 +239,14 @@ nb::list figures_table() {
 }
 
 }  // namespace
+
+SimulationOptions simulation_options(const OptionTexts& given) {
+  SimulationOptions options;
+  for (const auto& [name, value] : given) {
+    run::set_option(options, name, value);
+  }
+  return options;
+}
 
 void bind_simulation(nb::module_& module) {
   nb::class_<GivenWorkload>(module, "Workload");

@@ -2,7 +2,6 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/sparsity/compress.h"
-#include "models/sparsity/layout_word.h"
 #include "models/sparsity/metadata.h"
 #include "models/sparsity/prune.h"
 #include "sim/io/text_file.h"

@@ -6,12 +6,11 @@
 #include "sim/sweep/execution/emit.h"
 #include "sim/sweep/execution/plan_summary.h"
 #include "sim/sweep/execution/resimulation.h"
-#include "sim/sweep/execution/run_mark.h"
 #include "sim/sweep/execution/sweep_status.h"
 #include "sim/sweep/executors/local_executor.h"
 #include "sim/sweep/point/simulation_point_runner.h"
 #include "sim/sweep/reports/sweep_report.h"
-#include "sim/sweep/space/checked_plan.h"
+#include "sim/sweep/space/plan.h"
 #include "sim/sweep/space/sweep_spec.h"
 #include "sim/sweep/store/sweep_store.h"
 

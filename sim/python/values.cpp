@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
-#include "models/batched/f64_gemm.h"
 #include "models/batched/gemm.h"
 #include "sim/compare/kernel/kernel_crosscheck.h"
 #include "sim/compare/kernel/mismatch_map.h"

@@ -3,7 +3,7 @@
 
 #include "sim/compare/times/measured_neighbours.h"
 #include "sim/report/report.h"
-#include "sim/run/library_path.h"
+#include "sim/run/estimate.h"
 #include "sim/run/run.h"
 #include "sim/run/simulate.h"
 

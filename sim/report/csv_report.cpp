@@ -7,11 +7,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace sptc::report {
@@ -21,44 +20,26 @@ namespace {
 struct Column {
   std::string name, path;
 };
-constexpr std::string_view kVariant = "variant";
 
-/// The columns that come first, some of them under a short name.
-const std::array<Column, 27>& first_columns() {
-  static const std::array<Column, 27> kColumns{
-      {{"name", "name"},
-       {"m", "m"},
-       {"n", "n"},
-       {"k", "k"},
-       {"batch", "batch"},
-       {"count", "count"},
-       {"dtype", "dtype"},
-       {std::string(kVariant), std::string(kVariant)},
-       {"cycles", "cycles"},
-       {"time_us", "time_us"},
-       {"clock_mhz", "clock_mhz"},
-       {"tflops", "tflops"},
-       {"utilization", "utilization"},
-       {"padding", "padding"},
-       {"bound_by", "bound_by"},
-       {"speedup", "speedup"},
-       {"check", "check.mode"},
-       {"elements", "check.elements"},
-       {"mismatches", "check.mismatches"},
-       {"undecided", "check.undecided"},
-       {"worst_error", "check.worst_error"},
-       {"bound", "check.bound"},
-       {"energy_uj", "energy_uj.total"},
-       {"power_w", "power_w"},
-       {"peak_power_w", "peak_power_w"},
-       {"pj_per_flop", "pj_per_flop"},
-       {"performance_per_watt_ratio", "performance_per_watt_ratio"}}};
-  return kColumns;
+/// Paths of the columns that come first, under short names.
+constexpr const char* kFirst =
+    "name m n k batch count dtype variant cycles time_us clock_mhz tflops utilization padding "
+    "bound_by speedup check.mode check.elements check.mismatches check.undecided check.worst_error "
+    "check.bound energy_uj.total power_w peak_power_w pj_per_flop performance_per_watt_ratio";
+
+std::string short_name(const std::string& path) {
+  return path == "check.mode"        ? "check"
+         : path == "energy_uj.total" ? "energy_uj"
+                                     : path.substr(path.rfind('.') + 1);
 }
 
 /// The columns above, and every other figure under its own name.
 std::vector<Column> columns_of(bool explained) {
-  std::vector<Column> columns(first_columns().begin(), first_columns().end());
+  std::vector<Column> columns;
+  std::istringstream first(kFirst);
+  for (std::string path; first >> path;) {
+    columns.push_back({short_name(path), path});
+  }
   const auto add = [&](const auto& figures) {
     for (const auto& figure : figures) {
       const std::string path = figure.path();
@@ -88,23 +69,20 @@ void add_texts(const Figures<Result>& figures, const Result& result, Texts& text
   });
 }
 
-void append_row(const run::OperationResult& op, std::string_view name,
+void append_row(const run::OperationResult& op, const char* name,
                 const std::optional<run::VariantResult>& variant, bool explained,
                 const std::vector<Column>& columns, std::string& out) {
   if (!variant) {
     return;
   }
-  Texts texts{{std::string(kVariant), std::string(name)}, {"check.mode", "none"}};
-  add_texts(operation_figures(), op, texts);
-  add_texts(comparison_figures(), op, texts);
+  Texts texts{{"variant", name}, {"check.mode", "none"}};
+  for (const auto* const figures : operation_lists(explained)) {
+    add_texts(*figures, op, texts);
+  }
   for (const auto* const figures : variant_figures(explained)) {
     add_texts(*figures, *variant, texts);
   }
-  if (explained) {
-    add_texts(sentence_figures(), op, texts);
-  }
   std::vector<std::string> cells;
-  cells.reserve(columns.size());
   for (const Column& column : columns) {
     cells.push_back(texts[column.path]);
   }

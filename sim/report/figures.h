@@ -33,12 +33,6 @@ struct Figure {
 template <typename Result>
 using Figures = std::vector<Figure<Result>>;
 
-/// Of a launch: kernel, time, traffic, energy.
-const Figures<run::VariantResult>& launch_figures();
-/// Of a launch whose user asks why: stalls, gains of twice a resource, events behind the energies.
-const Figures<run::VariantResult>& explanation_figures();
-/// Of the check of a launch's values.
-const Figures<run::VariantResult>& check_figures();
 /// Of an operation, whichever its weights.
 const Figures<run::OperationResult>& operation_figures();
 /// Of an operation, dense beside sparse.
@@ -50,7 +44,12 @@ const Figures<run::VariantTotals>& total_figures();
 /// The same, sparse against dense.
 const Figures<run::Totals>& total_comparison_figures();
 
-/// The lists that hold what a report says of a launch.
+/// All lists of an operation.
+std::vector<const Figures<run::OperationResult>*> operation_lists(bool explained);
+
+/// The lists that hold what a report says of a launch: kernel, time, traffic, energy; where its
+/// user asks why, stalls, gains of twice a resource, events behind the energies; the check of its
+/// values.
 std::vector<const Figures<run::VariantResult>*> variant_figures(bool explained);
 
 /// Calls `visit` with each of `figures` that `result` has, and its value.

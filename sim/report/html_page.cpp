@@ -11,21 +11,13 @@ std::string html_page(std::string_view page, std::string_view json) {
   constexpr std::string_view kPlace = "[[DATA]]";
   constexpr std::string_view kEscaped = "\\u003c";
   // Inside a script element only "</" and "<!--" could end the data early.
-  std::string data;
-  data.reserve(json.size() + json.size() / 64);
-  for (const char c : json) {
-    if (c == '<') {
-      data += kEscaped;
-    } else {
-      data += c;
-    }
+  std::string data(json);
+  for (std::size_t at = 0; (at = data.find('<', at)) != std::string::npos; at += kEscaped.size()) {
+    data.replace(at, 1, kEscaped);
   }
   const std::size_t at = page.find(kPlace);
   base::ensure(at != std::string_view::npos, "a page has no place for its data");
-  std::string result(page.substr(0, at));
-  result += data;
-  result += page.substr(at + kPlace.size());
-  return result;
+  return std::string(page).replace(at, kPlace.size(), data);
 }
 
 }  // namespace sptc::report

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/inference_report.h"
 
-#include "sim/report/fitted_name.h"
 #include "sim/report/verdict.h"
+#include "sim/report/words.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -22,11 +21,6 @@ using Json = nlohmann::ordered_json;
 using Totals3 = std::array<const run::InferenceTotals*, 3>;
 
 constexpr std::array<std::string_view, 3> kVariants{"dense", "sparse", "mix"};
-constexpr std::array<workload::WorkGroup, workload::kWorkGroups> kGroups{
-    workload::WorkGroup::kGemm,         workload::WorkGroup::kAttention,
-    workload::WorkGroup::kElementwise,  workload::WorkGroup::kNormalisation,
-    workload::WorkGroup::kSoftmax,      workload::WorkGroup::kData,
-    workload::WorkGroup::kCommunication};
 
 Totals3 totals_of(const run::InferenceResult& inference) {
   const auto pointer = [](const std::optional<run::InferenceTotals>& totals) {
@@ -47,20 +41,16 @@ struct Row {
   std::array<std::string, 3> cells;
 };
 
-Row row(std::string label, const Totals3& totals,
-        const std::function<std::string(const run::InferenceTotals&)>& text) {
-  Row result{std::move(label), {}};
-  for (std::size_t i = 0; i < totals.size(); ++i) {
-    result.cells[i] = totals[i] == nullptr ? "-" : text(*totals[i]);
-  }
-  return result;
-}
-
 std::vector<Row> rows_of(const run::RunResult& result) {
   const Totals3 totals = totals_of(*result.inference);
   std::vector<Row> rows;
-  const auto add = [&](std::string label, const auto& text) {
-    rows.push_back(row(std::move(label), totals, text));
+  const auto add = [&](const std::string& label, const auto& text) {
+    Row row;
+    row.label = label;
+    for (std::size_t i = 0; i < totals.size(); ++i) {
+      row.cells[i] = totals[i] == nullptr ? "-" : text(*totals[i]);
+    }
+    rows.push_back(std::move(row));
   };
   add("latency ms", [](const auto& t) { return number(t.latency_us * 1e-3); });
   const std::int64_t inputs = result.inference->batch;
@@ -78,13 +68,11 @@ std::vector<Row> rows_of(const run::RunResult& result) {
       return fmt::format("{} ({:.0f} %)", number(us(t) * 1e-3), 100 * us(t) / t.latency_us);
     });
   };
-  for (const workload::WorkGroup group : kGroups) {
-    const auto us = [group](const run::InferenceTotals& t) {
-      return t.group_us[static_cast<std::size_t>(group)];
-    };
+  for (std::size_t group = 0; group < workload::kWorkGroups; ++group) {
+    const auto us = [group](const run::InferenceTotals& t) { return t.group_us[group]; };
     if (std::any_of(totals.begin(), totals.end(),
                     [&](const auto* t) { return t != nullptr && us(*t) > 0; })) {
-      add_part(workload::name(group), us);
+      add_part(workload::name(static_cast<workload::WorkGroup>(group)), us);
     }
   }
   if (totals[0] != nullptr && totals[0]->waiting_us > 0) {
@@ -115,15 +103,13 @@ void append_kernels(std::string& out, const run::InferenceResult& inference,
       why += fmt::format("{}with {}", why.empty() ? "" : "; ", fmt::join(kernel.fused, ", "));
     }
     const bool weights = kernel.group == workload::WorkGroup::kGemm;
-    std::string line =
-        fmt::format("  {:<28} {:>6} {:>10} {:>10} {:<6} {}", fitted_layer(kernel.name, 28),
-                    kernel.count, us(kernel.dense), us(kernel.sparse),
-                    !weights              ? ""
-                    : kernel.takes_sparse ? sparse
-                                          : "dense",
-                    fitted_name(why, 52));
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
+    out +=
+        line_of(fmt::format("  {:<28} {:>6} {:>10} {:>10} {:<6} {}", fitted_layer(kernel.name, 28),
+                            kernel.count, us(kernel.dense), us(kernel.sparse),
+                            !weights              ? ""
+                            : kernel.takes_sparse ? sparse
+                                                  : "dense",
+                            fitted_name(why, 52)));
   }
 }
 
@@ -163,9 +149,9 @@ Json totals_json(const run::InferenceTotals& totals, std::int64_t batch) {
   if (totals.waiting_us > 0) {
     json["waiting_us"] = totals.waiting_us;
   }
-  for (const workload::WorkGroup group : kGroups) {
-    if (const double us = totals.group_us[static_cast<std::size_t>(group)]; us > 0) {
-      json["time_us"][std::string(workload::name(group))] = us;
+  for (std::size_t group = 0; group < workload::kWorkGroups; ++group) {
+    if (const double us = totals.group_us[group]; us > 0) {
+      json["time_us"][std::string(workload::name(static_cast<workload::WorkGroup>(group)))] = us;
     }
   }
   return json;
@@ -194,8 +180,7 @@ std::string inference_totals_text(const run::RunResult& result) {
     for (const std::string& cell : row.cells) {
       line += fmt::format(" {:>14}", cell);
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
+    out += line_of(line);
   }
   for (const std::string& line : not_modelled(*result.inference)) {
     out += "  " + line + "\n";

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/figures.h"
 #include "sim/report/inference_report.h"
-#include "sim/report/measured.h"
-#include "sim/report/power_trace.h"
+#include "sim/report/network_sums.h"
 #include "sim/report/report.h"
 #include "sim/report/version.h"
 
@@ -10,10 +9,12 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace sptc::report {
 namespace {
@@ -59,13 +60,16 @@ void set_figures(const Figures<Result>& figures, const Result& result, Json& jso
   });
 }
 
-Json variant_json(const std::optional<run::VariantResult>& variant, bool explained) {
-  if (!variant) {
+/// An object of the figures in `lists`; null where there is no result.
+template <typename Result>
+Json figures_json(const std::vector<const Figures<Result>*>& lists,
+                  const std::optional<Result>& result) {
+  if (!result) {
     return nullptr;
   }
   Json json = Json::object();
-  for (const auto* const figures : variant_figures(explained)) {
-    set_figures(*figures, *variant, json);
+  for (const Figures<Result>* const figures : lists) {
+    set_figures(*figures, *result, json);
   }
   return json;
 }
@@ -73,24 +77,16 @@ Json variant_json(const std::optional<run::VariantResult>& variant, bool explain
 Json operation_json(const run::OperationResult& op, bool explained) {
   Json json = Json::object();
   set_figures(operation_figures(), op, json);
-  json["dense"] = variant_json(op.dense, explained);
-  json["sparse"] = variant_json(op.sparse, explained);
+  const auto lists = variant_figures(explained);
+  json["dense"] = figures_json(lists, op.dense);
+  json["sparse"] = figures_json(lists, op.sparse);
   if (op.dense_among_sparse) {
-    json["dense_among_sparse"] = variant_json(op.dense_among_sparse, explained);
+    json["dense_among_sparse"] = figures_json(lists, op.dense_among_sparse);
   }
   set_figures(comparison_figures(), op, json);
   if (explained) {
     set_figures(sentence_figures(), op, json);
   }
-  return json;
-}
-
-Json total_json(const std::optional<run::VariantTotals>& total) {
-  if (!total) {
-    return nullptr;
-  }
-  Json json = Json::object();
-  set_figures(total_figures(), *total, json);
   return json;
 }
 
@@ -108,9 +104,10 @@ Json power_json(const std::vector<run::OperationResult>& operations, bool sparse
 }
 
 Json totals_json(const run::Totals& totals) {
+  const std::vector lists{&total_figures()};
   Json json{{"scope", "GEMMs only"},
-            {"dense", total_json(totals.dense)},
-            {"sparse", total_json(totals.sparse)}};
+            {"dense", figures_json(lists, totals.dense)},
+            {"sparse", figures_json(lists, totals.sparse)}};
   set_figures(total_comparison_figures(), totals, json);
   return json;
 }
@@ -123,7 +120,6 @@ Json chain_json(const std::optional<double>& simulated, const std::optional<doub
   return {{"simulated", *simulated}, {"float64", *float64}, {"disagreements", disagreements}};
 }
 
-/// The error is null for fewer pairs than a mean needs.
 Json path_json(const run::LibraryPath& path) {
   Json json{{"algorithm", kernels::name(path.algorithm)},
             {"layout", path.layout.name()},
@@ -134,6 +130,7 @@ Json path_json(const run::LibraryPath& path) {
   return json;
 }
 
+/// The error is null for fewer pairs than a mean needs.
 Json measured_gain_json(const run::MeasuredGain& gain) {
   return {{"pairs", gain.pairs.size()},
           {"layers", gain.layers},

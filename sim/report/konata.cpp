@@ -90,26 +90,18 @@ class StallsOfWarps {
     }
   }
 
-  /// Where the wait before `mma` begins: the latest wait of its warp, if it ends with the issue.
-  std::int64_t begin_before(const tensor_core::LoggedMma& mma) const {
-    const tensor_core::LoggedStall* const stall = before(mma);
-    return stall == nullptr ? mma.issued : stall->begin;
-  }
-  /// The instructions that are done, in the order in which their rows begin.
-  std::vector<const tensor_core::LoggedMma*> by_begin(const tensor_core::PassageLog& log) const {
-    std::vector<std::pair<std::int64_t, const tensor_core::LoggedMma*>> rows;
+  /// The instructions that are done, behind the cycles in which their rows begin, in that order.
+  std::vector<std::pair<std::int64_t, const tensor_core::LoggedMma*>> rows(
+      const tensor_core::PassageLog& log) const {
+    std::vector<std::pair<std::int64_t, const tensor_core::LoggedMma*>> sorted;
     for (const tensor_core::LoggedMma& mma : log.instructions()) {
       if (mma.done >= 0) {
-        rows.emplace_back(begin_before(mma), &mma);
+        const tensor_core::LoggedStall* const stall = before(mma);
+        sorted.emplace_back(stall == nullptr ? mma.issued : stall->begin, &mma);
       }
     }
-    std::stable_sort(rows.begin(), rows.end(),
+    std::stable_sort(sorted.begin(), sorted.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<const tensor_core::LoggedMma*> sorted;
-    sorted.reserve(rows.size());
-    for (const auto& [begin, mma] : rows) {
-      sorted.push_back(mma);
-    }
     return sorted;
   }
   /// In lane 1, with its reason as a label of the instruction.
@@ -146,10 +138,9 @@ std::string konata_log(const tensor_core::PassageLog& log) {
   const StallsOfWarps stalls(log);
   std::map<std::pair<std::pair<int, int>, int>, std::size_t> latest;  ///< that wrote a register
   std::size_t id = 0;
-  for (const tensor_core::LoggedMma* const logged : stalls.by_begin(log)) {
+  for (const auto& [begun, logged] : stalls.rows(log)) {
     const tensor_core::LoggedMma& mma = *logged;
     const int thread = kThreadsOfPartition * mma.partition + mma.warp_slot;
-    const std::int64_t begun = stalls.begin_before(mma);
     lines.add(begun, false, fmt::format("I\t{}\t{}\t{}", id, id, thread));
     lines.add(begun, false,
               fmt::format("L\t{}\t0\tsub-partition {} warp {} D r{}", id, mma.partition,

@@ -7,8 +7,10 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
+#include <unistd.h>
 
 namespace sptc::report {
 
@@ -37,6 +39,16 @@ void write_message(std::string_view text) {
 void write_to_terminal(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
+}
+
+bool is_terminal(int stream) {
+  const char* const type = std::getenv("TERM");
+  return ::isatty(stream) != 0 && type != nullptr && std::string_view(type) != "dumb";
+}
+
+bool has_color(int stream) {
+  const char* const no_color = std::getenv("NO_COLOR");
+  return is_terminal(stream) && (no_color == nullptr || *no_color == '\0');
 }
 
 int report_exception() {

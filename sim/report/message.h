@@ -21,6 +21,13 @@ void write_message(std::string_view text);
 /// The same, as it is: with escape sequences that the terminal obeys, and nothing of a file.
 void write_to_terminal(std::string_view text);
 
+/// Whether `stream` (STDOUT_FILENO or STDERR_FILENO) is a terminal that knows escape sequences.
+bool is_terminal(int stream);
+
+/// Whether text on `stream` may have colour: it goes to such a terminal, and NO_COLOR is not set
+/// (no-color.org).
+bool has_color(int stream);
+
 /// Says on stderr why the exception that is being handled ends the program, and returns its exit
 /// code.
 int report_exception();

@@ -3,6 +3,7 @@
 // What the pages share: their data, elements, figures, numbers with units, and tables of many rows.
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = id => document.getElementById(id);
+for (const id of ["version", "command"]) if (byId(id)) byId(id).textContent = data[id];
 function element(parent, name, text, kind) {
   const node = document.createElement(name);
   if (text !== undefined) node.textContent = text;

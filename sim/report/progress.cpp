@@ -3,7 +3,6 @@
 
 #include "models/base/text.h"
 #include "sim/report/message.h"
-#include "sim/report/terminal.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/prune_page.h"
 
-#include "sim/prune/prune_report.h"
 #include "sim/report/html_page.h"
 #include "sim/report/version.h"
 

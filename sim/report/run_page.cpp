@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/run_page.h"
 
-#include "sim/report/energy_explanation.h"
+#include "sim/report/explanation.h"
 #include "sim/report/figures.h"
 #include "sim/report/html_page.h"
 #include "sim/report/inference_report.h"
-#include "sim/report/power_trace.h"
+#include "sim/report/network_sums.h"
 #include "sim/report/verdict.h"
 #include "sim/report/version.h"
-#include "sim/report/waterfall.h"
-#include "sim/run/board_figures.h"
+#include "sim/run/design_cost.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -26,9 +25,6 @@
 namespace sptc::report {
 /// sim/report/run.html.
 std::string_view run_html();
-}  // namespace sptc::report
-
-namespace sptc::report {
 
 namespace {
 
@@ -39,29 +35,51 @@ Json rounded(double value) {
   return std::stod(fmt::format("{:.6g}", value));
 }
 
+Json json_of(double value) {
+  return std::isfinite(value) ? rounded(value) : Json();
+}
+template <typename Held>
+Json json_of(const Held& value) {
+  return value;
+}
+
+/// [name, unit, meaning] of each figure of `lists`.
+template <typename Result>
+Json names_of(const std::vector<const Figures<Result>*>& lists) {
+  Json json = Json::array();
+  for (const Figures<Result>* const list : lists) {
+    for (const Figure<Result>& figure : *list) {
+      json.push_back(Json::array({figure.path(), figure.unit, figure.meaning}));
+    }
+  }
+  return json;
+}
+
+/// The figures of `result`; null where it has none.
+template <typename Result>
+Json values_of(const std::vector<const Figures<Result>*>& lists, const Result& result) {
+  Json row = Json::array();
+  for (const Figures<Result>* const list : lists) {
+    for (const Figure<Result>& figure : *list) {
+      const std::optional<FigureValue> value = figure.value(result);
+      row.push_back(value ? std::visit([](const auto& held) { return json_of(held); }, *value)
+                          : Json());
+    }
+  }
+  return row;
+}
+
 /// Launches as arrays of their figures; equal ones are there once.
 class VariantTable {
  public:
   explicit VariantTable(bool explained) : lists_(variant_figures(explained)) {}
-
-  /// [name, unit, meaning] of each.
-  Json figures() const {
-    Json json = Json::array();
-    for (const auto* const list : lists_) {
-      append_names(*list, json);
-    }
-    return json;
-  }
 
   /// The place of `variant` among the rows, or null.
   Json index_of(const std::optional<run::VariantResult>& variant) {
     if (!variant) {
       return {};
     }
-    Json row = Json::array();
-    for (const auto* const list : lists_) {
-      append_values(*list, *variant, row);
-    }
+    Json row = values_of(lists_, *variant);
     const auto [place, is_new] = places_.emplace(row.dump(), rows_.size());
     if (is_new) {
       rows_.push_back(std::move(row));
@@ -71,29 +89,7 @@ class VariantTable {
 
   const Json& rows() const { return rows_; }
 
-  template <typename Result>
-  static void append_names(const Figures<Result>& list, Json& json) {
-    for (const Figure<Result>& figure : list) {
-      json.push_back(Json::array({figure.path(), figure.unit, figure.meaning}));
-    }
-  }
-
-  template <typename Result>
-  static void append_values(const Figures<Result>& list, const Result& result, Json& row) {
-    for (const Figure<Result>& figure : list) {
-      const std::optional<FigureValue> value = figure.value(result);
-      row.push_back(value ? std::visit([](const auto& held) { return json_of(held); }, *value)
-                          : Json());
-    }
-  }
-
  private:
-  static Json json_of(double value) { return std::isfinite(value) ? rounded(value) : Json(); }
-  template <typename Held>
-  static Json json_of(const Held& value) {
-    return value;
-  }
-
   std::vector<const Figures<run::VariantResult>*> lists_;
   std::map<std::string, std::size_t> places_;
   Json rows_ = Json::array();
@@ -101,25 +97,10 @@ class VariantTable {
 
 /// The figures of an operation, and the places of its variants.
 Json operation_json(const run::OperationResult& op, bool explained, VariantTable& variants) {
-  Json row = Json::array();
-  VariantTable::append_values(operation_figures(), op, row);
-  VariantTable::append_values(comparison_figures(), op, row);
-  if (explained) {
-    VariantTable::append_values(sentence_figures(), op, row);
-  }
+  Json row = values_of(operation_lists(explained), op);
   row.push_back(variants.index_of(op.dense));
   row.push_back(variants.index_of(op.sparse));
   return row;
-}
-
-Json operation_figure_names(bool explained) {
-  Json json = Json::array();
-  VariantTable::append_names(operation_figures(), json);
-  VariantTable::append_names(comparison_figures(), json);
-  if (explained) {
-    VariantTable::append_names(sentence_figures(), json);
-  }
-  return json;
 }
 
 /// What `bound_by` says, as a page names it.
@@ -230,8 +211,8 @@ std::string run_page(const run::RunResult& result, const gpu::GpuSpec& gpu,
             {"dense", total_json(result.totals.dense)},
             {"sparse", total_json(result.totals.sparse)},
             {"waterfall", waterfall_json(result)},
-            {"figures", variants.figures()},
-            {"operation_figures", operation_figure_names(result.explained)},
+            {"figures", names_of(variant_figures(result.explained))},
+            {"operation_figures", names_of(operation_lists(result.explained))},
             {"resources", resource_names()},
             {"operations", Json::array()},
             {"notes", result.notes},
@@ -247,9 +228,6 @@ std::string run_page(const run::RunResult& result, const gpu::GpuSpec& gpu,
   }
   if (const auto gain = headline_gain(result)) {
     json["sign"] = sign_of_gain(*gain);
-  }
-  if (result.totals.performance_per_watt_ratio) {
-    json["per_watt"] = *result.totals.performance_per_watt_ratio;
   }
   Json& options = json["options"] = Json::object();
   for (const auto& [key, value] : result.options) {

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/numerics/data_type.h"
-#include "sim/report/energy_explanation.h"
-#include "sim/report/fitted_name.h"
+#include "sim/report/explanation.h"
 #include "sim/report/inference_report.h"
-#include "sim/report/measured.h"
 #include "sim/report/message.h"
+#include "sim/report/network_sums.h"
 #include "sim/report/report.h"
-#include "sim/report/scaled.h"
-#include "sim/report/text_parts.h"
 #include "sim/report/verdict.h"
-#include "sim/report/wrapped.h"
+#include "sim/report/words.h"
 
 #include <fmt/format.h>
 
@@ -70,12 +67,6 @@ std::string row(std::string_view name, std::string_view extents, std::string_vie
                      sparse);
 }
 
-/// Without the blanks at its end.
-std::string line(std::string text) {
-  text.erase(text.find_last_not_of(' ') + 1);
-  return text + "\n";
-}
-
 std::string gain_cell(const Paint& paint, const std::optional<double>& speedup) {
   return speedup ? paint.by_sign(sign_of_gain(*speedup), fmt::format("{:>6.2f}x", *speedup))
                  : fmt::format("{:>7}", "");
@@ -89,11 +80,11 @@ std::string operation_row(const Paint& paint, const run::OperationResult& op) {
   const std::string launches =
       op.batch > 1 ? fmt::format("{}x{}", op.batch, op.count) : std::to_string(op.count);
   const auto& shown = op.sparse ? op.sparse : op.dense;
-  return line(row(fitted_layer(op.name, kNameWidth),
-                  fmt::format("{} x {} x {}", op.shape.m, op.shape.n, op.shape.k), launches,
-                  numerics::name(op.dtype), time_cell(op.dense), time_cell(op.sparse)) +
-              gain_cell(paint, op.speedup()) + "  " +
-              std::string(shown ? bound_of(*shown) : std::string_view()));
+  return line_of(row(fitted_layer(op.name, kNameWidth),
+                     fmt::format("{} x {} x {}", op.shape.m, op.shape.n, op.shape.k), launches,
+                     numerics::name(op.dtype), time_cell(op.dense), time_cell(op.sparse)) +
+                 gain_cell(paint, op.speedup()) + "  " +
+                 std::string(shown ? bound_of(*shown) : std::string_view()));
 }
 
 /// The operations that take most of the time, in the order of the workload.
@@ -123,9 +114,9 @@ std::string total_row(const Paint& paint, const run::RunResult& result) {
   const auto time = [](const std::optional<run::VariantTotals>& total) {
     return total ? scaled_time(total->time_us) : std::string("-");
   };
-  return line(paint.bold(row("all GEMMs", "", std::to_string(launches), "",
-                             time(result.totals.dense), time(result.totals.sparse))) +
-              gain_cell(paint, result.totals.speedup));
+  return line_of(paint.bold(row("all GEMMs", "", std::to_string(launches), "",
+                                time(result.totals.dense), time(result.totals.sparse))) +
+                 gain_cell(paint, result.totals.speedup));
 }
 
 std::string table(const Paint& paint, const run::RunResult& result) {

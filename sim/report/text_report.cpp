@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/numerics/data_type.h"
-#include "sim/report/energy_explanation.h"
+#include "sim/report/explanation.h"
 #include "sim/report/figures.h"
-#include "sim/report/fitted_name.h"
 #include "sim/report/inference_report.h"
-#include "sim/report/measured.h"
+#include "sim/report/network_sums.h"
 #include "sim/report/report.h"
-#include "sim/report/text_parts.h"
 #include "sim/report/verdict.h"
 #include "sim/report/version.h"
+#include "sim/report/words.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sptc::report {
 namespace {
@@ -26,17 +24,13 @@ namespace {
 constexpr std::size_t kWidth = 120;
 constexpr std::size_t kNameWidth = 28;
 
-// The second row of an operation has its extents where the first has name, launches and type.
-constexpr const char* kRow = "{:<28} {:>9} {:<4} {:<7} {:>12} {:>12} {:>8} {:>6} {:>5} {:>8} {:<9}";
-
-constexpr const char* kFigures = "{} {} {:>12} {:>8} {:>6} {:>5} {:>8} {:<9}";
+// In the first column stands head_of(), or the extents of an operation.
+constexpr const char* kRow = "{:<43} {} {:>12} {:>8} {:>6} {:>5} {:>8} {:<9}";
 
 /// One line, without the blanks at its end.
 template <typename... Args>
 void line(std::string& out, const char* format, const Args&... args) {
-  std::string text = fmt::format(fmt::runtime(format), args...);
-  text.erase(text.find_last_not_of(' ') + 1);
-  out += text + "\n";
+  out += line_of(fmt::format(fmt::runtime(format), args...));
 }
 
 std::string time_text(double us) {
@@ -60,80 +54,63 @@ std::string variant_cells(const std::string& variant, const std::string& cycles)
   return variant + std::string(used < kCells ? kCells - used : 1, ' ') + cycles;
 }
 
-void append_variant(std::string& out, const std::string& first, const std::string& launches,
-                    std::string_view type, const std::string& variant,
+std::string head_of(std::string_view name, std::string_view launches, std::string_view type) {
+  return fmt::format("{:<28} {:>9} {:<4}", name, launches, type);
+}
+
+void append_variant(std::string& out, const std::string& head, const std::string& variant,
                     const std::optional<run::VariantResult>& figures, const std::string& speedup) {
-  const std::string head = launches.empty()
-                               ? fmt::format("{:<43}", first)
-                               : fmt::format("{:<28} {:>9} {:<4}", first, launches, type);
   if (!figures) {
-    line(out, kFigures, head, variant_cells(variant, "-"), "-", "-", "-", "-", "", "");
+    line(out, kRow, head, variant_cells(variant, "-"), "-", "-", "-", "-", "", "");
     return;
   }
-  line(out, kFigures, head, variant_cells(variant, std::to_string(figures->timing.cycles)),
+  line(out, kRow, head, variant_cells(variant, std::to_string(figures->timing.cycles)),
        time_text(figures->timing.time_us), fmt::format("{:.1f}", figures->timing.tflops),
        fmt::format("{:.1f}", 100 * figures->timing.utilization),
        fmt::format("{:.1f}", 100 * figures->timing.padding), speedup, check_text(figures->check));
 }
 
 /// Figures, group by group, in lines of at most kWidth columns, each group behind `name`.
-class FigureLines {
- public:
-  FigureLines(std::string& out, std::string name) : out_(out), name_(std::move(name)) {}
-  FigureLines(const FigureLines&) = delete;
-  FigureLines& operator=(const FigureLines&) = delete;
-  ~FigureLines() { out_ += text_.empty() ? "" : text_ + "\n"; }
-
-  template <typename Result>
-  void add(const Figures<Result>& figures, const Result& result) {
-    visit_figures(figures, result, [&](const Figure<Result>& figure, const FigureValue& value) {
-      append(figure.group, figure.key + " " + fitted_name(figure_text(value, kDigits), kWidth / 2));
-    });
-  }
-
- private:
-  static constexpr int kDigits = 6;
-
-  void append(const std::string& group, const std::string& item) {
-    if (text_.empty() || group != group_) {
-      out_ += text_.empty() ? "" : text_ + "\n";
-      text_ = "    " + name_ + (group.empty() ? "" : " " + group) + ": " + item;
-      group_ = group;
-    } else if (text_.size() + item.size() + 3 > kWidth) {
-      out_ += text_ + ",\n";
-      text_ = "      " + item;
-    } else {
-      text_ += ", " + item;
-    }
-  }
-
-  std::string& out_;
-  std::string name_, group_, text_;
-};
-
+template <typename Result>
 void append_figures(std::string& out, const std::string& name,
-                    const std::optional<run::VariantResult>& variant, bool explained) {
-  FigureLines lines(out, name);
-  for (const auto* const figures : variant_figures(explained)) {
-    if (variant) {
-      lines.add(*figures, *variant);
+                    const std::vector<const Figures<Result>*>& lists, const Result& result) {
+  constexpr int kDigits = 6;
+  std::string text, group;
+  const auto append = [&](const Figure<Result>& figure, const FigureValue& value) {
+    const std::string item =
+        figure.key + " " + fitted_name(figure_text(value, kDigits), kWidth / 2);
+    if (text.empty() || figure.group != group) {
+      out += text.empty() ? "" : text + "\n";
+      group = figure.group;
+      text = "    " + name + (group.empty() ? "" : " " + group) + ": " + item;
+    } else if (text.size() + item.size() + 3 > kWidth) {
+      out += text + ",\n";
+      text = "      " + item;
+    } else {
+      text += ", " + item;
     }
+  };
+  for (const Figures<Result>* const figures : lists) {
+    visit_figures(*figures, result, append);
   }
+  out += text.empty() ? "" : text + "\n";
 }
 
 void append_operation(std::string& out, const run::OperationResult& op, bool explained) {
   const auto speedup = op.speedup();
-  append_variant(out, fitted_layer(op.name, kNameWidth), fmt::format("{}x{}", op.batch, op.count),
-                 numerics::name(op.dtype), "dense", op.dense, "");
-  append_variant(out, fmt::format("  {} x {} x {}", op.shape.m, op.shape.n, op.shape.k), "", "",
-                 op.pattern, op.sparse, speedup ? fmt::format("{:.2f}x", *speedup) : "");
-  {
-    FigureLines lines(out, "operation");
-    lines.add(operation_figures(), op);
-    lines.add(comparison_figures(), op);
+  append_variant(out,
+                 head_of(fitted_layer(op.name, kNameWidth),
+                         fmt::format("{}x{}", op.batch, op.count), numerics::name(op.dtype)),
+                 "dense", op.dense, "");
+  append_variant(out, fmt::format("  {} x {} x {}", op.shape.m, op.shape.n, op.shape.k), op.pattern,
+                 op.sparse, speedup ? fmt::format("{:.2f}x", *speedup) : "");
+  append_figures(out, "operation", operation_lists(false), op);
+  if (op.dense) {
+    append_figures(out, "dense", variant_figures(explained), *op.dense);
   }
-  append_figures(out, "dense", op.dense, explained);
-  append_figures(out, op.pattern, op.sparse, explained);
+  if (op.sparse) {
+    append_figures(out, op.pattern, variant_figures(explained), *op.sparse);
+  }
 }
 
 void append_total(std::string& out, const char* label, const char* variant,
@@ -141,7 +118,7 @@ void append_total(std::string& out, const char* label, const char* variant,
   if (!total) {
     return;
   }
-  line(out, kRow, label, "", "", variant, "", time_text(total->time_us),
+  line(out, kRow, head_of(label, "", ""), variant_cells(variant, ""), time_text(total->time_us),
        fmt::format("{:.1f}", total->tflops), "", "", speedup, total->mismatches > 0 ? "FAIL" : "");
 }
 
@@ -196,6 +173,35 @@ void append_time_parts(std::string& out, const run::RunResult& result) {
   row("sparse", sparse);
 }
 
+/// Measured beside simulated times, per launch and in all; nothing where nothing was measured.
+void append_measured(std::string& out, const std::vector<run::OperationResult>& operations) {
+  static constexpr const char* kMeasuredRow = "  {:<28} {:>24} {:>9} {:<7} {:>12} {:>12} {:>8}\n";
+  const auto row = [&](const std::string& name, const std::string& extents,
+                       const std::string& launches, const std::string& variant, double measured,
+                       double simulated) {
+    out += fmt::format(kMeasuredRow, name, extents, launches, variant,
+                       fmt::format("{:.3f}", measured), fmt::format("{:.3f}", simulated),
+                       fmt::format("{:+.1f}", 100 * (simulated / measured - 1)));
+  };
+  const MeasuredTotals totals = measured_totals(operations);
+  if (totals.launches == 0) {
+    return;
+  }
+  out += "\nmeasured beside simulated, us per launch\n";
+  out += fmt::format(kMeasuredRow, "operation", "m x n x k", "batch*cnt", "variant", "measured",
+                     "simulated", "% off");
+  for (const run::OperationResult& op : operations) {
+    if (const run::VariantResult* simulated = op.as_measured()) {
+      row(fitted_layer(op.name, kNameWidth),
+          fmt::format("{} x {} x {}", op.shape.m, op.shape.n, op.shape.k),
+          fmt::format("{}x{}", op.batch, op.count), op.measured_sparse ? op.pattern : "dense",
+          op.measured_us, simulated->timing.time_us);
+    }
+  }
+  row(fmt::format("all {} launches", totals.launches), "", "", "", totals.measured_us,
+      totals.simulated_us);
+}
+
 /// Energies of the totals, dense beside sparse: what does not print as zero, so that the rows add
 /// up to the total.
 void append_energy(std::string& out, const run::Totals& totals) {
@@ -207,44 +213,32 @@ void append_energy(std::string& out, const run::Totals& totals) {
   if (any == nullptr) {
     return;
   }
-  const auto uj = [](const run::EnergyResult* energy, std::size_t part) {
-    return energy == nullptr ? 0 : energy->parts_uj[part].second;
+  const auto row = [&](std::string_view what, const auto& text_of) {
+    const auto cell = [&](const run::EnergyResult* energy) {
+      return energy == nullptr ? std::string("-") : text_of(*energy);
+    };
+    line(out, "  {:<20} {:>14} {:>14}", what, cell(dense), cell(sparse));
   };
-  const auto cell = [any](const run::EnergyResult* energy, double value) {
-    return energy == nullptr ? std::string("-") : uj_text(value, any->total_uj);
+  const auto uj = [any](double value) { return uj_text(value, any->total_uj); };
+  const auto shows = [any](const run::EnergyResult* energy, std::size_t part) {
+    return energy != nullptr && uj_shows(energy->parts_uj[part].second, any->total_uj);
   };
-  constexpr const char* kEnergyRow = "  {:<20} {:>14} {:>14}";
+  using Energy = run::EnergyResult;
   line(out, "\nenergy, GEMMs only, uJ");
-  line(out, kEnergyRow, "", "dense", "sparse");
+  line(out, "  {:<20} {:>14} {:>14}", "", "dense", "sparse");
   for (std::size_t i = 0; i < any->parts_uj.size(); ++i) {
-    if (uj_shows(uj(dense, i), any->total_uj) || uj_shows(uj(sparse, i), any->total_uj)) {
-      line(out, kEnergyRow, any->parts_uj[i].first, cell(dense, uj(dense, i)),
-           cell(sparse, uj(sparse, i)));
+    if (shows(dense, i) || shows(sparse, i)) {
+      row(any->parts_uj[i].first, [&](const Energy& e) { return uj(e.parts_uj[i].second); });
     }
   }
-  const auto row = [&](const char* what, double run::EnergyResult::*member, const char* format) {
-    const auto text = [&](const run::EnergyResult* energy) {
-      return energy == nullptr ? std::string("-")
-                               : fmt::format(fmt::runtime(format), energy->*member);
-    };
-    line(out, kEnergyRow, what, text(dense), text(sparse));
-  };
-  const auto total = [&](const run::EnergyResult* energy) {
-    return cell(energy, energy == nullptr ? 0 : energy->total_uj);
-  };
-  line(out, kEnergyRow, "total", total(dense), total(sparse));
-  const auto end = [&](const run::EnergyResult* energy, double energy::Bounds::*which) {
-    return cell(energy, energy == nullptr ? 0 : energy->bounds_uj.*which);
-  };
+  row("total", [&](const Energy& e) { return uj(e.total_uj); });
   if (any->factors) {
-    line(out, kEnergyRow, "  constants low", end(dense, &energy::Bounds::low),
-         end(sparse, &energy::Bounds::low));
-    line(out, kEnergyRow, "  constants high", end(dense, &energy::Bounds::high),
-         end(sparse, &energy::Bounds::high));
+    row("  constants low", [&](const Energy& e) { return uj(e.bounds_uj.low); });
+    row("  constants high", [&](const Energy& e) { return uj(e.bounds_uj.high); });
   }
-  row("average power W", &run::EnergyResult::power_w, "{:.1f}");
-  row("peak power W", &run::EnergyResult::peak_power_w, "{:.1f}");
-  row("pJ per flop", &run::EnergyResult::pj_per_flop, "{:.4f}");
+  row("average power W", [](const Energy& e) { return fmt::format("{:.1f}", e.power_w); });
+  row("peak power W", [](const Energy& e) { return fmt::format("{:.1f}", e.peak_power_w); });
+  row("pJ per flop", [](const Energy& e) { return fmt::format("{:.4f}", e.pj_per_flop); });
   if (totals.performance_per_watt_ratio) {
     line(out, "  performance per watt, sparse / dense: {:.2f}x{}",
          *totals.performance_per_watt_ratio,
@@ -347,8 +341,9 @@ std::string text_report(const run::RunResult& result) {
   out +=
       "TFLOP/s are effective: skipped zeros count. "
       "util = useful executed MACs, of the peak in these cycles.\n\n";
-  line(out, kRow, "operation, m x n x k", "batch*cnt", "type", "variant", "cycles", "time us",
-       "TFLOP/s", "util %", "pad %", "speed-up", "check");
+  line(out, kRow, head_of("operation, m x n x k", "batch*cnt", "type"),
+       variant_cells("variant", "cycles"), "time us", "TFLOP/s", "util %", "pad %", "speed-up",
+       "check");
   for (const run::OperationResult& op : result.operations) {
     append_operation(out, op, result.explained);
   }
@@ -360,7 +355,7 @@ std::string text_report(const run::RunResult& result) {
       out += sentence + "\n";
     }
   }
-  out += measured_text(result.operations);
+  append_measured(out, result.operations);
   append_energy(out, result.totals);
   if (result.inference) {
     out += inference_text(result);

@@ -14,9 +14,6 @@
 namespace sptc::report {
 /// sim/report/validate.html.
 std::string_view validate_html();
-}  // namespace sptc::report
-
-namespace sptc::report {
 
 namespace {
 

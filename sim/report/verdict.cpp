@@ -2,8 +2,7 @@
 #include "sim/report/verdict.h"
 
 #include "models/numerics/data_type.h"
-#include "sim/report/fitted_name.h"
-#include "sim/report/scaled.h"
+#include "sim/report/words.h"
 
 #include <fmt/format.h>
 
@@ -142,29 +141,41 @@ std::string extremes_sentence(const run::RunResult& result) {
   return fmt::format("Least: {}. Most: {}.", clause(*least), clause(*most));
 }
 
-/// "4096 x 16 x 4096 ran at 0.81x the speed of dense (H100, ..), where 'mlp.down' claims 1.39x".
-std::string pair_clause(const run::RunResult& result, const run::MeasuredPair& pair) {
-  std::string text = fmt::format("{} x {} x {} in {} ran at {:.2f}x the speed of dense ({})",
-                                 pair.shape.m, pair.shape.n, pair.shape.k,
-                                 numerics::name(pair.dtype), pair.gain(), pair.conditions);
+/// "where 'mlp.down' claims 1.39x", of the layer that a measured pair is like.
+std::string claim_clause(const run::RunResult& result, const run::MeasuredPair& pair) {
   for (const run::OperationResult& op : result.operations) {
     if (op.speedup() && op.batch == 1 && pair.is_like(op.shape, op.dtype, op.pattern)) {
-      return text + fmt::format(", where {} claims {:.2f}x", fitted_layer(op.name, kNameWidth),
-                                *op.speedup());
+      return fmt::format(", where {} claims {:.2f}x", fitted_layer(op.name, kNameWidth),
+                         *op.speedup());
     }
   }
-  return text;
+  return "";
 }
 
-/// Of too few pairs for a mean: the first ones.
+/// Of too few pairs for a mean: the first ones. Conditions and claims stand behind the last of the
+/// pairs that have the same.
 std::string few_pairs_sentence(const run::RunResult& result, const run::MeasuredGain& measured) {
   constexpr std::size_t kMost = 3;
   const std::size_t count = measured.pairs.size();
+  const std::size_t told = std::min(count, kMost);
   std::string text =
       fmt::format("{} measured shape{} like these {} too few for a mean error: ", count,
                   count == 1 ? "" : "s", count == 1 ? "is" : "are");
-  for (std::size_t i = 0; i < std::min(count, kMost); ++i) {
-    text += (i == 0 ? "" : "; ") + pair_clause(result, measured.pairs[i]);
+  const auto common = [&](std::size_t i) {
+    return fmt::format(" the speed of dense ({}){}", measured.pairs[i].conditions,
+                       claim_clause(result, measured.pairs[i]));
+  };
+  for (std::size_t i = 0; i < told; ++i) {
+    const run::MeasuredPair& pair = measured.pairs[i];
+    const std::string behind = common(i);
+    const bool goes_on = i > 0 && common(i - 1) == behind;
+    text += fmt::format("{}{} x {} x {} in {} {}at {:.2f}x",
+                        i == 0    ? ""
+                        : goes_on ? ", "
+                                  : "; ",
+                        pair.shape.m, pair.shape.n, pair.shape.k, numerics::name(pair.dtype),
+                        goes_on ? "" : "ran ", pair.gain());
+    text += i + 1 < told && common(i + 1) == behind ? "" : behind;
   }
   return text + (count > kMost ? fmt::format("; and {} more.", count - kMost) : ".");
 }

@@ -6,8 +6,8 @@
 #include "models/batched/gemm.h"
 #include "models/mma/dot_step.h"
 #include "models/sparsity/compress.h"
-#include "models/sparsity/prune.h"
 #include "sim/io/memory_guard.h"
+#include "sim/io/text_file.h"
 
 #include <algorithm>
 #include <cmath>
@@ -157,110 +157,6 @@ std::vector<ElementSelection> sample_elements(const base::GemmShape& shape, std:
   return selections;
 }
 
-kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
-                                    const DataSource& data, const ElementSelection& selection) {
-  const std::int64_t k =
-      sparse ? base::round_up(op.shape.k, sparsity::hardware_pattern(op.dtype).group) : op.shape.k;
-  const auto depth = static_cast<std::size_t>(k);
-  base::Matrix<Word> a(selection.rows.size(), depth);
-  for (std::size_t i = 0; i < selection.rows.size(); ++i) {
-    const std::vector<Word> row = as_stored(op, data.a_row(op, selection.batch, selection.rows[i]));
-    std::copy(row.begin(), row.end(), a.row(i).begin());
-  }
-  kernels::GemmOperands operands;
-  operands.b_columns = base::Matrix<Word>(selection.columns.size(), depth);
-  for (std::size_t j = 0; j < selection.columns.size(); ++j) {
-    const std::vector<Word> column = data.b_column(op, selection.batch, selection.columns[j]);
-    std::copy(column.begin(), column.end(), operands.b_columns.row(j).begin());
-  }
-  if (sparse) {
-    operands.compressed_a = sparsity::compress(sparsity::prune_by_magnitude(a, op.dtype), op.dtype);
-  } else {
-    operands.a = std::move(a);
-  }
-  return operands;
-}
-
-kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
-                                    const DataSource& data, std::int64_t batch) {
-  return make_operands(op, sparse, data, {batch, all(op.shape.m), all(op.shape.n)});
-}
-
-namespace {
-
-/// The column of the weights at each place of the instruction stream. A decomposition runs windows
-/// of 4 columns, each 2 after the one before.
-std::vector<std::size_t> stream_columns(const sparsity::PatternExecution& execution,
-                                        std::size_t executed_k) {
-  std::vector<std::size_t> columns(executed_k);
-  std::iota(columns.begin(), columns.end(), std::size_t{0});
-  if (execution.k_numerator > execution.k_denominator) {
-    const auto streamed = static_cast<std::size_t>(execution.k_numerator);
-    for (std::size_t p = 0; p < executed_k; ++p) {
-      const std::size_t in_group = p % streamed;
-      columns[p] = p / streamed * static_cast<std::size_t>(execution.group) + in_group / 4 * 2 +
-                   in_group % 4;
-    }
-  }
-  return columns;
-}
-
-/// What each row keeps: as mma.sp has it, or with indices of its own.
-void compress_kept(const std::vector<sparsity::KeptElements>& rows,
-                   const std::vector<std::size_t>& columns, const sparsity::Pattern& executed,
-                   numerics::DataType type, kernels::GemmOperands& operands) {
-  const auto kept = static_cast<std::size_t>(executed.kept);
-  const auto group = static_cast<std::size_t>(executed.group);
-  base::Matrix<Word> stream(rows.size(), columns.size());
-  operands.compressed_a = {type,
-                           executed,
-                           columns.size(),
-                           base::Matrix<Word>(rows.size(), columns.size() / group * kept),
-                           {}};
-  operands.indices = base::Matrix<std::uint8_t>(rows.size(), columns.size() / group * kept);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (std::size_t slot = 0; slot < rows[i].values.size(); ++slot) {
-      const std::size_t first = slot / kept * group;
-      const std::size_t index = rows[i].columns[slot] - columns[first];
-      stream(i, first + index) = rows[i].values[slot];
-      operands.compressed_a.values(i, slot) = rows[i].values[slot];
-      operands.indices(i, slot) = static_cast<std::uint8_t>(index);
-    }
-  }
-  if (executed == sparsity::hardware_pattern(type)) {
-    operands.compressed_a = sparsity::compress(stream, type);
-  }
-}
-
-}  // namespace
-
-kernels::GemmOperands pattern_operands(const workload::Operation& op, const DataSource& data,
-                                       const sparsity::WeightPattern& weights,
-                                       const sparsity::PatternExecution& execution,
-                                       std::int64_t batch) {
-  base::ensure(execution.vector_rows == 0, "rows of V:N:M weights do not share B");
-  const auto depth = static_cast<std::size_t>(base::round_up(op.shape.k, execution.group));
-  base::Matrix<Word> a(static_cast<std::size_t>(op.shape.m), depth);
-  for (std::int64_t i = 0; i < op.shape.m; ++i) {
-    const std::vector<Word> row = data.a_row(op, batch, i);
-    std::copy(row.begin(), row.end(), a.row(static_cast<std::size_t>(i)).begin());
-  }
-  const auto executed_k = static_cast<std::size_t>(execution.executed_k(op.shape.k));
-  const std::vector<std::size_t> columns = stream_columns(execution, executed_k);
-  kernels::GemmOperands operands;
-  compress_kept(sparsity::prune_to_kept(a, op.dtype, weights, execution), columns,
-                execution.instruction, op.dtype, operands);
-  operands.b_columns = base::Matrix<Word>(static_cast<std::size_t>(op.shape.n), executed_k);
-  for (std::int64_t j = 0; j < op.shape.n; ++j) {
-    std::vector<Word> column = data.b_column(op, batch, j);
-    column.resize(depth);
-    std::transform(columns.begin(), columns.end(),
-                   operands.b_columns.row(static_cast<std::size_t>(j)).begin(),
-                   [&](std::size_t k) { return column[k]; });
-  }
-  return operands;
-}
-
 base::Matrix<Word> plain_gemm(const kernels::GemmOperands& operands, const Arithmetic& arithmetic) {
   const bool sparse = arithmetic.instruction.sparse;
   const sparsity::CompressedMatrix& compressed = operands.compressed_a;
@@ -275,18 +171,6 @@ base::Matrix<Word> plain_gemm(const kernels::GemmOperands& operands, const Arith
     }
   }
   return d;
-}
-
-base::Matrix<Word> batched_gemm(const kernels::GemmOperands& operands,
-                                const Arithmetic& arithmetic) {
-  batched::GemmOperands input;
-  if (arithmetic.instruction.sparse) {
-    input.compressed_a = &operands.compressed_a;
-  } else {
-    input.a = &operands.a;
-  }
-  input.b_columns = &operands.b_columns;
-  return batched::gemm(arithmetic.instruction, arithmetic.rules, input);
 }
 
 reference::Findings check_against_reference(const kernels::GemmOperands& operands,
@@ -318,6 +202,9 @@ reference::Findings check_against_reference(const kernels::GemmOperands& operand
   return reference::check_against_reference(inputs, block_fma, d, instruction.accumulator);
 }
 
+namespace {
+
+/// Adds findings of the elements that `selection` names.
 void add_findings(const reference::Findings& findings, const ElementSelection& selection,
                   CheckResult& result) {
   if (result.elements == 0 || findings.worst_error > result.worst_error) {
@@ -335,35 +222,49 @@ void add_findings(const reference::Findings& findings, const ElementSelection& s
   }
 }
 
+/// `d`: of `operands`.
+reference::Findings findings_of(CheckMode mode, const kernels::GemmOperands& operands,
+                                const base::Matrix<Word>& d, const Arithmetic& arithmetic) {
+  return mode == CheckMode::kExact ? reference::check_bits(d, plain_gemm(operands, arithmetic),
+                                                           arithmetic.instruction.accumulator)
+                                   : check_against_reference(operands, d, arithmetic);
+}
+
+}  // namespace
+
 void check_datapath(CheckMode mode, const kernels::GemmOperands& operands,
                     const base::Matrix<Word>& d, const Arithmetic& arithmetic, std::int64_t batch,
                     std::uint64_t seed, CheckResult& result) {
+  if (mode == CheckMode::kNone) {
+    return;
+  }
   const auto m = static_cast<std::int64_t>(d.rows());
   const auto n = static_cast<std::int64_t>(d.cols());
-  const ElementSelection everything{batch, all(m), all(n)};
-  switch (mode) {
-    case CheckMode::kNone:
-      return;
-    case CheckMode::kEigen:
-      add_findings(check_against_reference(operands, d, arithmetic), everything, result);
-      return;
-    case CheckMode::kExact:
-      add_findings(reference::check_bits(d, plain_gemm(operands, arithmetic),
-                                         arithmetic.instruction.accumulator),
-                   everything, result);
-      return;
-    case CheckMode::kSample: {
-      ElementSelection sample = sample_elements({m, n, 1}, 1, seed).front();
-      sample.batch = batch;
-      add_findings(check_against_reference(take(operands, arithmetic.instruction.sparse, sample),
-                                           take(d, sample), arithmetic),
-                   sample, result);
-      return;
-    }
+  if (mode == CheckMode::kSample) {
+    ElementSelection sample = sample_elements({m, n, 1}, 1, seed).front();
+    sample.batch = batch;
+    add_findings(findings_of(mode, take(operands, arithmetic.instruction.sparse, sample),
+                             take(d, sample), arithmetic),
+                 sample, result);
+  } else {
+    add_findings(findings_of(mode, operands, d, arithmetic), {batch, all(m), all(n)}, result);
   }
 }
 
 namespace {
+
+/// D as plain_gemm() has it, by the batched engine.
+base::Matrix<Word> batched_gemm(const kernels::GemmOperands& operands,
+                                const Arithmetic& arithmetic) {
+  batched::GemmOperands input;
+  if (arithmetic.instruction.sparse) {
+    input.compressed_a = &operands.compressed_a;
+  } else {
+    input.a = &operands.a;
+  }
+  input.b_columns = &operands.b_columns;
+  return batched::gemm(arithmetic.instruction, arithmetic.rules, input);
+}
 
 /// `computed`: D is there, so that every element may be looked at.
 std::vector<ElementSelection> checked_selections(CheckMode mode, const workload::Operation& op,
@@ -393,14 +294,6 @@ void require_check_memory(const workload::Operation& op, const ElementSelection&
                      "the checked elements of '" + op.name + "'");
 }
 
-/// `d`: of `operands`.
-reference::Findings findings_of(CheckMode mode, const kernels::GemmOperands& operands,
-                                const base::Matrix<Word>& d, const Arithmetic& arithmetic) {
-  return mode == CheckMode::kExact ? reference::check_bits(d, plain_gemm(operands, arithmetic),
-                                                           arithmetic.instruction.accumulator)
-                                   : check_against_reference(operands, d, arithmetic);
-}
-
 /// Row `row` of A, pruned; with V:N:M its block of rows decides.
 sparsity::KeptElements kept_of(const workload::Operation& op, const DataSource& data,
                                const sparsity::WeightPattern& weights,
@@ -409,14 +302,9 @@ sparsity::KeptElements kept_of(const workload::Operation& op, const DataSource& 
   const std::int64_t rows = std::max(1, execution.vector_rows);
   const std::int64_t first = row / rows * rows;
   const std::int64_t end = std::min(op.shape.m, first + rows);
-  base::Matrix<Word> a(static_cast<std::size_t>(end - first),
-                       static_cast<std::size_t>(base::round_up(op.shape.k, execution.group)));
-  for (std::int64_t i = first; i < end; ++i) {
-    const std::vector<Word> values = data.a_row(op, batch, i);
-    std::copy(values.begin(), values.end(), a.row(static_cast<std::size_t>(i - first)).begin());
-  }
-  return sparsity::prune_to_kept(a, op.dtype, weights,
-                                 execution)[static_cast<std::size_t>(row - first)];
+  return sparsity::prune_to_kept(
+      rows_of_a(op, data, batch, first, end, base::round_up(op.shape.k, execution.group)), op.dtype,
+      weights, execution)[static_cast<std::size_t>(row - first)];
 }
 
 }  // namespace
@@ -468,6 +356,58 @@ CheckResult check_pattern(CheckMode mode, const workload::Operation& op, const D
     }
   }
   return result;
+}
+
+CheckResult check_entries(const std::vector<kernels::GemmOperands>& operands,
+                          const std::vector<base::Matrix<Word>>& d, const Arithmetic& arithmetic,
+                          const RunOptions& options, CheckResult so_far) {
+  so_far.mode = name(options.check_mode());
+  for (std::size_t entry = 0; entry < operands.size(); ++entry) {
+    check_datapath(options.check_mode(), operands[entry], d[entry], arithmetic,
+                   static_cast<std::int64_t>(entry), options.seed, so_far);
+  }
+  return so_far;
+}
+
+bool is_hardware(const RunOptions& options, numerics::DataType type, const gpu::GpuSpec& gpu) {
+  const sparsity::PatternExecution execution = weights_execution(options.pattern, type, gpu);
+  const sparsity::Pattern hardware = sparsity::hardware_pattern(type);
+  const sparsity::WeightPattern asked = weight_pattern(options.pattern, type);
+  return execution.instruction == hardware && asked.vector_rows == 0 &&
+         asked.pattern.kept == hardware.kept && asked.pattern.group == hardware.group;
+}
+
+CheckResult check_own_pattern(const workload::Operation& op,
+                              const sparsity::PatternExecution& execution, const gpu::GpuSpec& gpu,
+                              const RunOptions& options, const DataSource& data,
+                              const std::vector<base::Matrix<numerics::Word>>* d) {
+  Arithmetic arithmetic(gpu, op.dtype, false);
+  arithmetic.rules = gpu.step_rules(kernels::kernel_instruction(
+      {{}, 1, op.dtype, true, execution.instruction}, gpu.kernel_target()));
+  return check_pattern(options.check_mode(), op, data, weight_pattern(options.pattern, op.dtype),
+                       execution, arithmetic, options.seed, d);
+}
+
+CheckResult check_values(const workload::Operation& op, bool sparse,
+                         const mma::MmaInstruction& instruction, const gpu::GpuSpec& gpu,
+                         const RunOptions& options, const DataSource& data) {
+  if (!sparse || is_hardware(options, op.dtype, gpu)) {
+    return check_timing(options.check_mode(), op, sparse, data, {gpu, op.dtype, sparse},
+                        options.seed);
+  }
+  return check_own_pattern(op, weights_execution(options.pattern, instruction, gpu), gpu, options,
+                           data, nullptr);
+}
+
+void require_operand_memory(const workload::Operation& op) {
+  constexpr double kFitsInteger = 1e18;
+  const auto m = static_cast<double>(op.shape.m);
+  const auto n = static_cast<double>(op.shape.n);
+  const auto k = static_cast<double>(op.shape.k);
+  const double words = static_cast<double>(op.batch) * (2 * (m + n) * k + 2 * m * n);
+  const double bytes = words * static_cast<double>(sizeof(numerics::Word));
+  io::require_memory(static_cast<std::uint64_t>(std::min(bytes, kFitsInteger)),
+                     "the operands of '" + io::printable(op.name) + "'");
 }
 
 }  // namespace sptc::run

@@ -28,42 +28,14 @@ struct Arithmetic {
   Arithmetic(const gpu::GpuSpec& gpu, numerics::DataType operand, bool sparse);
 };
 
-/// Rows of A and columns of B of one GEMM of a batch, which meet in rows.size() * columns.size()
-/// elements of D.
-struct ElementSelection {
-  std::int64_t batch = 0;
-  std::vector<std::int64_t> rows, columns;
-};
-
 /// A seeded selection of distinct elements of D [m, n] x batch: at least 256, spread over up to
 /// four batch entries, or all where there are fewer. Rows and columns are sorted.
 std::vector<ElementSelection> sample_elements(const base::GemmShape& shape, std::int64_t batch,
                                               std::uint64_t seed);
 
-/// The operands of rows x columns of `op`. Sparse: A pruned by magnitude to the hardware pattern
-/// and compressed; K is padded with zeros to a whole group where necessary.
-kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
-                                    const DataSource& data, const ElementSelection& selection);
-
-/// Every row and column of entry `batch`.
-kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
-                                    const DataSource& data, std::int64_t batch);
-
-/// Every row and column of entry `batch` with weights pruned by magnitude to `weights`, as a kernel
-/// of `execution` holds them: K is that of the instruction stream. Not for V:N:M, whose rows do not
-/// share B.
-kernels::GemmOperands pattern_operands(const workload::Operation& op, const DataSource& data,
-                                       const sparsity::WeightPattern& weights,
-                                       const sparsity::PatternExecution& execution,
-                                       std::int64_t batch);
-
 /// D by the plain arithmetic, the oracle.
 base::Matrix<numerics::Word> plain_gemm(const kernels::GemmOperands& operands,
                                         const Arithmetic& arithmetic);
-
-/// The same D by the batched engine.
-base::Matrix<numerics::Word> batched_gemm(const kernels::GemmOperands& operands,
-                                          const Arithmetic& arithmetic);
 
 /// D against the double-precision reference (Eigen) and the proved bound of the arithmetic.
 reference::Findings check_against_reference(const kernels::GemmOperands& operands,
@@ -92,8 +64,28 @@ CheckResult check_pattern(CheckMode mode, const workload::Operation& op, const D
                           const sparsity::PatternExecution& execution, const Arithmetic& arithmetic,
                           std::uint64_t seed, const std::vector<base::Matrix<numerics::Word>>* d);
 
-/// Adds findings of the elements that `selection` names.
-void add_findings(const reference::Findings& findings, const ElementSelection& selection,
-                  CheckResult& result);
+/// Checks what the data path made of each entry of a batch as `options` ask; adds up with `so_far`.
+CheckResult check_entries(const std::vector<kernels::GemmOperands>& operands,
+                          const std::vector<base::Matrix<numerics::Word>>& d,
+                          const Arithmetic& arithmetic, const RunOptions& options,
+                          CheckResult so_far = {});
+
+/// Whether mma.sp of a GPU executes weights of this pattern as they are.
+bool is_hardware(const RunOptions& options, numerics::DataType type, const gpu::GpuSpec& gpu);
+
+/// Checks weights at a pattern that mma.sp does not execute as they are; `d` as in check_pattern().
+CheckResult check_own_pattern(const workload::Operation& op,
+                              const sparsity::PatternExecution& execution, const gpu::GpuSpec& gpu,
+                              const RunOptions& options, const DataSource& data,
+                              const std::vector<base::Matrix<numerics::Word>>* d);
+
+/// Checks a launch of `instruction` whose values do not travel.
+CheckResult check_values(const workload::Operation& op, bool sparse,
+                         const mma::MmaInstruction& instruction, const gpu::GpuSpec& gpu,
+                         const RunOptions& options, const DataSource& data);
+
+/// Throws InputError where the memory does not suffice for the values of `op`: its operands in both
+/// forms, D, and what the reference needs.
+void require_operand_memory(const workload::Operation& op);
 
 }  // namespace sptc::run

@@ -2,15 +2,23 @@
 #include "sim/run/data_source.h"
 
 #include "models/base/error.h"
+#include "models/base/shape.h"
+#include "models/sparsity/compress.h"
+#include "models/sparsity/pattern.h"
+#include "models/sparsity/prune.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace sptc::run {
 namespace {
+
+using numerics::Word;
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
   std::string text = "[";
@@ -187,6 +195,128 @@ std::unique_ptr<DataSource> make_data_source(const std::string& data, std::uint6
   } catch (const base::InputError& error) {
     throw base::InputError(std::string(error.what()) + ", or the path of a .safetensors file");
   }
+}
+
+namespace {
+
+/// As many rows of `cols` words as `from` has, each what `row` says of its place and zeros behind
+/// it.
+template <typename Row>
+base::Matrix<Word> stacked(const std::vector<std::int64_t>& from, std::int64_t cols,
+                           const Row& row) {
+  base::Matrix<Word> result(from.size(), static_cast<std::size_t>(cols));
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const std::vector<Word> words = row(from[i]);
+    std::copy(words.begin(), words.end(), result.row(i).begin());
+  }
+  return result;
+}
+
+/// `first` to `end` - 1.
+std::vector<std::int64_t> places(std::int64_t first, std::int64_t end) {
+  std::vector<std::int64_t> result(static_cast<std::size_t>(end - first));
+  std::iota(result.begin(), result.end(), first);
+  return result;
+}
+
+/// The column of the weights at each place of the instruction stream. A decomposition runs windows
+/// of 4 columns, each 2 after the one before.
+std::vector<std::size_t> stream_columns(const sparsity::PatternExecution& execution,
+                                        std::size_t executed_k) {
+  std::vector<std::size_t> columns(executed_k);
+  std::iota(columns.begin(), columns.end(), std::size_t{0});
+  if (execution.k_numerator > execution.k_denominator) {
+    const auto streamed = static_cast<std::size_t>(execution.k_numerator);
+    for (std::size_t p = 0; p < executed_k; ++p) {
+      const std::size_t in_group = p % streamed;
+      columns[p] = p / streamed * static_cast<std::size_t>(execution.group) + in_group / 4 * 2 +
+                   in_group % 4;
+    }
+  }
+  return columns;
+}
+
+/// What each row keeps: as mma.sp has it, or with indices of its own.
+void compress_kept(const std::vector<sparsity::KeptElements>& rows,
+                   const std::vector<std::size_t>& columns, const sparsity::Pattern& executed,
+                   numerics::DataType type, kernels::GemmOperands& operands) {
+  const auto kept = static_cast<std::size_t>(executed.kept);
+  const auto group = static_cast<std::size_t>(executed.group);
+  base::Matrix<Word> stream(rows.size(), columns.size());
+  operands.compressed_a = {type,
+                           executed,
+                           columns.size(),
+                           base::Matrix<Word>(rows.size(), columns.size() / group * kept),
+                           {}};
+  operands.indices = base::Matrix<std::uint8_t>(rows.size(), columns.size() / group * kept);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t slot = 0; slot < rows[i].values.size(); ++slot) {
+      const std::size_t first = slot / kept * group;
+      const std::size_t index = rows[i].columns[slot] - columns[first];
+      stream(i, first + index) = rows[i].values[slot];
+      operands.compressed_a.values(i, slot) = rows[i].values[slot];
+      operands.indices(i, slot) = static_cast<std::uint8_t>(index);
+    }
+  }
+  if (executed == sparsity::hardware_pattern(type)) {
+    operands.compressed_a = sparsity::compress(stream, type);
+  }
+}
+
+}  // namespace
+
+base::Matrix<Word> rows_of_a(const workload::Operation& op, const DataSource& data,
+                             std::int64_t batch, std::int64_t first, std::int64_t end,
+                             std::int64_t depth) {
+  return stacked(places(first, end), depth,
+                 [&](std::int64_t row) { return data.a_row(op, batch, row); });
+}
+
+kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
+                                    const DataSource& data, const ElementSelection& selection) {
+  const std::int64_t k =
+      sparse ? base::round_up(op.shape.k, sparsity::hardware_pattern(op.dtype).group) : op.shape.k;
+  base::Matrix<Word> a = stacked(selection.rows, k, [&](std::int64_t row) {
+    return as_stored(op, data.a_row(op, selection.batch, row));
+  });
+  kernels::GemmOperands operands;
+  operands.b_columns = stacked(selection.columns, k, [&](std::int64_t column) {
+    return data.b_column(op, selection.batch, column);
+  });
+  if (sparse) {
+    operands.compressed_a = sparsity::compress(sparsity::prune_by_magnitude(a, op.dtype), op.dtype);
+  } else {
+    operands.a = std::move(a);
+  }
+  return operands;
+}
+
+kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
+                                    const DataSource& data, std::int64_t batch) {
+  return make_operands(op, sparse, data, {batch, places(0, op.shape.m), places(0, op.shape.n)});
+}
+
+kernels::GemmOperands pattern_operands(const workload::Operation& op, const DataSource& data,
+                                       const sparsity::WeightPattern& weights,
+                                       const sparsity::PatternExecution& execution,
+                                       std::int64_t batch) {
+  base::ensure(execution.vector_rows == 0, "rows of V:N:M weights do not share B");
+  const std::int64_t depth = base::round_up(op.shape.k, execution.group);
+  const auto executed_k = static_cast<std::size_t>(execution.executed_k(op.shape.k));
+  const std::vector<std::size_t> columns = stream_columns(execution, executed_k);
+  kernels::GemmOperands operands;
+  compress_kept(sparsity::prune_to_kept(rows_of_a(op, data, batch, 0, op.shape.m, depth), op.dtype,
+                                        weights, execution),
+                columns, execution.instruction, op.dtype, operands);
+  operands.b_columns = base::Matrix<Word>(static_cast<std::size_t>(op.shape.n), executed_k);
+  for (std::int64_t j = 0; j < op.shape.n; ++j) {
+    std::vector<Word> column = data.b_column(op, batch, j);
+    column.resize(static_cast<std::size_t>(depth));
+    std::transform(columns.begin(), columns.end(),
+                   operands.b_columns.row(static_cast<std::size_t>(j)).begin(),
+                   [&](std::size_t k) { return column[k]; });
+  }
+  return operands;
 }
 
 }  // namespace sptc::run

@@ -3,7 +3,9 @@
 
 #include "models/base/matrix.h"
 #include "models/numerics/codec.h"
+#include "models/sparsity/weight_pattern.h"
 #include "sim/io/tensor_file.h"
+#include "sim/kernels/gemm_problem.h"
 #include "sim/workload/operands.h"
 #include "sim/workload/workload.h"
 
@@ -86,5 +88,34 @@ std::unique_ptr<DataSource> make_data_source(const std::string& data, std::uint6
 /// scale of the operand type for each block. Else the row itself.
 std::vector<numerics::Word> as_stored(const workload::Operation& op,
                                       std::vector<numerics::Word> row);
+
+/// Rows of A and columns of B of one GEMM of a batch, which meet in rows.size() * columns.size()
+/// elements of D.
+struct ElementSelection {
+  std::int64_t batch = 0;
+  std::vector<std::int64_t> rows, columns;
+};
+
+/// Rows `first` to `end` - 1 of A of entry `batch`, with zeros to a K of `depth`.
+base::Matrix<numerics::Word> rows_of_a(const workload::Operation& op, const DataSource& data,
+                                       std::int64_t batch, std::int64_t first, std::int64_t end,
+                                       std::int64_t depth);
+
+/// The operands of rows x columns of `op`. Sparse: A pruned by magnitude to the hardware pattern
+/// and compressed; K is padded with zeros to a whole group where necessary.
+kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
+                                    const DataSource& data, const ElementSelection& selection);
+
+/// Every row and column of entry `batch`.
+kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
+                                    const DataSource& data, std::int64_t batch);
+
+/// Every row and column of entry `batch` with weights pruned by magnitude to `weights`, as a kernel
+/// of `execution` holds them: K is that of the instruction stream. Not for V:N:M, whose rows do not
+/// share B.
+kernels::GemmOperands pattern_operands(const workload::Operation& op, const DataSource& data,
+                                       const sparsity::WeightPattern& weights,
+                                       const sparsity::PatternExecution& execution,
+                                       std::int64_t batch);
 
 }  // namespace sptc::run

@@ -2,7 +2,7 @@
 #include "sim/run/energy.h"
 
 #include "models/base/error.h"
-#include "sim/run/check.h"
+#include "models/base/shape.h"
 
 #include <algorithm>
 #include <cmath>
@@ -259,10 +259,6 @@ void carry_over(double clock_mhz, double time_us, VariantResult& figures) {
   figures.timing.clock_mhz = clock_mhz;
   figures.timing.time_us = time_us;
 }
-
-}  // namespace
-
-namespace {
 
 void set_bounds(numerics::DataType type, const energy::PowerSpec& power, EnergyResult& energy) {
   energy.bounds_uj = {energy.total_uj, energy.total_uj};

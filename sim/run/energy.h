@@ -10,10 +10,13 @@
 #include "sim/workload/workload.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace sptc::run {
@@ -42,6 +45,23 @@ class SwitchingSource {
  private:
   const DataSource& data_;
   std::map<std::tuple<std::string, numerics::DataType, std::string>, energy::Switching> cache_;
+};
+
+/// What simulations have in common: energy files, and the switching of generated operands.
+class SimulationCaches {
+ public:
+  EnergyFiles& energies() { return energies_; }
+
+  /// Of generated operands, by their kind and seed.
+  SwitchingSource& switching(const std::string& kind, std::uint64_t seed);
+
+ private:
+  struct Generated {
+    std::unique_ptr<DataSource> data;
+    SwitchingSource switching;
+  };
+  EnergyFiles energies_;
+  std::map<std::pair<std::string, std::uint64_t>, Generated> generated_;
 };
 
 /// SwitchingSource::of() with the weights that `options` ask for, as `kernels` run them.
@@ -98,5 +118,23 @@ void add_energy(const std::vector<workload::Operation>& operations, SwitchingSou
 /// where it ends there, which mostly leaves nothing else to simulate; 0: that of the run.
 double first_clock(const workload::Operation& op, bool sparse, SwitchingSource& switching,
                    const RunOptions& options, const KernelRunner& kernels);
+
+/// Adds the energy of whole operations up: energies times launches, powers over the time.
+class EnergySum {
+ public:
+  /// `count` launches. Once a variant without energy was added there is no sum.
+  void add(const VariantResult& figures, std::int64_t count);
+
+  /// The sum over effective `flops`, where every variant had energy.
+  std::optional<EnergyResult> result(double flops) const;
+
+ private:
+  EnergyResult sum_;
+  double time_us_ = 0;
+  bool complete_ = true;
+};
+
+/// Count-weighted sums of RunResult::operations.
+Totals sum_up(const std::vector<OperationResult>& operations);
 
 }  // namespace sptc::run

@@ -2,19 +2,23 @@
 #include "sim/run/estimate.h"
 
 #include "models/base/error.h"
+#include "sim/config/architecture_fields.h"
 #include "sim/config/kernel_library.h"
 #include "sim/gpu/analytic_gemm.h"
-#include "sim/run/asked_types.h"
-#include "sim/run/assumed_costs.h"
+#include "sim/run/asked_work.h"
+#include "sim/run/energy.h"
 #include "sim/run/run.h"
 #include "sim/run/run_options.h"
-#include "sim/run/simulation_caches.h"
-#include "sim/run/unsupported_launches.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,7 +63,84 @@ std::optional<config::Architecture> changed(const config::Architecture& architec
   return result;
 }
 
+/// The operations of a run that is over, and what launches them again in closed form.
+struct AskedLaunches {
+  RunOptions options;
+  config::Architecture board;
+  KernelRunner kernels;
+  std::vector<workload::Operation> operations;
+
+  AskedLaunches(const workload::Workload& workload, const config::Architecture& architecture,
+                const SimulationOptions& asked)
+      : board(architecture), kernels(board.gpu, options, {}) {
+    static_cast<SimulationOptions&>(options) = asked;
+    options.network_engine = asked_engine(asked);
+    if (auto other = changed(architecture, options)) {
+      board = std::move(*other);
+    }
+    const auto taken = without_unsupported(board.gpu, asked, workload);
+    operations = asked_work(taken ? *taken : workload, options).operations;
+  }
+  AskedLaunches(const AskedLaunches&) = delete;
+  AskedLaunches& operator=(const AskedLaunches&) = delete;
+};
+
+/// What twice the cost makes of a number whose key ends so; 1: it is no cost.
+double factor_of(std::string_view key) {
+  constexpr std::pair<std::string_view, double> kFactors[] = {
+      {"_bytes_per_cycle", 0.5}, {"_cycles", 2},   {"_us", 2}, {"_ns", 2},
+      {"_gb_per_s", 0.5},        {"_percent", 0.5}};
+  const auto* const found =
+      std::find_if(std::begin(kFactors), std::end(kFactors),
+                   [key](const auto& factor) { return key.ends_with(factor.first); });
+  return found == std::end(kFactors) ? 1 : found->second;
+}
+
+kernels::Algorithm other_than(kernels::Algorithm algorithm) {
+  return algorithm == kernels::Algorithm::kBest ? kernels::Algorithm::kHeuristic
+                                                : kernels::Algorithm::kBest;
+}
+
+std::optional<double> gain_of(const RunResult& result) {
+  const auto& inference = result.inference;
+  return inference && inference->dense && inference->sparse
+             ? std::optional(inference->dense->latency_us / inference->sparse->latency_us)
+             : result.totals.speedup;
+}
+
 }  // namespace
+
+void add_what_ifs(const std::vector<workload::Operation>& operations, const KernelRunner& kernels,
+                  std::vector<OperationResult>& results) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    OperationResult& row = results[i];
+    for (auto* const variant : {&row.dense, &row.sparse, &row.dense_among_sparse}) {
+      if (*variant) {
+        (*variant)->explanation.what_if =
+            kernels.what_if(operations[i], variant == &row.sparse, **variant);
+      }
+    }
+  }
+}
+
+gpu::GpuSpec with_twice_the_assumed_costs(const config::Architecture& architecture) {
+  std::map<std::string, double> worse;
+  for (const config::Parameter& parameter : architecture.parameters) {
+    if (parameter.evidence == "assumed") {
+      worse[parameter.pointer] = parameter.value;
+    }
+  }
+  gpu::GpuSpec gpu = architecture.gpu;
+  for (const config::ArchitectureField& field : config::architecture_fields()) {
+    const auto found = worse.find(std::string(field.section) + "/" + std::string(field.key));
+    const double factor = factor_of(field.key);
+    if (found != worse.end() && factor != 1) {
+      const double value = found->second * factor;
+      field.store(gpu, field.integer ? std::max(1.0, std::floor(value)) : value);
+    }
+  }
+  return gpu;
+}
 
 SwitchingSource& SimulationCaches::switching(const std::string& kind, std::uint64_t seed) {
   const std::pair key(kind, seed);
@@ -116,13 +197,8 @@ RunResult simulate_by(const LauncherMaker& launcher_of, const workload::Workload
 
 void add_what_ifs(const workload::Workload& workload, const config::Architecture& architecture,
                   const SimulationOptions& options, RunResult& result) {
-  RunOptions asked;
-  static_cast<SimulationOptions&>(asked) = options;
-  asked.network_engine = asked_engine(options);
-  const std::optional<config::Architecture> other = changed(architecture, asked);
-  const KernelRunner kernels(other ? other->gpu : architecture.gpu, asked, {});
-  const auto taken = without_unsupported(other ? other->gpu : architecture.gpu, options, workload);
-  add_what_ifs(asked_work(taken ? *taken : workload, asked).operations, kernels, result.operations);
+  const AskedLaunches asked(workload, architecture, options);
+  add_what_ifs(asked.operations, asked.kernels, result.operations);
 }
 
 Launcher closed_form_launcher(const gpu::GpuSpec& gpu, const RunOptions& options) {
@@ -135,15 +211,8 @@ Launcher closed_form_launcher(const gpu::GpuSpec& gpu, const RunOptions& options
 
 double assumed_share(const workload::Workload& workload, const config::Architecture& architecture,
                      const SimulationOptions& options, const RunResult& result) {
-  RunOptions asked;
-  static_cast<SimulationOptions&>(asked) = options;
-  asked.network_engine = asked_engine(options);
-  const std::optional<config::Architecture> other = changed(architecture, asked);
-  const config::Architecture& board = other ? *other : architecture;
-  const gpu::GpuSpec worse = with_twice_the_assumed_costs(board);
-  const KernelRunner kernels(board.gpu, asked, {});
-  const auto taken = without_unsupported(board.gpu, options, workload);
-  const auto work = asked_work(taken ? *taken : workload, asked);
+  const AskedLaunches asked(workload, architecture, options);
+  const gpu::GpuSpec worse = with_twice_the_assumed_costs(asked.board);
   double now_us = 0, then_us = 0;
   for (std::size_t i = 0; i < result.operations.size(); ++i) {
     const OperationResult& row = result.operations[i];
@@ -151,10 +220,10 @@ double assumed_share(const workload::Workload& workload, const config::Architect
       if (*variant) {
         const auto count = static_cast<double>(row.count);
         const auto time_us = [&](const gpu::GpuSpec& gpu) {
-          return count *
-                 kernels.closed_form_us(work.operations[i], variant == &row.sparse, **variant, gpu);
+          return count * asked.kernels.closed_form_us(asked.operations[i], variant == &row.sparse,
+                                                      **variant, gpu);
         };
-        now_us += time_us(board.gpu);
+        now_us += time_us(asked.board.gpu);
         then_us += time_us(worse);
       }
     }
@@ -166,6 +235,38 @@ RunResult estimate(const workload::Workload& workload, const config::Architectur
                    SimulationOptions options, const SimulationHooks& hooks) {
   options.fidelity = Fidelity::kAnalytic;
   return simulate_by(closed_form_launcher, workload, architecture, options, hooks);
+}
+
+std::optional<LibraryPath> library_path(const workload::Workload& workload,
+                                        const config::Architecture& architecture,
+                                        const SimulationOptions& options, const RunResult& result) {
+  const bool own_kernels =
+      options.pattern || options.kernel.cta_tile || searches_kernels(options, architecture);
+  if (!gain_of(result) || own_kernels) {
+    return std::nullopt;
+  }
+  const kernels::KernelLibrarySpec& library = architecture.gpu.kernels;
+  LibraryPath path;
+  path.layout = options.conditions.layout;
+  const std::optional<network::EngineSpec> engine = asked_engine(options);
+  path.algorithm = options.sparse_algorithm.value_or(
+      engine && !engine->gemms_only ? engine->algorithm : options.conditions.algorithm);
+  path.default_known = std::any_of(
+      result.operations.begin(), result.operations.end(), [&](const OperationResult& op) {
+        return op.sparse && library.sparse_default(op.dtype, path.layout) != nullptr;
+      });
+  if (!path.default_known) {
+    return path;
+  }
+  SimulationOptions other = options;
+  other.sparse_algorithm = other_than(path.algorithm);
+  other.what_ifs = false;
+  other.check = CheckMode::kNone;
+  other.data = "";
+  other.save_d = other.save_operands = "";
+  other.memory = other.memory_config = "";
+  path.other_gain = gain_of(estimate(workload, architecture, other));
+  return path;
 }
 
 }  // namespace sptc::run

@@ -5,6 +5,7 @@
 #include "sim/run/simulate.h"
 
 #include <functional>
+#include <optional>
 
 namespace sptc::run {
 
@@ -23,5 +24,18 @@ using LauncherMaker = std::function<Launcher(const gpu::GpuSpec& gpu, const RunO
 RunResult simulate_by(const LauncherMaker& launcher_of, const workload::Workload& workload,
                       const config::Architecture& architecture, const SimulationOptions& options,
                       const SimulationHooks& hooks);
+
+/// The GPU of `architecture` with twice of each cost that is assumed: twice the cycles,
+/// microseconds and nanoseconds, half the bytes per cycle and GB/s, half the efficiency. Counts,
+/// capacities and clocks stay.
+gpu::GpuSpec with_twice_the_assumed_costs(const config::Architecture& architecture);
+
+/// By which path 2:4 weights of `result`, which simulate() returned for the same arguments, came to
+/// their kernels, and what they gain on the other path: with the other algorithm of the library,
+/// dense and sparse in closed form. Nothing where a variant is missing, or where kernels or tiles
+/// are not the library's.
+std::optional<LibraryPath> library_path(const workload::Workload& workload,
+                                        const config::Architecture& architecture,
+                                        const SimulationOptions& options, const RunResult& result);
 
 }  // namespace sptc::run

@@ -2,21 +2,55 @@
 #pragma once
 
 #include "sim/base/simulation_context.h"
+#include "sim/gpu/gemm_run.h"
 #include "sim/gpu/gemm_simulator.h"
 #include "sim/gpu/gpu_spec.h"
+#include "sim/include/sptcsim/plugin/memory.h"
+#include "sim/kernels/gemm_problem.h"
 #include "sim/run/kernel_runner.h"
-#include "sim/run/known_launches.h"
-#include "sim/run/memory_plugin.h"
 #include "sim/run/run_options.h"
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sptc::run {
+
+/// A GEMM, and what is asked of its kernel.
+using AskedLaunch = std::pair<kernels::GemmProblem, kernels::KernelOverrides>;
+
+/// Launches that SystemC has simulated on one GPU, by what was asked for, whose conditions name the
+/// clock.
+using KnownLaunches = std::map<AskedLaunch, gpu::LaunchFigures>;
+
+/// Those of this process on `gpu`, whose cycles may be carried on where it says `extrapolate`: no
+/// launch is simulated twice. The GPUs that were asked for last are kept.
+std::shared_ptr<KnownLaunches> known_launches(const gpu::GpuSpec& gpu, bool extrapolate);
+
+/// A shared object with a DRAM (sim/include/sptcsim/plugin/memory.h). It stays loaded until the
+/// process ends.
+class LoadedMemory {
+ public:
+  /// Throws InputError where `file` is not a plugin for this program.
+  explicit LoadedMemory(const std::string& file);
+
+  /// Its own name for itself.
+  std::string description() const;
+
+  using Dram = std::unique_ptr<sptcsim::Dram, void (*)(sptcsim::Dram*)>;
+  /// In the SystemC context that is current; `gb_per_s` and `sm_clock_mhz`: as in MemorySettings.
+  /// Throws InputError with what the plugin says against `config`.
+  Dram make(const std::string& config, double gb_per_s, double sm_clock_mhz) const;
+
+ private:
+  std::string file_;
+  const sptcsim::MemoryPlugin* plugin_ = nullptr;
+};
 
 /// Launches GEMMs in the way that options ask for: in closed form, or on a GPU that the first
 /// launch elaborates in a SystemC context of its own, each at the clock that they name then.
@@ -37,8 +71,8 @@ class GemmLauncher {
                           const kernels::KernelOverrides& overrides,
                           const std::vector<kernels::GemmOperands>* operands);
 
-  /// Simulates `launches`, which have no values, in up to `jobs` processes at once, so that they are
-  /// known when they are asked for. One that fails is left to that. `done` hears how many have
+  /// Simulates `launches`, which have no values, in up to `jobs` processes at once, so that they
+  /// are known when they are asked for. One that fails is left to that. `done` hears how many have
   /// ended; what it throws ends them all.
   void simulate_ahead(const std::vector<AskedLaunch>& launches, int jobs,
                       const std::function<void(std::size_t)>& done);
@@ -68,25 +102,6 @@ class GemmLauncher {
   std::optional<gpu::GemmSimulator> simulator_;
   double mhz_ = 0;                        ///< at which it was elaborated
   std::shared_ptr<KnownLaunches> known_;  ///< from the first launch on that may be one of them
-};
-
-/// Figures of single GEMMs without values, one after the other on the same GPU.
-class GemmTimer {
- public:
-  GemmTimer(gpu::GpuSpec gpu, RunOptions options);
-  GemmTimer(const GemmTimer&) = delete;
-  GemmTimer& operator=(const GemmTimer&) = delete;
-
-  /// Throws InputError where the GPU has no kernel for `op`.
-  VariantResult operator()(const workload::Operation& op, bool sparse) {
-    return kernels_.time(op, sparse);
-  }
-
- private:
-  gpu::GpuSpec gpu_;
-  RunOptions options_;
-  GemmLauncher launcher_;
-  KernelRunner kernels_;
 };
 
 }  // namespace sptc::run

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run/inference.h"
-
+#include "models/base/error.h"
+#include "sim/kernels/gemm_kernel.h"
 #include "sim/kernels/launch_overhead.h"
-#include "sim/network/kernel_parts.h"
 #include "sim/network/kernel_plan.h"
 #include "sim/network/kernel_time.h"
-#include "sim/network/launch_queue.h"
-#include "sim/run/beside_operands.h"
-#include "sim/run/kernel_energy.h"
+#include "sim/run/design_cost.h"
+#include "sim/run/energy.h"
+#include "sim/run/run_parts.h"
 #include "sim/workload/asp_rule.h"
 #include "sim/workload/dense_role.h"
 
@@ -20,6 +19,55 @@
 
 namespace sptc::run {
 namespace {
+
+using energy::Event;
+
+/// Bytes of registers that a lane reads and writes in an instruction: two operands and a result.
+constexpr double kReadOfLane = 8, kWrittenOfLane = 4;
+
+/// The products of attention: as GEMMs whose tiles no copy brings.
+void add_products(const network::PlannedKernel& kernel, const network::Network& network,
+                  const gpu::GpuSpec& gpu, const energy::PowerSpec& power,
+                  SwitchingSource& switching, energy::EventCounts& counts) {
+  for (const std::size_t i : kernel.gemms) {
+    const workload::Operation& op = network.gemms[i];
+    kernels::GemmProblem problem;
+    problem.shape = op.shape;
+    problem.batch = op.batch;
+    problem.dtype = op.dtype;
+    VariantResult figures;
+    figures.kernel.instruction = kernels::kernel_instruction(problem, gpu.kernel_target());
+    figures.design = design_cost(gpu, op.dtype);
+    counts += launch_events(op, false, figures, switching.of(op, false), power.dot_width_bytes);
+  }
+}
+
+/// A launch that is no GEMM as the power model sees it.
+energy::Work work_of_kernel(const network::PlannedKernel& kernel, const network::Network& network,
+                            const network::ClosedForm& form, const gpu::GpuSpec& gpu,
+                            const energy::PowerSpec& power, SwitchingSource& switching) {
+  const workload::Operation* const beside = network::gemm_beside(kernel, network);
+  base::ensure(beside != nullptr, "a network without GEMMs has no energies");
+  const workload::Operation& op = *beside;
+  const energy::Switching& values = switching.of(op, false);
+  const double switched = (values.operand_a + values.operand_b) / 2;
+  energy::EventCounts counts(op.dtype);
+  add_products(kernel, network, gpu, power, switching, counts);
+  const network::KernelEvents& events = form.events;
+  counts.add(Event::kCudaCoreFma, events.lane_operations, values.accumulators);
+  counts.add(Event::kRegisterRead, events.lane_operations * kReadOfLane, values.accumulators);
+  counts.add(Event::kRegisterWrite, events.lane_operations * kWrittenOfLane + events.l2_bytes,
+             values.accumulators);
+  counts.add(Event::kSharedMemoryRead, events.shared_memory_bytes, switched);
+  add_outer_memory(events.l2_bytes, events.dram_bytes, switched, counts);
+  counts.add(Event::kInstructionIssue, events.instructions);
+  const double boost_mhz = gpu.boost_clock_mhz;
+  const double fed = form.times.tensor_us / form.times.time_us(1);
+  return {
+      counts,
+      [times = form.times, boost_mhz](double mhz) { return 1e-6 * times.time_us(mhz / boost_mhz); },
+      form.times.busy_sms, std::clamp(fed, 0.01, 1.0)};
+}
 
 /// A kernel in one of its variants: how long, and what happens.
 struct Variant {
@@ -61,10 +109,10 @@ class Inference {
     }
   }
 
-  InferenceResult result(const network::EngineSpec& engine) {
+  InferenceResult result() {
     InferenceResult result;
-    result.engine = engine.name;
-    result.gemms_only = engine.gemms_only;
+    result.engine = network_.engine.name;
+    result.gemms_only = network_.engine.gemms_only;
     for (const Kernel& kernel : kernels_) {
       result.kernels.push_back(described(kernel));
     }
@@ -395,15 +443,40 @@ class Inference {
   std::vector<Kernel> kernels_;
 };
 
+/// Launches of a recording that are not simulated, by their part of its time.
+void add_not_taken(const workload::Workload& workload, InferenceResult& inference) {
+  double taken_us = 0;
+  double not_taken_us = 0;
+  for (const workload::Operation& op : workload.operations) {
+    taken_us += static_cast<double>(op.count) * op.recorded.time_us;
+  }
+  for (const workload::NotTaken& launch : workload.not_taken) {
+    not_taken_us += static_cast<double>(launch.count) * launch.time_us;
+  }
+  if (!workload.not_taken.empty()) {
+    const bool timed = taken_us > 0 && not_taken_us > 0;
+    inference.not_modelled.push_back(
+        {"launches of the recording that are not taken",
+         timed ? std::optional(not_taken_us / (taken_us + not_taken_us)) : std::nullopt});
+  }
+}
+
 }  // namespace
 
-InferenceResult run_inference(const std::vector<workload::Operation>& operations,
-                              const std::vector<workload::VectorOperation>& vectors,
-                              const network::EngineSpec& engine, const gpu::GpuSpec& gpu,
-                              const RunOptions& options, KernelRunner& kernels,
-                              SwitchingSource& switching) {
-  const network::Network network{operations, vectors, engine};
-  return Inference(network, gpu, options, kernels, switching).result(engine);
+void run_inference(const workload::Workload& workload, AskedWork& work, const gpu::GpuSpec& gpu,
+                   const RunOptions& options, KernelRunner& kernels, SwitchingSource& switching,
+                   RunResult& result) {
+  const network::EngineSpec& engine = *options.network_engine;
+  if (engine.gemms_only) {
+    work.vectors.clear();
+  } else if (work.vectors.empty()) {
+    result.notes.push_back("the workload has no operations beside GEMMs: what engine '" +
+                           engine.name + "' needs for them is not part of its time");
+  }
+  const network::Network network{work.operations, work.vectors, engine};
+  result.inference = Inference(network, gpu, options, kernels, switching).result();
+  result.inference->batch = workload.inputs;
+  add_not_taken(workload, *result.inference);
 }
 
 }  // namespace sptc::run

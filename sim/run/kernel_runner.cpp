@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 namespace sptc::run {
@@ -23,9 +24,25 @@ std::optional<numerics::DataType> type_of_d(const workload::Operation& op,
   return options.dtype ? std::nullopt : numerics::parse_data_type(op.recorded.d_dtype);
 }
 
-double peak_macs_per_sm_and_cycle(const gpu::GpuSpec& gpu, numerics::DataType type) {
-  return gpu.sm.macs_per_cycle(numerics::storage_bits(type),
-                               numerics::accumulator_type(type) == numerics::DataType::kF32);
+void add_beside_operands(const BesideOperands& bytes, const gpu::GpuSpec& gpu,
+                         VariantResult& figures) {
+  if (bytes.read + bytes.written <= 0) {
+    return;
+  }
+  const double mhz = gpu.boost_clock_mhz;
+  kernels::KernelEstimate& form = figures.timing.clock_scaling.form;
+  const double ratio = figures.timing.clock_mhz / mhz;
+  const double before = form.time_us(ratio);
+  form.dram_us += (bytes.from_dram + bytes.written) / (gpu.memory.dram_bytes_per_cycle(mhz) * mhz);
+  form.l2_us += (bytes.read + bytes.written) / gpu.memory.l2_bytes_per_cycle / mhz;
+  const double more_us = form.time_us(ratio) - before;
+  figures.timing.time_us += more_us;
+  figures.timing.cycles += std::llround(more_us * figures.timing.clock_mhz);
+  memory::MemoryBytes& moved = figures.traffic.memory.l2_and_dram;
+  moved.l2_read += std::llround(bytes.read);
+  moved.dram_read += std::llround(bytes.from_dram);
+  moved.l2_written += std::llround(bytes.written);
+  moved.dram_written += std::llround(bytes.written);
 }
 
 kernels::GemmProblem KernelRunner::widest_problem(const workload::Operation& op,

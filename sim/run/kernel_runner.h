@@ -3,7 +3,6 @@
 
 #include "sim/gpu/gemm_run.h"
 #include "sim/gpu/gpu_spec.h"
-#include "sim/run/beside_operands.h"
 #include "sim/run/run_options.h"
 #include "sim/run/run_result.h"
 #include "sim/workload/workload.h"
@@ -30,9 +29,17 @@ using Launcher =
 std::optional<numerics::DataType> type_of_d(const workload::Operation& op,
                                             const SimulationOptions& options);
 
-/// Executed multiply-accumulates per SM and cycle at the peak: dot units times the elements of A
-/// that each takes.
-double peak_macs_per_sm_and_cycle(const gpu::GpuSpec& gpu, numerics::DataType type);
+/// Bytes that the epilogue of a GEMM moves beside its operands and D.
+struct BesideOperands {
+  double read = 0;       ///< that the SMs read
+  double from_dram = 0;  ///< of those, what the L2 does not hold
+  double written = 0;    ///< to L2 and DRAM
+};
+
+/// Lets them pass L2 and DRAM beside the operands of a launch: its closed form says how much longer
+/// that takes.
+void add_beside_operands(const BesideOperands& bytes, const gpu::GpuSpec& gpu,
+                         VariantResult& figures);
 
 /// Launches the kernels of a run and turns cycles into the figures of the report.
 class KernelRunner {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run/network.h"
-
 #include "models/base/error.h"
 #include "models/sparsity/compress.h"
 #include "sim/io/memory_guard.h"
 #include "sim/io/tensor_file.h"
 #include "sim/run/check.h"
 #include "sim/run/im2col.h"
+#include "sim/run/run_parts.h"
 
 #include <Eigen/Core>
 #include <fmt/format.h>
@@ -185,12 +184,11 @@ class SimulatedChain {
     }
     KernelRunner::ValueRun run = kernels_.compute(op, weights.sparse_kernel, operands);
     std::optional<VariantResult>& slot = weights.sparse_kernel ? result.sparse : result.dense;
-    if (slot) {
-      // A layer that stays dense runs in both chains: one set of figures, both D checked.
-      run.result.check = std::move(slot->check);
-    }
     if (options_.check_mode() != CheckMode::kNone) {
-      check(op, weights.sparse_kernel, operands, run.d, run.result.check);
+      // A layer that stays dense runs in both chains: one set of figures, both D checked.
+      run.result.check =
+          check_entries(operands, run.d, {gpu_, op.dtype, weights.sparse_kernel}, options_,
+                        slot && slot->check ? *slot->check : CheckResult{});
     }
     slot = std::move(run.result);
 
@@ -209,19 +207,6 @@ class SimulatedChain {
   }
 
  private:
-  void check(const workload::Operation& op, bool sparse,
-             const std::vector<kernels::GemmOperands>& operands,
-             const std::vector<base::Matrix<Word>>& d, std::optional<CheckResult>& into) const {
-    const Arithmetic arithmetic(gpu_, op.dtype, sparse);
-    CheckResult result = into.value_or(CheckResult{});
-    result.mode = name(options_.check_mode());
-    for (std::size_t group = 0; group < operands.size(); ++group) {
-      check_datapath(options_.check_mode(), operands[group], d[group], arithmetic,
-                     static_cast<std::int64_t>(group), options_.seed, result);
-    }
-    into = std::move(result);
-  }
-
   const workload::NetworkData& network_;
   const gpu::GpuSpec& gpu_;
   const RunOptions& options_;

@@ -200,4 +200,99 @@ void add_energy(const std::vector<workload::Operation>& operations, SwitchingSou
   }
 }
 
+void EnergySum::add(const VariantResult& figures, std::int64_t count) {
+  if (!figures.energy) {
+    complete_ = false;
+    return;
+  }
+  const EnergyResult& energy = *figures.energy;
+  const auto launches = static_cast<double>(count);
+  if (sum_.parts_uj.empty()) {
+    for (const auto& [part, unused] : energy.parts_uj) {
+      sum_.parts_uj.emplace_back(part, 0);
+    }
+  }
+  base::ensure(sum_.parts_uj.size() == energy.parts_uj.size(),
+               "energy: variants differ in their parts");
+  for (std::size_t i = 0; i < sum_.parts_uj.size(); ++i) {
+    sum_.parts_uj[i].second += launches * energy.parts_uj[i].second;
+  }
+  sum_.total_uj += launches * energy.total_uj;
+  // Every launch is cheapest, and dearest, with the same constants.
+  sum_.bounds_uj.low += launches * energy.bounds_uj.low;
+  sum_.bounds_uj.high += launches * energy.bounds_uj.high;
+  sum_.factors = energy.factors;
+  sum_.by_factor_uj.resize(energy.by_factor_uj.size());
+  for (std::size_t i = 0; i < energy.by_factor_uj.size(); ++i) {
+    sum_.by_factor_uj[i] += launches * energy.by_factor_uj[i];
+  }
+  sum_.peak_power_w = std::max(sum_.peak_power_w, energy.peak_power_w);
+  sum_.limited = sum_.limited || energy.limited;
+  sum_.limit_exceeded = sum_.limit_exceeded || energy.limit_exceeded;
+  time_us_ += launches * figures.timing.time_us;
+}
+
+std::optional<EnergyResult> EnergySum::result(double flops) const {
+  if (!complete_ || time_us_ <= 0) {
+    return std::nullopt;
+  }
+  EnergyResult total = sum_;
+  total.power_w = total.total_uj / time_us_;
+  total.pj_per_flop = total.total_uj * 1e6 / flops;
+  return total;
+}
+
+namespace {
+
+/// Over all of `operations`, each as the figures that `figures_of` finds in it; nothing where it
+/// finds none in one.
+template <typename FiguresOf>
+std::optional<VariantTotals> totals_of(const std::vector<OperationResult>& operations,
+                                       const FiguresOf& figures_of) {
+  VariantTotals totals;
+  EnergySum energy;
+  double flops = 0;
+  for (const OperationResult& op : operations) {
+    const VariantResult* const figures = figures_of(op);
+    if (figures == nullptr) {
+      return std::nullopt;
+    }
+    const auto count = static_cast<double>(op.count);
+    flops += 2 * count * static_cast<double>(op.batch) * static_cast<double>(op.shape.macs());
+    totals.time_us += count * figures->timing.time_us;
+    energy.add(*figures, op.count);
+    totals.rest_us += count * op.rest_us;
+    totals.rest_uj += count * figures->rest_uj;
+    totals.mismatches += figures->check ? figures->check->mismatches : 0;
+  }
+  totals.tflops = flops / totals.time_us * 1e-6;
+  totals.energy = energy.result(flops);
+  return totals;
+}
+
+}  // namespace
+
+Totals sum_up(const std::vector<OperationResult>& operations) {
+  Totals totals;
+  if (operations.empty()) {
+    return totals;
+  }
+  totals.dense = totals_of(
+      operations, [](const OperationResult& op) { return op.dense ? &*op.dense : nullptr; });
+  const auto has_sparse = [](const OperationResult& op) { return op.sparse.has_value(); };
+  if (std::any_of(operations.begin(), operations.end(), has_sparse)) {
+    totals.sparse =
+        totals_of(operations, [](const OperationResult& op) { return op.in_sparse_network(); });
+  }
+  if (totals.dense && totals.sparse) {
+    totals.speedup = totals.dense->time_us / totals.sparse->time_us;
+    if (totals.dense->energy && totals.sparse->energy) {
+      totals.performance_per_watt_ratio =
+          totals.dense->energy->total_uj / totals.sparse->energy->total_uj;
+      totals.per_watt_bounds = per_watt_bounds(*totals.dense->energy, *totals.sparse->energy);
+    }
+  }
+  return totals;
+}
+
 }  // namespace sptc::run

@@ -3,16 +3,23 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "models/mma/stages.h"
 #include "sim/io/regular_expression.h"
 #include "sim/io/text_file.h"
 #include "sim/run/option_values.h"
 #include "sim/workload/workload_text.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace sptc::run {
@@ -20,18 +27,119 @@ namespace {
 
 using Options = SimulationOptions;
 using Text = std::string;
+using What = std::string_view;  ///< an option as it is typed: "--stages"
 
 constexpr int kMostGpus = 8;
 
-/// "best"; "sparse=best", "dense=default,sparse=best": of one library alone.
-void set_algorithm(Options& options, const Text& text) {
+int parse_count(What what, const Text& text, std::int64_t max) {
+  return static_cast<int>(parse_positive(what, text, max));
+}
+
+double parse_amount(What what, const Text& text, std::string_view unit) {
+  constexpr double kMost = 100000;
+  double amount = 0;
+  if (!parse_number(text, amount) || !(amount > 0) || amount > kMost) {
+    throw base::InputError(fmt::format("{} must be a number of {} above 0 and at most {}, not '{}'",
+                                       what, unit, kMost, io::printable(text)));
+  }
+  return amount;
+}
+
+bool parse_switch(What what, const Text& text) {
+  if (text != "true" && text != "false") {
+    throw base::InputError(
+        fmt::format("{} must be true or false, not '{}'", what, io::printable(text)));
+  }
+  return text == "true";
+}
+
+template <Text Options::*kMember>
+void set_text(Options& options, What /*what*/, const Text& text) {
+  options.*kMember = text;
+}
+
+template <auto kMember, auto kParse>
+void set_parsed(Options& options, What /*what*/, const Text& text) {
+  options.*kMember = kParse(text);
+}
+
+template <Text Options::*kMember>
+void set_archive(Options& options, What what, const Text& text) {
+  if (!text.ends_with(".npz")) {
+    throw base::InputError(
+        fmt::format("{} must be the name of a .npz file, not '{}'", what, io::printable(text)));
+  }
+  options.*kMember = text;
+}
+
+void set_seed(Options& options, What what, const Text& text) {
+  if (!parse_number(text, options.seed)) {
+    throw base::InputError(
+        fmt::format("{} must be an integer from 0 to 2^64-1, not '{}'", what, io::printable(text)));
+  }
+}
+
+/// "limited", "boost", or MHz.
+void set_clock(Options& options, What what, const Text& text) {
+  constexpr double kLeastMhz = 1, kMostMhz = 100000;
+  if (text == "limited" || text == "boost") {
+    options.clock = {text == "boost" ? ClockChoice::Kind::kBoost : ClockChoice::Kind::kLimited};
+    return;
+  }
+  double mhz = 0;
+  if (!parse_number(text, mhz) || !(mhz >= kLeastMhz && mhz <= kMostMhz)) {
+    throw base::InputError(
+        fmt::format("{} must be 'limited', 'boost' or a number of MHz from {} to {}, not '{}'",
+                    what, kLeastMhz, kMostMhz, io::printable(text)));
+  }
+  options.clock = {ClockChoice::Kind::kFixed, mhz};
+}
+
+/// "MxNxK".
+void set_tile(Options& options, What what, const Text& text) {
+  std::array<std::int64_t, 3> extents{};
+  std::string_view rest = text;
+  bool good = true;
+  for (std::size_t i = 0; good && i < extents.size(); ++i) {
+    const bool is_last = i + 1 == extents.size();
+    const std::size_t end = is_last ? rest.size() : rest.find('x');
+    good = end != std::string_view::npos && parse_number(rest.substr(0, end), extents[i]) &&
+           extents[i] >= 1 && extents[i] <= kernels::kMaxTileExtent;
+    rest.remove_prefix(good && !is_last ? end + 1 : 0);
+  }
+  if (!good) {
+    throw base::InputError(
+        fmt::format("{} must be MxNxK with extents from 1 to {}, for example 128x128x32, not '{}'",
+                    what, kernels::kMaxTileExtent, io::printable(text)));
+  }
+  options.kernel.cta_tile = base::GemmShape{extents[0], extents[1], extents[2]};
+  options.kernel.tile_of_pair = true;
+}
+
+/// Of "KEY=VALUE,..": an item without '=' has no key.
+struct Item {
+  std::optional<Text> key;
+  Text value;
+};
+
+std::vector<Item> items_of(const Text& text) {
+  std::vector<Item> items;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string part = text.substr(begin, end - begin);
-    const std::size_t sign = part.find('=');
-    const std::string whose = sign == Text::npos ? "" : part.substr(0, sign);
-    const kernels::Algorithm algorithm = kernels::parse_algorithm(
-        "--algorithm", io::printable(sign == Text::npos ? part : part.substr(sign + 1)));
+    const Text item = text.substr(begin, end - begin);
+    const std::size_t sign = item.find('=');
+    items.push_back(sign == Text::npos ? Item{{}, item}
+                                       : Item{item.substr(0, sign), item.substr(sign + 1)});
+    begin = end + 1;
+  }
+  return items;
+}
+
+/// "best"; "sparse=best", "dense=default,sparse=best": of one library alone.
+void set_algorithm(Options& options, What what, const Text& text) {
+  for (const Item& item : items_of(text)) {
+    const kernels::Algorithm algorithm = kernels::parse_algorithm(what, io::printable(item.value));
+    const Text whose = item.key.value_or("");
     if (whose == "sparse") {
       options.sparse_algorithm = algorithm;
     } else if (whose == "dense" || whose.empty()) {
@@ -42,269 +150,253 @@ void set_algorithm(Options& options, const Text& text) {
       }
       options.conditions.algorithm = algorithm;
     } else {
-      throw base::InputError("--algorithm: '" + io::printable(whose) +
-                             "' is no library: dense=default|best, sparse=default|best");
+      throw base::InputError(
+          fmt::format("{}: '{}' is no library: dense=default|best, sparse=default|best", what,
+                      io::printable(whose)));
     }
-    begin = end + 1;
   }
 }
 
-constexpr std::array kTable{
-    SimulationOption{
-        "numerics", "NAME",
-        "arithmetic of another generation on this architecture (step width and with it the cycles "
-        "change too; default: the architecture's own)",
-        "values, time", "", [](Options& options, const Text& text) { options.numerics = text; }},
-    SimulationOption{
-        "fidelity", "datapath|timing|analytic",
-        "datapath: operand bits travel through the SystemC stages; timing: cycles only; analytic: "
-        "closed forms",
-        "time, energy, check", "timing",
-        [](Options& options, const Text& text) { options.fidelity = parse_fidelity(text); }},
-    SimulationOption{
-        "variants", "dense|sparse|both", "weights as given, at the hardware's pattern, or both",
-        "values, time, energy", "both",
-        [](Options& options, const Text& text) { options.variants = parse_variants(text); }},
-    SimulationOption{
-        "dtype", "f16|bf16|tf32|e4m3|e5m2|s8|s4|e2m1|PART=TYPE,..",
-        "replaces the operand type (default: the workload's, or f16). One of 8 bits and less is "
-        "that of weights: attention, routers and the last layer keep theirs, but for all=e4m3, or "
-        "weights=e4m3,attention=bf16,router=bf16,lm_head=bf16",
-        "values, time, energy", "",
-        [](Options& options, const Text& text) { parse_types(text, options); }},
-    SimulationOption{
-        "weight-dtype", "s8|s4",
-        "weights lie in memory as these and are dequantised in registers (default: the "
-        "workload's, or as they are multiplied)",
-        "values, time, energy", "",
-        [](Options& options, const Text& text) {
-          options.storage.weight = parse_weight_dtype(text);
-        }},
-    SimulationOption{"scale-block", "N",
-                     "elements along K that share a scale: of a quantised weight (default: a row "
-                     "of it has one), or of block-scaled types (e4m3: 32, e2m1: 16)",
-                     "time, energy", "",
-                     [](Options& options, const Text& text) {
-                       options.storage.scale_block = static_cast<int>(
-                           parse_positive("--scale-block", text, workload::kMostInScaleBlock));
-                     }},
-    SimulationOption{
-        "pattern", "N:M|V:N:M",
-        "of sparse weights (default: the hardware's, 2:4 for 16 and 8 bits): by a selector of that "
-        "width where the architecture has one, within 2:4 or decomposed on it where that is "
-        "possible",
-        "values, time, energy", "",
-        [](Options& options, const Text& text) {
-          options.pattern = sparsity::parse_weight_pattern(text);
-        }},
-    SimulationOption{
-        "data", "KIND|FILE",
-        "operand values: random|integers|zeros|relu, or FILE.safetensors with tensors "
-        "'<operation>.a' [m,k] and '<operation>.b' [k,n] (default: the network's values where the "
-        "workload has them, else random)",
-        "values, energy", "", [](Options& options, const Text& text) { options.data = text; },
-        true},
-    SimulationOption{
-        "check", "none|sample|eigen|exact",
-        "sample, eigen: against double precision; exact: bits against the plain arithmetic "
-        "(default: eigen in datapath, sample in timing, none in analytic)",
-        "check", "",
-        [](Options& options, const Text& text) { options.check = parse_check_mode(text); }},
-    SimulationOption{
-        "clock", "boost|limited|MHZ",
-        "SM clock, or MHz; limited: the highest that the power limit allows, up to boost (default: "
-        "limited where the energies of the board are known, else boost)",
-        "time, energy", "",
-        [](Options& options, const Text& text) { options.clock = parse_clock(text); }},
-    SimulationOption{
-        "energy", "NAME|FILE",
-        "energies: a name of 'energy list', or a file (default: the architecture's or that of the "
-        "one it is derived from, where there is one)",
-        "time, energy", "", [](Options& options, const Text& text) { options.energy = text; },
-        true},
-    SimulationOption{"power-limit", "W",
-                     "of --clock limited, in watts, instead of the energy file's", "time, energy",
-                     "",
-                     [](Options& options, const Text& text) {
-                       options.power_limit_w = parse_watts("--power-limit", text);
-                     }},
-    SimulationOption{"board-idle", "W",
-                     "what this board takes at rest, in watts, instead of the energy file's",
-                     "time, energy", "",
-                     [](Options& options, const Text& text) {
-                       options.board_idle_w = parse_watts("--board-idle", text);
-                     }},
-    SimulationOption{
-        "limit-over", "launch|group",
-        "of --clock limited: the power limit holds over each launch, or on average over the "
-        "workload or, where it names groups of operations, over each group, what lies between the "
-        "GEMMs included (default: launch)",
-        "time, energy", "",
-        [](Options& options, const Text& text) { options.limit_over = parse_limit_over(text); }},
-    SimulationOption{"l2", "cold|warm|rotate:N",
-                     "what the L2 holds when a launch begins: nothing; what the same launch left; "
-                     "with N weights "
-                     "in turn what the launches between left",
-                     "time, energy", "cold",
-                     [](Options& options, const Text& text) {
-                       options.conditions.l2 = kernels::parse_l2_state("--l2", io::printable(text));
-                     }},
-    SimulationOption{
-        "launch", "stream|graph|eager",
-        "how launches follow each other: calls back to back, replays of a CUDA graph, or the host "
-        "waits for each",
-        "time, energy", "stream",
-        [](Options& options, const Text& text) {
-          options.conditions.launch = kernels::parse_launch_mode("--launch", io::printable(text));
-        }},
-    SimulationOption{
-        "engine", "NAME|FILE",
-        "what runs the network: a name of configs/engines, or a file; it says what is fused, which "
-        "types flow between kernels and how launches follow each other (gemms: GEMMs only)",
-        "time, energy", "gemms", [](Options& options, const Text& text) { options.engine = text; },
-        true},
-    SimulationOption{
-        "tp", "N",
-        "split each layer over 1 to 8 GPUs, which sum up over their links (needs --link and an "
-        "engine; figures are those of one of them)",
-        "time, energy", "1",
-        [](Options& options, const Text& text) {
-          options.tensor_parallel = static_cast<int>(parse_integer("--tp", text, 1, kMostGpus));
-        }},
-    SimulationOption{"link", "GB/s",
-                     "of --tp: what the links of a GPU carry each way (NVLink of an A100: 300)",
-                     "time, energy", "",
-                     [](Options& options, const Text& text) {
-                       options.link_gb_per_s = parse_rate("--link", text);
-                     }},
-    SimulationOption{
-        "sparsity", "all|auto|FILE",
-        "auto: also of GEMMs only, say for each weight whether 2:4 or dense is faster and why, and "
-        "add up the fastest mix; every other engine does so. FILE: only the weights that it lists, "
-        "as 'plan --out' writes it",
-        "time, energy", "all",
-        [](Options& options, const Text& text) {
-          const std::optional<bool> choice = parse_sparsity_choice(text);
-          options.sparsity_auto = choice.value_or(false);
-          options.sparse_layers = choice ? "" : text;
-        },
-        true},
-    SimulationOption{
-        "include", "REGEX",
-        "operations to prune, too, whose weights stay dense by name: heads, embeddings, routers, "
-        "state matrices",
-        "time, energy", "",
-        [](Options& options, const Text& text) {
-          io::RegularExpression("--include", text);
-          options.include = text;
-        }},
-    SimulationOption{"algorithm", "default|best",
-                     "the kernel that the library takes by default (cuBLASLt's heuristic, "
-                     "cuSPARSELt's algorithm "
-                     "0 of the layout), or the fastest that its search finds; also of one of them: "
-                     "sparse=best, dense=best",
-                     "time, energy", "default", set_algorithm},
-    SimulationOption{
-        "layout", "n-major|m-major|Kc/n-major|Kc/m-major|Nc/n-major|Nc/m-major",
-        "D as [n, m], as a linear layer writes it, or as [m, n]; Kc or Nc before it: K "
-        "or N of B contiguous. cuSPARSELt's default kernels depend on it",
-        "time, energy", "n-major",
-        [](Options& options, const Text& text) {
-          options.conditions.layout = kernels::parse_layout("--layout", io::printable(text));
-        }},
-    SimulationOption{
-        "kernels", "library|search",
-        "the kernel that a GEMM library has for the GPU, or the fastest of all tiles, stages, "
-        "clusters and cuts of K that fit the SM: the best few in closed form are simulated "
-        "(default: library for shipped GPUs, search for a design of one's own)",
-        "time, energy", "",
-        [](Options& options, const Text& text) { options.kernels = parse_kernels_from(text); }},
-    SimulationOption{
-        "library", "NAME",
-        "GEMM library whose kernels run: a name of configs/libraries (default: that of the "
-        "architecture)",
-        "time, energy", "", [](Options& options, const Text& text) { options.library = text; },
-        true},
-    SimulationOption{"d-dtype", "f32|f16|bf16|e4m3|s8|s32",
-                     "type of D in memory (default: that of the operands, of integers s32)",
-                     "time, energy", "",
-                     [](Options& options, const Text& text) {
-                       options.d_dtype = parse_d_dtype("--d-dtype", io::printable(text));
-                     }},
-    SimulationOption{
-        "warmup", "N",
-        "launches of a board that was idle before those that --repeat counts (default: the steady "
-        "state of endless launches)",
-        "time, energy", "",
-        [](Options& options, const Text& text) {
-          options.warmup = static_cast<int>(parse_integer("--warmup", text, 0, kMostLaunches));
-        }},
-    SimulationOption{"repeat", "N", "launches that are timed; needs --warmup", "time, energy", "",
-                     [](Options& options, const Text& text) {
-                       options.repeat =
-                           static_cast<int>(parse_positive("--repeat", text, kMostLaunches));
-                     }},
-    SimulationOption{"tile", "MxNxK", "CTA tile instead of the heuristic's", "time, energy", "",
-                     [](Options& options, const Text& text) {
-                       options.kernel.cta_tile = parse_tile(text);
-                       options.kernel.tile_of_pair = true;
-                     }},
-    SimulationOption{"stages", "N", "pipeline stages instead of the heuristic's", "time, energy",
-                     "",
-                     [](Options& options, const Text& text) {
-                       options.kernel.stages =
-                           static_cast<int>(parse_positive("--stages", text, kernels::kMaxStages));
-                     }},
-    SimulationOption{"split-k", "N", "slices of K instead of the heuristic's",
-                     "values, time, energy", "",
-                     [](Options& options, const Text& text) {
-                       options.kernel.split_k =
-                           static_cast<int>(parse_positive("--split-k", text, kernels::kMaxSplitK));
-                     }},
-    SimulationOption{
-        "decomposition", "data-parallel|stream-k",
-        "an output tile, or with --split-k a slice of one, for each CTA, or as many k-tiles for "
-        "each (default: the heuristic's)",
-        "values, time, energy", "",
-        [](Options& options, const Text& text) {
-          options.kernel.decomposition = parse_decomposition(text);
-        }},
-    SimulationOption{"seed", "N", "of generated operands and samples", "values, energy, check", "0",
-                     [](Options& options, const Text& text) { options.seed = parse_seed(text); }},
-    SimulationOption{
-        "memory", "FILE.so",
-        "DRAM behind the L2: a shared object of your own (sptcsim/plugin/memory.h) instead of the "
-        "modelled one; every cycle is simulated",
-        "time, energy", "", [](Options& options, const Text& text) { options.memory = text; },
-        true},
-    SimulationOption{"memory-config", "TEXT", "of --memory: what to tell it, such as a file of its",
-                     "time, energy", "",
-                     [](Options& options, const Text& text) { options.memory_config = text; },
-                     true},
-    SimulationOption{"no-extrapolate", "",
-                     "simulate every cycle instead of carrying on main loops and rounds of CTAs "
-                     "that repeat (datapath "
-                     "always does)",
-                     "time, energy", "false",
-                     [](Options& options, const Text& text) {
-                       options.extrapolate = !parse_switch("--no-extrapolate", text);
-                     }},
-    SimulationOption{
-        "save-operands", "FILE",
-        "write what each launch reads to FILE (.npz): A, compressed A, metadata and B, and for "
-        "'crosscheck --kernel' what a kernel of it is",
-        "files", "",
-        [](Options& options, const Text& text) {
-          options.save_operands = parse_archive("--save-operands", text);
-        }},
-    SimulationOption{
-        "save-d", "FILE",
-        "write the D of each launch to FILE (.npz), in the type of its accumulators or in that of "
-        "--d-dtype",
-        "files", "",
-        [](Options& options, const Text& text) {
-          options.save_d = parse_archive("--save-d", text);
-        }},
+numerics::DataType parse_type(What what, const Text& text) {
+  if (const auto type = workload::parse_usual_type(text)) {
+    return *type;
+  }
+  throw base::InputError(fmt::format("{}: {}", what, workload::unknown_operand_type(text)));
+}
+
+/// "e4m3", "all=e4m3" or "weights=e4m3,attention=bf16,router=bf16,lm_head=bf16".
+void set_types(Options& options, What what, const Text& text) {
+  static constexpr std::array<std::string_view, 5> kParts{"all", "weights", "attention", "router",
+                                                          "lm_head"};
+  options.dtype.reset();
+  options.parts = {};
+  if (text.find('=') == Text::npos) {
+    options.dtype = parse_type(what, text);
+    return;
+  }
+  std::set<Text, std::less<>> given;
+  for (const Item& item : items_of(text)) {
+    const Text part = item.key.value_or(item.value);
+    if (!item.key || std::find(kParts.begin(), kParts.end(), part) == kParts.end()) {
+      throw base::InputError(fmt::format("{}: unknown part {}", what,
+                                         base::unknown_name(io::printable(part), kParts)));
+    }
+    if (!given.insert(part).second || (given.size() > 1 && given.contains("all"))) {
+      throw base::InputError(fmt::format("{}: {} is given beside {}", what, part,
+                                         given.size() > 1 ? "'all' or another part" : "itself"));
+    }
+    const numerics::DataType type = parse_type(what, item.value);
+    PartTypes& parts = options.parts;
+    if (part == "attention" || part == "router" || part == "lm_head") {
+      (part == "attention" ? parts.attention : part == "router" ? parts.router : parts.head) = type;
+    } else {
+      options.dtype = type;
+      parts.all = part == "all";
+    }
+  }
+}
+
+void set_weight_type(Options& options, What what, const Text& text) {
+  options.storage.weight = workload::parse_weight_type(text);
+  if (!options.storage.weight) {
+    throw base::InputError(fmt::format("{}: {}", what, workload::unknown_weight_type(text)));
+  }
+}
+
+/// "all", "auto", or the path of a list, with a '/' or a '.'.
+void set_sparsity(Options& options, What what, const Text& text) {
+  static constexpr std::array<std::string_view, 2> kChoices{"all", "auto"};
+  const bool is_file = text.find_first_of("./") != Text::npos;
+  if (!is_file && std::find(kChoices.begin(), kChoices.end(), text) == kChoices.end()) {
+    throw base::InputError(
+        fmt::format("unknown {} {}", what, base::unknown_name(io::printable(text), kChoices)));
+  }
+  options.sparsity_auto = text == "auto";
+  options.sparse_layers = is_file ? text : "";
+}
+
+void set_include(Options& options, What what, const Text& text) {
+  io::RegularExpression(what, text);
+  options.include = text;
+}
+
+constexpr SimulationOption kTable[] = {
+    {"numerics", "NAME",
+     "arithmetic of another generation on this architecture (step width and with it the cycles "
+     "change too; default: the architecture's own)",
+     "values, time", "", set_text<&Options::numerics>},
+    {"fidelity", "datapath|timing|analytic",
+     "datapath: operand bits travel through the SystemC stages; timing: cycles only; analytic: "
+     "closed forms",
+     "time, energy, check", "timing", set_parsed<&Options::fidelity, parse_fidelity>},
+    {"variants", "dense|sparse|both", "weights as given, at the hardware's pattern, or both",
+     "values, time, energy", "both", set_parsed<&Options::variants, parse_variants>},
+    {"dtype", "f16|bf16|tf32|e4m3|e5m2|s8|s4|e2m1|PART=TYPE,..",
+     "replaces the operand type (default: the workload's, or f16). One of 8 bits and less is that "
+     "of weights: attention, routers and the last layer keep theirs, but for all=e4m3, or "
+     "weights=e4m3,attention=bf16,router=bf16,lm_head=bf16",
+     "values, time, energy", "", set_types},
+    {"weight-dtype", "s8|s4",
+     "weights lie in memory as these and are dequantised in registers (default: the workload's, or "
+     "as they are multiplied)",
+     "values, time, energy", "", set_weight_type},
+    {"scale-block", "N",
+     "elements along K that share a scale: of a quantised weight (default: a row of it has one), "
+     "or of block-scaled types (e4m3: 32, e2m1: 16)",
+     "time, energy", "",
+     [](Options& options, What what, const Text& text) {
+       options.storage.scale_block = parse_count(what, text, workload::kMostInScaleBlock);
+     }},
+    {"pattern", "N:M|V:N:M",
+     "of sparse weights (default: the hardware's, 2:4 for 16 and 8 bits): by a selector of that "
+     "width where the architecture has one, within 2:4 or decomposed on it where that is possible",
+     "values, time, energy", "", set_parsed<&Options::pattern, sparsity::parse_weight_pattern>},
+    {"data", "KIND|FILE",
+     "operand values: random|integers|zeros|relu, or FILE.safetensors with tensors '<operation>.a' "
+     "[m,k] and '<operation>.b' [k,n] (default: the network's values where the workload has them, "
+     "else random)",
+     "values, energy", "", set_text<&Options::data>, true},
+    {"check", "none|sample|eigen|exact",
+     "sample, eigen: against double precision; exact: bits against the plain arithmetic (default: "
+     "eigen in datapath, sample in timing, none in analytic)",
+     "check", "", set_parsed<&Options::check, parse_check_mode>},
+    {"clock", "boost|limited|MHZ",
+     "SM clock, or MHz; limited: the highest that the power limit allows, up to boost (default: "
+     "limited where the energies of the board are known, else boost)",
+     "time, energy", "", set_clock},
+    {"energy", "NAME|FILE",
+     "energies: a name of 'energy list', or a file (default: the architecture's or that of the one "
+     "it is derived from, where there is one)",
+     "time, energy", "", set_text<&Options::energy>, true},
+    {"power-limit", "W", "of --clock limited, in watts, instead of the energy file's",
+     "time, energy", "",
+     [](Options& options, What what, const Text& text) {
+       options.power_limit_w = parse_amount(what, text, "watts");
+     }},
+    {"board-idle", "W", "what this board takes at rest, in watts, instead of the energy file's",
+     "time, energy", "",
+     [](Options& options, What what, const Text& text) {
+       options.board_idle_w = parse_amount(what, text, "watts");
+     }},
+    {"limit-over", "launch|group",
+     "of --clock limited: the power limit holds over each launch, or on average over the workload "
+     "or, where it names groups of operations, over each group, what lies between the GEMMs "
+     "included (default: launch)",
+     "time, energy", "", set_parsed<&Options::limit_over, parse_limit_over>},
+    {"l2", "cold|warm|rotate:N",
+     "what the L2 holds when a launch begins: nothing; what the same launch left; with N weights "
+     "in turn what the launches between left",
+     "time, energy", "cold",
+     [](Options& options, What what, const Text& text) {
+       options.conditions.l2 = kernels::parse_l2_state(what, io::printable(text));
+     }},
+    {"launch", "stream|graph|eager",
+     "how launches follow each other: calls back to back, replays of a CUDA graph, or the host "
+     "waits for each",
+     "time, energy", "stream",
+     [](Options& options, What what, const Text& text) {
+       options.conditions.launch = kernels::parse_launch_mode(what, io::printable(text));
+     }},
+    {"engine", "NAME|FILE",
+     "what runs the network: a name of configs/engines, or a file; it says what is fused, which "
+     "types flow between kernels and how launches follow each other (gemms: GEMMs only)",
+     "time, energy", "gemms", set_text<&Options::engine>, true},
+    {"tp", "N",
+     "split each layer over 1 to 8 GPUs, which sum up over their links (needs --link and an "
+     "engine; figures are those of one of them)",
+     "time, energy", "1",
+     [](Options& options, What what, const Text& text) {
+       options.tensor_parallel = parse_count(what, text, kMostGpus);
+     }},
+    {"link", "GB/s", "of --tp: what the links of a GPU carry each way (NVLink of an A100: 300)",
+     "time, energy", "",
+     [](Options& options, What what, const Text& text) {
+       options.link_gb_per_s = parse_amount(what, text, "GB/s");
+     }},
+    {"sparsity", "all|auto|FILE",
+     "auto: also of GEMMs only, say for each weight whether 2:4 or dense is faster and why, and "
+     "add up the fastest mix; every other engine does so. FILE: only the weights that it lists, as "
+     "'plan --out' writes it",
+     "time, energy", "all", set_sparsity, true},
+    {"include", "REGEX",
+     "operations to prune, too, whose weights stay dense by name: heads, embeddings, routers, "
+     "state matrices",
+     "time, energy", "", set_include},
+    {"algorithm", "default|best",
+     "the kernel that the library takes by default (cuBLASLt's heuristic, cuSPARSELt's algorithm 0 "
+     "of the layout), or the fastest that its search finds; also of one of them: sparse=best, "
+     "dense=best",
+     "time, energy", "default", set_algorithm},
+    {"layout", "n-major|m-major|Kc/n-major|Kc/m-major|Nc/n-major|Nc/m-major",
+     "D as [n, m], as a linear layer writes it, or as [m, n]; Kc or Nc before it: K or N of B "
+     "contiguous. cuSPARSELt's default kernels depend on it",
+     "time, energy", "n-major",
+     [](Options& options, What what, const Text& text) {
+       options.conditions.layout = kernels::parse_layout(what, io::printable(text));
+     }},
+    {"kernels", "library|search",
+     "the kernel that a GEMM library has for the GPU, or the fastest of all tiles, stages, "
+     "clusters and cuts of K that fit the SM: the best few in closed form are simulated (default: "
+     "library for shipped GPUs, search for a design of one's own)",
+     "time, energy", "", set_parsed<&Options::kernels, parse_kernels_from>},
+    {"library", "NAME",
+     "GEMM library whose kernels run: a name of configs/libraries (default: that of the "
+     "architecture)",
+     "time, energy", "", set_text<&Options::library>, true},
+    {"d-dtype", "f32|f16|bf16|e4m3|s8|s32",
+     "type of D in memory (default: that of the operands, of integers s32)", "time, energy", "",
+     [](Options& options, What what, const Text& text) {
+       options.d_dtype = parse_d_dtype(what, io::printable(text));
+     }},
+    {"warmup", "N",
+     "launches of a board that was idle before those that --repeat counts (default: the steady "
+     "state of endless launches)",
+     "time, energy", "",
+     [](Options& options, What what, const Text& text) {
+       options.warmup = static_cast<int>(parse_integer(what, text, 0, kMostLaunches));
+     }},
+    {"repeat", "N", "launches that are timed; needs --warmup", "time, energy", "",
+     [](Options& options, What what, const Text& text) {
+       options.repeat = parse_count(what, text, kMostLaunches);
+     }},
+    {"tile", "MxNxK", "CTA tile instead of the heuristic's", "time, energy", "", set_tile},
+    {"stages", "N", "pipeline stages instead of the heuristic's", "time, energy", "",
+     [](Options& options, What what, const Text& text) {
+       options.kernel.stages = parse_count(what, text, kernels::kMaxStages);
+     }},
+    {"split-k", "N", "slices of K instead of the heuristic's", "values, time, energy", "",
+     [](Options& options, What what, const Text& text) {
+       options.kernel.split_k = parse_count(what, text, kernels::kMaxSplitK);
+     }},
+    {"decomposition", "data-parallel|stream-k",
+     "an output tile, or with --split-k a slice of one, for each CTA, or as many k-tiles for each "
+     "(default: the heuristic's)",
+     "values, time, energy", "",
+     [](Options& options, What /*what*/, const Text& text) {
+       options.kernel.decomposition = parse_decomposition(text);
+     }},
+    {"seed", "N", "of generated operands and samples", "values, energy, check", "0", set_seed},
+    {"memory", "FILE.so",
+     "DRAM behind the L2: a shared object of your own (sptcsim/plugin/memory.h) instead of the "
+     "modelled one; every cycle is simulated",
+     "time, energy", "", set_text<&Options::memory>, true},
+    {"memory-config", "TEXT", "of --memory: what to tell it, such as a file of its", "time, energy",
+     "", set_text<&Options::memory_config>, true},
+    {"no-extrapolate", "",
+     "simulate every cycle instead of carrying on main loops and rounds of CTAs that repeat "
+     "(datapath always does)",
+     "time, energy", "false",
+     [](Options& options, What what, const Text& text) {
+       options.extrapolate = !parse_switch(what, text);
+     }},
+    {"save-operands", "FILE",
+     "write what each launch reads to FILE (.npz): A, compressed A, metadata and B, and for "
+     "'crosscheck --kernel' what a kernel of it is",
+     "files", "", set_archive<&Options::save_operands>},
+    {"save-d", "FILE",
+     "write the D of each launch to FILE (.npz), in the type of its accumulators or in that of "
+     "--d-dtype",
+     "files", "", set_archive<&Options::save_d>},
 };
 
 }  // namespace
@@ -314,14 +406,12 @@ std::span<const SimulationOption> simulation_options() {
 }
 
 const SimulationOption& simulation_option(std::string_view name) {
-  const auto found = std::find_if(kTable.begin(), kTable.end(),
-                                  [&](const SimulationOption& row) { return row.name == name; });
-  if (found != kTable.end()) {
+  const auto* const found = std::ranges::find(kTable, name, &SimulationOption::name);
+  if (found != std::end(kTable)) {
     return *found;
   }
-  std::array<std::string_view, kTable.size()> names;
-  std::transform(kTable.begin(), kTable.end(), names.begin(),
-                 [](const SimulationOption& row) { return row.name; });
+  std::array<std::string_view, std::size(kTable)> names;
+  std::ranges::transform(kTable, names.begin(), &SimulationOption::name);
   throw base::InputError("unknown option " +
                          base::unknown_name(io::printable(std::string(name)), names));
 }
@@ -331,7 +421,7 @@ void set_option(SimulationOptions& options, std::string_view name, const std::st
   if (text.empty()) {
     throw base::InputError("--" + std::string(name) + ": the value is empty");
   }
-  option.set(options, text);
+  option.set(options, "--" + std::string(option.name), text);
 }
 
 void set_option(SimulationOptions& options, std::string_view name, const nlohmann::json& value) {
@@ -345,6 +435,43 @@ void set_option(SimulationOptions& options, std::string_view name, const nlohman
 
 std::string option_text(const nlohmann::json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::int64_t parse_integer(std::string_view what, const std::string& text, std::int64_t min,
+                           std::int64_t max) {
+  std::int64_t value = 0;
+  if (!parse_number(text, value) || value < min || value > max) {
+    throw base::InputError(fmt::format("{} must be an integer from {} to {}, not '{}'", what, min,
+                                       max, io::printable(text)));
+  }
+  return value;
+}
+
+std::int64_t parse_positive(std::string_view what, const std::string& text, std::int64_t max) {
+  return parse_integer(what, text, 1, max);
+}
+
+std::pair<std::int64_t, std::int64_t> parse_window(std::string_view what, const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) {
+    throw base::InputError(fmt::format("{} must be FIRST:LAST, for example 0:20000, not '{}'", what,
+                                       io::printable(text)));
+  }
+  constexpr std::int64_t kMost = 1LL << 50;
+  const std::int64_t first = parse_integer(what, text.substr(0, colon), 0, kMost);
+  return {first, parse_integer(what, text.substr(colon + 1), first + 1, kMost)};
+}
+
+std::pair<int, int> parse_element(std::string_view what, const std::string& text) {
+  const std::size_t comma = text.find(',');
+  if (comma == std::string::npos) {
+    throw base::InputError(
+        fmt::format("{} must be ROW,COL, for example 3,5, not '{}'", what, io::printable(text)));
+  }
+  const auto extent = [&](const std::string& number, int count) {
+    return static_cast<int>(parse_integer(what, number, 0, count - 1));
+  };
+  return {extent(text.substr(0, comma), mma::kRows), extent(text.substr(comma + 1), mma::kCols)};
 }
 
 }  // namespace sptc::run

@@ -18,7 +18,8 @@ struct SimulationOption {
   std::string_view help;
   std::string_view affects;  ///< what changes with it: "values", "time", "energy", "check", "files"
   std::string_view usual;    ///< its value where nobody sets it; empty: `help` says what happens
-  void (*set)(SimulationOptions& options, const std::string& text);  ///< throws InputError
+  /// Throws InputError, which names the option by `what`: "--power-limit".
+  void (*set)(SimulationOptions& options, std::string_view what, const std::string& text);
   bool names_file = false;  ///< whether a value may name a file that the simulation reads
 };
 

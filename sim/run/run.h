@@ -2,12 +2,13 @@
 #pragma once
 
 #include "sim/config/architecture.h"
+#include "sim/run/asked_work.h"
 #include "sim/run/data_source.h"
 #include "sim/run/energy.h"
 #include "sim/run/kernel_runner.h"
-#include "sim/run/progress.h"
 #include "sim/run/run_options.h"
 #include "sim/run/run_result.h"
+#include "sim/run/worker_pool.h"
 #include "sim/workload/workload.h"
 
 #include <cstddef>
@@ -25,25 +26,11 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
                        const RunOptions& asked, const DataSource* data, const Launcher& launch,
                        const ProgressCallback& progress = {}, SwitchingSource* switching = nullptr);
 
-/// What a run simulates.
-struct AskedWork {
-  std::vector<workload::Operation> operations;
-  std::vector<workload::VectorOperation> vectors;
-  std::string kept_dense;  ///< the sentence of workload::keep_dense_by_role()
-};
-
-/// The operations of `workload` as `options` ask for them: with their type, as the part of one of
-/// several GPUs, and as their engine joins and launches them. Throws InputError.
-AskedWork asked_work(const workload::Workload& workload, const RunOptions& options);
-
 /// Adds ExplanationResult::what_if to each launch of `results`, at the clock that it got.
 void add_what_ifs(const std::vector<workload::Operation>& operations, const KernelRunner& kernels,
                   std::vector<OperationResult>& results);
 
 /// RunResult::assumed: the parameters of `architecture` with evidence "assumed".
 std::vector<std::string> assumptions(const config::Architecture& architecture);
-
-/// Count-weighted sums of `result.operations`.
-Totals sum_up(const std::vector<OperationResult>& operations);
 
 }  // namespace sptc::run

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run/run_notes.h"
-
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
 #include "models/numerics/data_type.h"
+#include "models/sparsity/pattern.h"
 #include "sim/io/text_file.h"
-#include "sim/run/asked_types.h"
+#include "sim/run/run.h"
+#include "sim/run/run_parts.h"
 #include "sim/workload/asp_rule.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -200,8 +204,6 @@ void add_note_on_shapes(const std::vector<workload::Operation>& operations,
       first->shape.m, first->shape.k));
 }
 
-}  // namespace
-
 void add_notes_on_storage(const std::vector<workload::Operation>& operations, RunResult& result) {
   const auto quantised =
       std::find_if(operations.begin(), operations.end(),
@@ -221,8 +223,50 @@ void add_notes_on_storage(const std::vector<workload::Operation>& operations, Ru
   }
 }
 
-void add_notes(const workload::Workload& workload, const RunOptions& options,
-               const gpu::GpuSpec& gpu, bool network_ran, RunResult& result) {
+std::string clock_text(const RunOptions& options) {
+  const std::string asked = options.clock_policy.name();
+  return options.clock_limited
+             ? fmt::format("limited by {} W{}, at most {}", options.power->power_limit_w,
+                           options.limit_over_group ? " on average over a group" : "", asked)
+             : asked;
+}
+
+std::string library_text(const RunOptions& options) {
+  if (options.kernel.search) {
+    return "none: kernels are searched";
+  }
+  return options.library.empty() ? "as the architecture" : options.library;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> describe(const RunOptions& options) {
+  const auto tile = [](const base::GemmShape& shape) {
+    return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
+  };
+  std::vector<std::pair<std::string, std::string>> described = {
+      {"fidelity", std::string(name(options.fidelity))},
+      {"variants", std::string(name(options.variants))},
+      {"numerics", options.numerics.empty() ? "as the architecture" : options.numerics},
+      {"pattern", options.pattern ? options.pattern->name() : "the hardware's"},
+      {"dtype", types_text(options)},
+      {"data", options.data},
+      {"check", std::string(name(options.check_mode()))},
+      {"clock", clock_text(options)},
+      {"library", library_text(options)},
+      {"tile", options.kernel.cta_tile ? tile(*options.kernel.cta_tile) : "auto"},
+      {"stages", options.kernel.stages ? std::to_string(*options.kernel.stages) : "auto"},
+      {"split_k", options.kernel.split_k ? std::to_string(*options.kernel.split_k) : "auto"},
+      {"decomposition",
+       options.kernel.decomposition ? std::string(name(*options.kernel.decomposition)) : "auto"},
+      {"extrapolate", options.extrapolates() ? "yes" : "no"},
+  };
+  return described;
+}
+
+void add_notes(const workload::Workload& workload, const AskedWork& work, const RunOptions& options,
+               const gpu::GpuSpec& gpu, bool network_ran, const KernelRunner& kernels,
+               RunResult& result) {
   add_notes_on_values(workload, options, network_ran, result);
   add_note_on_fp8(gpu.numerics, result);
   if (std::string kept = kept_types(options, workload.operations); !kept.empty()) {
@@ -235,6 +279,124 @@ void add_notes(const workload::Workload& workload, const RunOptions& options,
   add_note_on_feeds(gpu, result);
   add_note_on_weights(options, result);
   add_note_on_shapes(workload.operations, options, result);
+  add_notes_on_storage(work.operations, result);
+  for (std::string& note : kernels.notes()) {
+    result.notes.push_back(std::move(note));
+  }
+  if (!work.kept_dense.empty() && options.variants != Variants::kDense) {
+    result.notes.push_back(work.kept_dense);
+  }
+  if (!options.sparse_layers.empty()) {
+    result.notes.push_back("only the weights that " + io::printable(options.sparse_layers) +
+                           " lists are sparse");
+  }
+}
+
+std::vector<std::string> assumptions(const config::Architecture& architecture) {
+  std::vector<std::string> result;
+  for (const config::Parameter& parameter : architecture.parameters) {
+    if (parameter.evidence == "assumed") {
+      result.push_back(fmt::format("{} = {}{}{}", parameter.pointer, parameter.value,
+                                   parameter.unit.empty() ? "" : " ", parameter.unit));
+    }
+  }
+  return result;
+}
+
+namespace {
+
+constexpr double kBitsPerByte = 8;
+constexpr double kGib = 1 << 30;
+
+/// Elements of A in all launches: each has weights, or keys and values, of its own.
+double elements_of_a(const workload::Operation& op) {
+  return static_cast<double>(op.count) * static_cast<double>(op.batch) *
+         static_cast<double>(op.shape.m) * static_cast<double>(op.shape.k);
+}
+
+/// Bytes of an element of the weight, of 2:4 ones with their metadata.
+double bytes_of_weight(const workload::Operation& op, bool sparse, const RunOptions& options) {
+  const int bits = op.storage.a_bits(numerics::storage_bits(op.dtype));
+  const auto scales = static_cast<double>(op.storage.scale_bits(true, op.shape.k)) /
+                      static_cast<double>(op.shape.k);
+  if (!sparse) {
+    return (bits + scales) / kBitsPerByte;
+  }
+  const sparsity::Pattern pattern =
+      options.pattern ? options.pattern->pattern : sparsity::hardware_pattern(op.dtype);
+  return (static_cast<double>(bits * pattern.kept + pattern.metadata_bits()) / pattern.group +
+          scales) /
+         kBitsPerByte;
+}
+
+struct Footprint {
+  double dense = 0, sparse = 0, cache = 0;  ///< bytes of weights, and of keys and values
+};
+
+Footprint footprint_of(const std::vector<workload::Operation>& operations,
+                       const std::vector<workload::VectorOperation>& vectors,
+                       const RunOptions& options) {
+  const bool has_cache =
+      std::any_of(vectors.begin(), vectors.end(), [](const workload::VectorOperation& op) {
+        return op.kind == workload::VectorKind::kKvAppend;
+      });
+  Footprint result;
+  for (const workload::Operation& op : operations) {
+    if (op.weight) {
+      result.dense += elements_of_a(op) * bytes_of_weight(op, false, options);
+      result.sparse += elements_of_a(op) * bytes_of_weight(op, op.prunable, options);
+    } else if (has_cache) {
+      result.cache += elements_of_a(op) * numerics::storage_bits(op.dtype) / kBitsPerByte;
+    }
+  }
+  return result;
+}
+
+/// "at least 2 such boards (--tp 2)".
+std::string boards_needed(double bytes, double capacity) {
+  constexpr std::uint64_t kMostGpus = 8;  // of --tp
+  const auto boards = static_cast<std::uint64_t>(std::ceil(bytes / capacity));
+  const std::uint64_t gpus = std::bit_ceil(boards);
+  return fmt::format("at least {} such boards{}", boards,
+                     gpus <= kMostGpus ? fmt::format(" (--tp {})", gpus) : "");
+}
+
+}  // namespace
+
+std::string does_not_fit(const workload::Workload& workload,
+                         const std::vector<workload::Operation>& operations,
+                         const std::vector<workload::VectorOperation>& vectors,
+                         const RunOptions& options, const gpu::GpuSpec& gpu) {
+  const auto capacity = static_cast<double>(gpu.memory.dram_capacity.count());
+  if (capacity == 0 || workload.inputs == 0) {
+    return "";  // a list of launches does not say which of them share a weight
+  }
+  const Footprint bytes = footprint_of(operations, vectors, options);
+  const bool has_sparse =
+      options.variants != Variants::kDense && gpu.sm.tensor_core.selector_inputs > 1;
+  const bool has_dense = options.variants != Variants::kSparse || !has_sparse;
+  const double dense = bytes.dense + bytes.cache, sparse = bytes.sparse + bytes.cache;
+  const bool dense_fits = !has_dense || dense <= capacity;
+  const bool sparse_fits = !has_sparse || sparse <= capacity;
+  if (dense_fits && sparse_fits) {
+    return "";
+  }
+  const int gpus = options.tensor_parallel;
+  std::string text = fmt::format("does not fit the {:.0f} GiB of {}{}: ", capacity / kGib,
+                                 gpus > 1 ? fmt::format("each of {} ", gpus) : "", gpu.name);
+  const auto add = [&](const char* weights, double of_weights, double all) {
+    text += fmt::format(
+        "{} weights take {:.0f} GiB{}, {}; ", weights, of_weights / kGib,
+        bytes.cache > 0 ? fmt::format(", keys and values {:.1f}", bytes.cache / kGib) : "",
+        all > capacity ? boards_needed(gpus * all, capacity) : "which fit");
+  };
+  if (has_dense) {
+    add("dense", bytes.dense, dense);
+  }
+  if (has_sparse && bytes.sparse < bytes.dense) {
+    add("2:4", bytes.sparse, sparse);
+  }
+  return text + "the figures are those of a board that had the room";
 }
 
 }  // namespace sptc::run

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/mma/step_rules.h"
+#include "sim/config/cost_factors.h"
 #include "sim/config/kernel_library.h"
 #include "sim/config/named_file.h"
 
@@ -142,6 +143,45 @@ bool is_derived_architecture(const std::string& name) {
 
 }  // namespace
 
+bool EnergyFiles::known(const std::string& name) {
+  if (!names_) {
+    names_ = config::energy_names();
+  }
+  return std::find(names_->begin(), names_->end(), name) != names_->end();
+}
+
+const config::LoadedEnergy& EnergyFiles::load(const std::string& name) {
+  const auto found = loaded_.find(name);
+  return found != loaded_.end() ? found->second
+                                : loaded_.emplace(name, config::load_energy(name)).first->second;
+}
+
+const gpu::GpuSpec* EnergyFiles::gpu_of(const config::LoadedEnergy& loaded,
+                                        const config::Architecture& architecture) {
+  const std::string& name = loaded.config.name;
+  const std::vector<std::string>& bases = architecture.bases;
+  const bool related =
+      architecture.gpu.name == name || std::find(bases.begin(), bases.end(), name) != bases.end();
+  if (!related || !known(name)) {
+    return nullptr;
+  }
+  auto found = gpus_.find(name);
+  if (found == gpus_.end()) {
+    found = gpus_.emplace(name, config::load_architecture(name).gpu).first;
+  }
+  return &found->second;
+}
+
+std::shared_ptr<const energy::CostFactors> EnergyFiles::factors_of(
+    const config::LoadedEnergy& loaded, const energy::PowerSpec& power) {
+  const int sms = power.sms_at_rest > 0 ? power.sms_at_rest : power.sms;
+  auto& factors = factors_[std::tuple(&loaded, sms, power.static_power.board_idle_w)];
+  if (!factors) {
+    factors = std::make_shared<const energy::CostFactors>(config::cost_factors(loaded, power));
+  }
+  return factors;
+}
+
 EnergySource energy_source(const std::string& asked, const config::Architecture& architecture,
                            EnergyFiles& files) {
   if (!asked.empty()) {
@@ -158,11 +198,17 @@ EnergySource energy_source(const std::string& asked, const config::Architecture&
   return {};
 }
 
+namespace {
+
+/// The energies of `architecture`, or of what it is derived from. Throws InputError where it has
+/// none.
 config::LoadedEnergy energies_of(const config::Architecture& architecture) {
   EnergyFiles files;
   const std::string source = energy_source({}, architecture, files).name;
   return config::load_energy(source.empty() ? architecture.gpu.name : source);
 }
+
+}  // namespace
 
 config::LoadedEnergy load_energies(const std::string& name_or_path) {
   return is_derived_architecture(name_or_path)
@@ -227,6 +273,24 @@ RunOptions resolved(const SimulationOptions& asked, const config::Architecture& 
   set_highest_clock(options);
   options.network_engine = asked_engine(asked);
   return options;
+}
+
+AreaEstimate estimate_area(const config::Architecture& architecture) {
+  const config::LoadedEnergy energy = energies_of(architecture);
+  const gpu::GpuSpec& gpu = architecture.gpu;
+  const energy::TensorCoreShape shape = config::tensor_core_shape(gpu.sm.tensor_core);
+  AreaEstimate estimate;
+  estimate.arch = gpu.name;
+  estimate.node_nm = energy.config.node_nm;
+  estimate.selector_kept = gpu.sm.tensor_core.selector_kept;
+  estimate.selector_inputs = gpu.sm.tensor_core.selector_inputs;
+  estimate.sms = gpu.sms;
+  estimate.tensor_cores = std::int64_t{1} * gpu.sms * gpu.sm.sub_partitions;
+  estimate.multipliers = std::int64_t{1} * shape.dot_units * shape.products_per_unit;
+  estimate.usual = gpu_area(gpu, energy.config.area);
+  estimate.low = gpu_area(gpu, energy.area_at(&config::EnergyParameter::low));
+  estimate.high = gpu_area(gpu, energy.area_at(&config::EnergyParameter::high));
+  return estimate;
 }
 
 }  // namespace sptc::run

@@ -12,11 +12,11 @@
 #include "sim/kernels/kernel_result.h"
 #include "sim/kernels/traffic_counts.h"
 #include "sim/run/design_cost.h"
-#include "sim/run/inference_result.h"
-#include "sim/run/measured_gain.h"
 #include "sim/run/what_if.h"
 #include "sim/sm/activity.h"
+#include "sim/workload/vector_operation.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -169,6 +169,87 @@ struct AccuracyResult {
                sparse_disagreements = 0;  ///< samples classified unlike float64
 };
 
+/// A launch of a kernel in a variant of the network, at the clock of that.
+struct KernelFigures {
+  double time_us = 0;
+  std::optional<double> energy_uj;
+};
+
+/// A kernel of an engine, and which weights it takes in the fastest mix.
+struct InferenceKernel {
+  std::string name;
+  std::vector<std::string> fused;  ///< operations in it beside the one that names it
+  workload::WorkGroup group = workload::WorkGroup::kGemm;
+  std::int64_t count = 1;
+  std::optional<KernelFigures> dense, sparse;  ///< sparse: of 2:4 weights, and of what they change
+  /// Of weights: what the mix takes, and why.
+  bool takes_sparse = false;
+  std::string reason;
+};
+
+/// A pass of the network: with dense weights, all 2:4, or the mix.
+struct InferenceTotals {
+  double latency_us = 0;
+  double clock_mhz = 0;
+  double waiting_us = 0;  ///< of it the GPU waits for the host
+  std::optional<double> energy_uj, power_w;
+  /// Time of the kernels by WorkGroup.
+  std::array<double, workload::kWorkGroups> group_us{};
+};
+
+/// What a pass leaves out, and by an estimate its part of the time with dense weights.
+struct NotModelled {
+  std::string what;
+  std::optional<double> share;  ///< nothing: not known
+};
+
+struct InferenceResult {
+  std::string engine;
+  bool gemms_only = false;     ///< EngineSpec::gemms_only: nothing beside the GEMMs is part of it
+  bool tells_choices = false;  ///< the short report says which weights take 2:4, and why
+  std::int64_t batch = 0;      ///< inputs of a pass: Workload::inputs
+  std::vector<InferenceKernel> kernels;
+  std::optional<InferenceTotals> dense, sparse, mix;
+  std::vector<NotModelled> not_modelled;
+};
+
+/// A launch that was measured, and what the closed form makes of it.
+struct MeasuredTime {
+  double measured_us = 0, simulated_us = 0;
+  std::array<std::int64_t, 3> bytes{};  ///< of DRAM, L2 and shared memory, simulated
+};
+
+/// A shape that was measured dense and sparse.
+struct MeasuredPair {
+  base::GemmShape shape;
+  numerics::DataType dtype = numerics::DataType::kF16;
+  std::string pattern;
+  MeasuredTime dense, sparse;
+  std::string conditions;  ///< of its launches: L2, library, source, ...
+
+  double gain() const { return dense.measured_us / sparse.measured_us; }
+  double simulated_gain() const { return dense.simulated_us / sparse.simulated_us; }
+  /// Whether a launch of one GEMM has its type and sparsity, and each of m, n, k within a factor of
+  /// two.
+  bool is_like(const base::GemmShape& other, numerics::DataType type,
+               std::string_view sparsity) const;
+
+  /// |simulated gain / measured gain - 1|.
+  double gain_error() const;
+};
+
+/// How far simulated gains are from measured ones on shapes like those of a result.
+struct MeasuredGain {
+  std::vector<MeasuredPair> pairs;
+  std::int64_t layers = 0;       ///< of the result, with both variants
+  std::int64_t layers_like = 0;  ///< of them, those with a pair like them
+
+  /// Enough pairs for a mean.
+  bool is_known() const;
+  /// Mean of MeasuredPair::gain_error(), in percent. There must be a pair.
+  double mean_error_percent() const;
+};
+
 /// How a library chose the kernels of 2:4 weights: its default or what its search finds.
 struct LibraryPath {
   kernels::Algorithm algorithm = kernels::Algorithm::kHeuristic;
@@ -196,7 +277,7 @@ struct RunResult {
   /// See assumed_share() (sim/run/simulate.h); absent where nobody asked.
   std::optional<double> assumed_share;
   std::optional<AccuracyResult> accuracy;
-  std::optional<LibraryPath> path;            ///< see library_path() (sim/run/library_path.h)
+  std::optional<LibraryPath> path;            ///< see library_path() (sim/run/estimate.h)
   std::optional<MeasuredGain> measured_gain;  ///< absent where nobody looked for measured shapes
   std::optional<GpuArea> area;                ///< absent where the architecture has no energy file
   energy::Bounds area_bounds_mm2;             ///< where its total may lie

@@ -3,9 +3,9 @@
 
 #include "sim/config/architecture.h"
 #include "sim/run/data_source.h"
-#include "sim/run/progress.h"
 #include "sim/run/run_result.h"
 #include "sim/run/simulation_options.h"
+#include "sim/run/worker_pool.h"
 #include "sim/workload/workload.h"
 
 #include <functional>

@@ -3,7 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
-#include "models/numerics/type_name.h"
+#include "models/numerics/data_type.h"
 
 #include <fmt/format.h>
 
@@ -26,10 +26,9 @@ constexpr std::array<std::string_view, 6> kTypesOfD{"f32", "f16", "bf16", "e4m3"
 template <typename Enum, std::size_t kCount>
 Enum parse(std::string_view option, std::string_view word,
            const std::array<std::string_view, kCount>& names) {
-  for (std::size_t i = 0; i < kCount; ++i) {
-    if (names[i] == word) {
-      return static_cast<Enum>(i);
-    }
+  const auto found = std::ranges::find(names, word);
+  if (found != names.end()) {
+    return static_cast<Enum>(found - names.begin());
   }
   throw base::InputError("unknown " + std::string(option) + " " + base::unknown_name(word, names));
 }
@@ -82,8 +81,7 @@ kernels::Decomposition parse_decomposition(std::string_view word) {
 
 numerics::DataType parse_d_dtype(std::string_view what, std::string_view word) {
   const auto type = numerics::parse_usual_type(word);
-  if (!type ||
-      std::find(kTypesOfD.begin(), kTypesOfD.end(), numerics::name(*type)) == kTypesOfD.end()) {
+  if (!type || std::ranges::find(kTypesOfD, numerics::name(*type)) == kTypesOfD.end()) {
     throw base::InputError("unknown " + std::string(what) + " " +
                            base::unknown_name(word, kTypesOfD));
   }
@@ -91,33 +89,22 @@ numerics::DataType parse_d_dtype(std::string_view what, std::string_view word) {
 }
 
 void require_nothing_saved(const SimulationOptions& options, std::string_view what) {
-  if (!options.save_operands.empty() || !options.save_d.empty()) {
+  if (options.saves_values()) {
     throw base::InputError(fmt::format("{} is of a single simulation, not of {}",
                                        options.save_d.empty() ? "--save-operands" : "--save-d",
                                        what));
   }
 }
 
-namespace {
-
-void require_consistent_memory(const SimulationOptions& options) {
-  if (options.memory.empty()) {
-    if (!options.memory_config.empty()) {
-      throw base::InputError("--memory-config has no effect without --memory");
-    }
-    return;
+void require_consistent(const SimulationOptions& options) {
+  if (options.memory.empty() && !options.memory_config.empty()) {
+    throw base::InputError("--memory-config has no effect without --memory");
   }
-  if (options.fidelity == Fidelity::kAnalytic) {
+  if (!options.memory.empty() && options.fidelity == Fidelity::kAnalytic) {
     throw base::InputError(
         "--memory has no effect with --fidelity analytic: closed forms have the architecture's own "
         "DRAM");
   }
-}
-
-}  // namespace
-
-void require_consistent(const SimulationOptions& options) {
-  require_consistent_memory(options);
   if (options.fidelity == Fidelity::kAnalytic && !options.extrapolate) {
     throw base::InputError(
         "--no-extrapolate has no effect with --fidelity analytic: no SM is simulated");

@@ -117,6 +117,7 @@ struct SimulationOptions {
   bool extrapolates() const {
     return extrapolate && fidelity == Fidelity::kTiming && memory.empty();
   }
+  bool saves_values() const { return !save_operands.empty() || !save_d.empty(); }
   CheckMode check_mode() const {
     constexpr CheckMode kUsual[] = {CheckMode::kEigen, CheckMode::kSample, CheckMode::kNone};
     return check.value_or(kUsual[static_cast<std::size_t>(fidelity)]);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "sim/config/architecture.h"
-#include "sim/run/progress.h"
 #include "sim/run/run_result.h"
 #include "sim/run/simulation_options.h"
 #include "sim/run/worker_pool.h"

@@ -12,7 +12,6 @@
 #include "sim/io/tensor_layout.h"
 #include "sim/io/text_file.h"
 #include "sim/run/check.h"
-#include "sim/run/operand_memory.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -106,6 +106,18 @@ void for_each_in_workers(std::size_t workers, std::size_t count,
                          const std::function<std::string(std::size_t index)>& work,
                          const std::function<void(std::size_t index, WorkerPool::Event)>& done);
 
+/// Called before each operation and once at the end: operations done, of how many, and the next
+/// one's name.
+using ProgressCallback =
+    std::function<void(std::size_t done, std::size_t total, const std::string& next)>;
+
+/// In a worker (WorkerPool): sends each step to the process that waits for the answer.
+ProgressCallback sent_progress(std::function<void(std::string_view part)> send);
+
+/// What takes such steps there and calls `progress`, which must outlive it: a Waiting::part. Empty
+/// where `progress` is.
+std::function<void(std::string_view part)> received_progress(const ProgressCallback& progress);
+
 /// `rows` as bytes that travel between processes.
 template <typename Row>
 std::string bytes_of(const std::vector<Row>& rows) {

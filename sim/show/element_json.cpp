@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/report/html_page.h"
 #include "sim/report/version.h"
-#include "sim/show/addend_bits.h"
 #include "sim/show/element_view.h"
 
 #include <fmt/format.h>
@@ -8,8 +8,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
 
 namespace sptc::show {
+/// sim/show/element.html.
+std::string_view element_page();
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -189,6 +193,10 @@ std::string element_json(const ElementView& view) {
   json["exact"] = view.exact;
   json["cycles"] = cycles_json(view.cycles);
   return json.dump(2) + "\n";
+}
+
+std::string element_html(const ElementView& view) {
+  return report::html_page(element_page(), element_json(view));
 }
 
 }  // namespace sptc::show

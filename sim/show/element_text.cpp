@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/error.h"
 #include "models/sparsity/pattern.h"
-#include "sim/show/addend_bits.h"
 #include "sim/show/element_view.h"
 
 #include <fmt/format.h>
@@ -27,10 +25,6 @@ std::string hex(Word word, numerics::DataType type) {
   return fmt::format("0x{:0{}x}", word, std::max(1, numerics::storage_bits(type) / 4));
 }
 
-std::string rounding_words(const mma::StepRules& rules) {
-  return rules.rounding == mma::OutputRounding::kTowardZero ? "toward zero" : "to nearest even";
-}
-
 std::string head(const ElementView& view) {
   const mma::MmaInstruction& mma = view.instruction;
   const std::string sass = view.entry.sass.empty() ? "" : ", " + view.entry.sass;
@@ -44,16 +38,13 @@ std::string head(const ElementView& view) {
   out += fmt::format(
       "A step adds {} products and C: aligned to the largest exponent with {} "
       "fraction bits,\ncut toward zero, summed exactly, rounded once {} to {}.\n",
-      rules.products_per_step, rules.fraction_bits, rounding_words(rules),
+      rules.products_per_step, rules.fraction_bits,
+      rules.rounding == mma::OutputRounding::kTowardZero ? "toward zero" : "to nearest even",
       numerics::name(rules.output));
   if (rules.lowered_fp8) {
     out += "This GPU runs the instruction as two steps on f16 and an IEEE addition of C.\n";
   }
   return out;
-}
-
-std::string nibble_text(std::uint8_t nibble) {
-  return fmt::format("{:02b} {:02b}", nibble >> 2, nibble & 3);
 }
 
 /// The kept elements of a group: their values and places.
@@ -95,9 +86,10 @@ std::string groups_text(const ElementView& view) {
       has_weights ? 12 * pattern.group : 10 * pattern.kept, "places");
   for (int group = 0; group < static_cast<int>(view.groups.size()); ++group) {
     const auto [values, places] = kept_of(view, group);
-    out += fmt::format("   {:>5} {}  {:<10} {}\n", group,
-                       has_weights ? weights_of(view, group) : values, places,
-                       nibble_text(view.groups[static_cast<std::size_t>(group)].nibble));
+    const int nibble = view.groups[static_cast<std::size_t>(group)].nibble;
+    out += fmt::format("   {:>5} {}  {:<10} {:02b} {:02b}\n", group,
+                       has_weights ? weights_of(view, group) : values, places, nibble >> 2,
+                       nibble & 3);
   }
   return out;
 }
@@ -143,13 +135,21 @@ std::string bits_of(const AddendBits& bits, const BitWindow& window) {
                      bits.kept.substr(point), cut.empty() ? "" : "|", cut);
 }
 
-std::string product_row(const ElementView& view, const ElementStep& step, std::size_t t) {
-  const KeptView& kept = view.kept[step.positions[t]];
-  const double a = numerics::to_double(kept.value, view.instruction.a_type);
-  const double b =
-      numerics::to_double(view.b_column[static_cast<std::size_t>(kept.k)], view.instruction.b_type);
-  return fmt::format("   {:>3} {:>4} {:>10} {:>10} {:>11}", step.positions[t], kept.k, number(a),
-                     number(b), number(a * b));
+/// A row for each product of `step`, with its bits where they are aligned in a window.
+std::string product_rows(const ElementView& view, const ElementStep& step,
+                         const BitWindow* window) {
+  std::string out;
+  for (std::size_t t = 0; t < step.positions.size(); ++t) {
+    const KeptView& kept = view.kept[step.positions[t]];
+    const double a = numerics::to_double(kept.value, view.instruction.a_type);
+    const double b = numerics::to_double(view.b_column[static_cast<std::size_t>(kept.k)],
+                                         view.instruction.b_type);
+    out += fmt::format(
+        "   {:>3} {:>4} {:>10} {:>10} {:>11}{}\n", step.positions[t], kept.k, number(a), number(b),
+        number(a * b),
+        window == nullptr ? "" : "  " + bits_of(addend_bits(step.addends[t], *window), *window));
+  }
+  return out;
 }
 
 std::string sum_row(const char* name, double value) {
@@ -162,20 +162,13 @@ double accumulator_value(const ElementView& view, Word word) {
 
 std::string aligned_rows(const ElementView& view, const ElementStep& step) {
   if (step.addends.empty()) {
-    std::string out;
-    for (std::size_t t = 0; t < step.positions.size(); ++t) {
-      out += product_row(view, step, t) + "\n";
-    }
-    return out + "   A NaN or an infinity takes part, so that nothing is aligned.\n";
+    return product_rows(view, step, nullptr) +
+           "   A NaN or an infinity takes part, so that nothing is aligned.\n";
   }
   const BitWindow window = bit_window(step, view.rules.fraction_bits);
-  std::string out;
-  for (std::size_t t = 0; t < step.positions.size(); ++t) {
-    out += product_row(view, step, t) + "  " +
-           bits_of(addend_bits(step.addends[t], window), window) + "\n";
-  }
-  out += sum_row("C", accumulator_value(view, step.accumulator)) + "  " +
-         bits_of(addend_bits(step.addends.back(), window), window) + "\n";
+  std::string out = product_rows(view, step, &window) +
+                    sum_row("C", accumulator_value(view, step.accumulator)) + "  " +
+                    bits_of(addend_bits(step.addends.back(), window), window) + "\n";
   const double sum = std::ldexp(static_cast<double>(step.trace.sum), window.unit_exponent);
   return out + sum_row("sum", sum) + "  " + bits_of(sum_bits(step.trace.sum, window), window) +
          "\n";
@@ -192,12 +185,9 @@ std::string step_text(const ElementView& view, std::size_t index) {
                        result);
   }
   if (step.kind == StepKind::kExact) {
-    std::string out = fmt::format("   step {}: exact\n", index + 1);
-    for (std::size_t t = 0; t < step.positions.size(); ++t) {
-      out += product_row(view, step, t) + "\n";
-    }
-    out += sum_row("C", accumulator_value(view, step.accumulator)) + "\n";
-    return out + sum_row("sum", value) + "  = " + result + "\n";
+    return fmt::format("   step {}: exact\n", index + 1) + product_rows(view, step, nullptr) +
+           sum_row("C", accumulator_value(view, step.accumulator)) + "\n" + sum_row("sum", value) +
+           "  = " + result + "\n";
   }
   const std::string largest =
       step.trace.largest_exponent
@@ -207,11 +197,6 @@ std::string step_text(const ElementView& view, std::size_t index) {
           : "no largest exponent";
   return fmt::format("   step {}: {}\n", index + 1, largest) + aligned_rows(view, step) +
          sum_row("rounded", value) + "  = " + result + "\n";
-}
-
-std::string slot_text(const std::optional<mma::FragmentSlot>& slot, char operand) {
-  return slot ? fmt::format(" Register {}{} of lane {} holds it.", operand, slot->reg, slot->lane)
-              : "";
 }
 
 std::string cycles_text(const ElementView& view) {
@@ -252,7 +237,10 @@ std::string element_text(const ElementView& view) {
       "\n{}. D[{}, {}] = {} = {:.9g}; the exact sum is {:.9g}: off by {:.3g}."
       "\n  {}\n",
       view.instruction.sparse ? "4" : "2", view.row, view.col, hex(view.d, view.rules.output), d,
-      view.exact, d - view.exact, slot_text(view.d_slot, 'd'));
+      view.exact, d - view.exact,
+      view.d_slot
+          ? fmt::format(" Register d{} of lane {} holds it.", view.d_slot->reg, view.d_slot->lane)
+          : "");
   return out + cycles_text(view);
 }
 

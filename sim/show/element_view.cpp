@@ -4,11 +4,15 @@
 #include "models/base/error.h"
 #include "models/sparsity/metadata.h"
 #include "models/sparsity/metadata_register.h"
+#include "sim/config/architecture.h"
+#include "sim/config/board_names.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <span>
 
 namespace sptc::show {
@@ -115,12 +119,65 @@ void require_index(const char* what, int index, int count) {
   }
 }
 
+std::string binary(std::uint64_t value, int bits) {
+  std::string text;
+  for (int bit = bits - 1; bit >= 0; --bit) {
+    text += bit < 64 && ((value >> bit) & 1) != 0 ? '1' : '0';
+  }
+  return text;
+}
+
+/// The cycles of a board; nothing where `arch` is a target and no board.
+std::optional<InstructionCycles> cycles_of(const std::string& arch,
+                                           const mma::MmaInstruction& instruction) {
+  const std::string board = config::board_name(arch);
+  const std::vector<std::string> names = config::architecture_names();
+  const bool is_file = board.find('/') != std::string::npos || board.ends_with(".json");
+  if (!is_file && std::find(names.begin(), names.end(), board) == names.end()) {
+    return std::nullopt;
+  }
+  const gpu::GpuSpec gpu = config::load_architecture(board).gpu;
+  return instruction_cycles(gpu, instruction);
+}
+
 }  // namespace
 
 double exact_value(const mma::Addend& addend) {
   const double magnitude =
       std::ldexp(static_cast<double>(addend.significand), addend.unit_exponent);
   return addend.negative ? -magnitude : magnitude;
+}
+
+BitWindow bit_window(const mma::ElementStep& step, int fraction_bits) {
+  constexpr int kProductBits = 2;  // a product of two numbers in [1, 2) is below 4
+  BitWindow window;
+  window.unit_exponent = step.trace.largest_exponent.value_or(0) - fraction_bits;
+  window.bits = fraction_bits + kProductBits;
+  const auto widen = [&window](std::int64_t value) {
+    const int width = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(std::abs(value))));
+    window.bits = std::max(window.bits, width);
+  };
+  widen(step.trace.sum);
+  for (const mma::Addend& addend : step.addends) {
+    widen(addend.aligned);
+  }
+  window.point = window.bits - fraction_bits;
+  return window;
+}
+
+AddendBits addend_bits(const mma::Addend& addend, const BitWindow& window) {
+  AddendBits result = sum_bits(addend.aligned, window);
+  result.negative = addend.negative;
+  const int lost = std::min(window.unit_exponent - addend.unit_exponent, 64 + window.bits);
+  if (lost > 0) {
+    result.cut = binary(addend.significand, lost);
+    result.cut.erase(result.cut.find_last_not_of('0') + 1);
+  }
+  return result;
+}
+
+AddendBits sum_bits(std::int64_t sum, const BitWindow& window) {
+  return {sum < 0, binary(static_cast<std::uint64_t>(std::abs(sum)), window.bits), ""};
 }
 
 ElementView view_element(const mma::Target& target, const MmaInstruction& instruction,
@@ -162,6 +219,19 @@ ElementView view_element(const mma::Target& target, const MmaInstruction& instru
   view.d = view.steps.back().trace.result;
   view.d_slot =
       slot_of(layout_of(instruction, mma::FragmentOperand::kAccumulator), choice.row, choice.col);
+  return view;
+}
+
+ElementView show_instruction(
+    const std::string& name, const std::string& arch,
+    const std::function<ShownOperands(const mma::MmaInstruction&)>& operands,
+    const ElementChoice& choice) {
+  const mma::Target& target = config::target_of(arch);
+  const mma::MmaInstruction instruction = mma::parse_instruction(name);
+  mma::find_instruction(target, instruction);
+  mma::require_steps(instruction, mma::instruction_rules(target, instruction));
+  ElementView view = view_element(target, instruction, operands(instruction), choice);
+  view.cycles = cycles_of(arch, instruction);
   return view;
 }
 

@@ -1,19 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/matrix.h"
 #include "models/mma/catalogue.h"
 #include "models/mma/element_trace.h"
 #include "models/mma/fragment_layout.h"
+#include "models/mma/instruction.h"
 #include "models/numerics/codec.h"
-#include "sim/show/instruction_cycles.h"
-#include "sim/show/shown_operands.h"
+#include "models/sparsity/compress.h"
+#include "sim/compare/vectors/metadata_input.h"
+#include "sim/compare/vectors/mma_batch.h"
+#include "sim/gpu/gpu_spec.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sptc::show {
+
+/// The operands of one instruction.
+struct ShownOperands {
+  std::string source;                     ///< in words: "random, seed 1"
+  base::Matrix<numerics::Word> a;         ///< [M, K]; sparse: before pruning, or empty
+  sparsity::CompressedMatrix compressed;  ///< sparse only
+  base::Matrix<numerics::Word> b;         ///< [K, N]
+  base::Matrix<numerics::Word> c;         ///< [M, N]
+};
+
+/// Seeded values of --data ("random", ..), A pruned by magnitude where the instruction is sparse. C
+/// is of the same kind as A. Throws InputError.
+ShownOperands generated_operands(const mma::MmaInstruction& instruction, const std::string& data,
+                                 std::uint64_t seed);
+
+/// Case `index` of arrays as `mma` takes them. A sparse A with `metadata` is [M, K/2], without it
+/// [M, K] and pruned by magnitude. An empty C is zeros, and so are rows that A and C lack. Throws
+/// InputError where the arrays do not hold operands of one instruction.
+ShownOperands file_operands(const mma::MmaInstruction& instruction,
+                            const compare::vectors::MmaOperands& arrays,
+                            const std::optional<compare::vectors::MetadataInput>& metadata,
+                            std::size_t index);
+
+/// A stage of a tensor core at work on one step of an instruction.
+struct StageSpan {
+  std::string_view stage;  ///< "fetch", "select", "multiply", "align_add", "round"
+  int step = 0;
+  std::int64_t begin = 0, end = 0;  ///< cycles since the instruction was issued; end excluded
+};
+
+/// One instruction that goes through an idle tensor core of a board.
+struct InstructionCycles {
+  std::string board;
+  std::vector<StageSpan> spans;  ///< in the order of their beginning
+  std::int64_t done = 0;         ///< cycle in which D is in the registers
+};
+
+/// Simulates the instruction alone in the tensor core of `gpu` (sim/tensor_core). SystemC
+/// elaborates once per process, so this can be called once. Nothing where the board does not run
+/// the instruction as one of its own, or it is no mma.sync of m16n8.
+std::optional<InstructionCycles> instruction_cycles(const gpu::GpuSpec& gpu,
+                                                    const mma::MmaInstruction& instruction);
 
 /// A field of `bits` bits in a word that stands somewhere.
 struct BitField {
@@ -88,8 +137,37 @@ struct ElementChoice {
 ElementView view_element(const mma::Target& target, const mma::MmaInstruction& instruction,
                          const ShownOperands& operands, const ElementChoice& choice);
 
+/// Takes element `choice` of the instruction called `name`, whole or in part, apart. `arch` is a
+/// board, whose tensor core simulates it alone for the cycles (SystemC elaborates once per
+/// process), or a target without cycles: "sm_80", "ampere". Throws InputError.
+ElementView show_instruction(
+    const std::string& name, const std::string& arch,
+    const std::function<ShownOperands(const mma::MmaInstruction&)>& operands,
+    const ElementChoice& choice);
+
 /// The finite value of an addend before the alignment.
 double exact_value(const mma::Addend& addend);
+
+/// A number in binary as the adders see it: bits of weight 2^top down to 2^unit, and those below
+/// that the alignment cuts off.
+struct AddendBits {
+  bool negative = false;
+  std::string kept;  ///< top first
+  std::string cut;   ///< what follows, up to its last one; "" where nothing is lost
+};
+
+/// The window that all addends of a step and their sum fit in.
+struct BitWindow {
+  int unit_exponent = 0;  ///< weight of the last kept bit
+  int bits = 0;           ///< kept
+  int point = 0;          ///< kept bits before the point: those of weight 2^largest and more
+};
+
+/// The window of an aligned step with addends. `fraction_bits` is F.
+BitWindow bit_window(const mma::ElementStep& step, int fraction_bits);
+
+AddendBits addend_bits(const mma::Addend& addend, const BitWindow& window);
+AddendBits sum_bits(std::int64_t sum, const BitWindow& window);
 
 std::string element_text(const ElementView& view);
 std::string element_json(const ElementView& view);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/show/instruction_cycles.h"
-
 #include "models/mma/catalogue.h"
 #include "sim/base/clock.h"
 #include "sim/base/module.h"
 #include "sim/base/run_events.h"
 #include "sim/base/wire.h"
+#include "sim/show/element_view.h"
 #include "sim/tensor_core/issue_interval.h"
 #include "sim/tensor_core/tensor_core.h"
 

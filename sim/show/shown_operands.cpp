@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/show/shown_operands.h"
-
 #include "models/base/error.h"
 #include "models/sparsity/metadata_register.h"
 #include "models/sparsity/prune.h"
+#include "sim/show/element_view.h"
 #include "sim/workload/operands.h"
 
 #include <fmt/format.h>

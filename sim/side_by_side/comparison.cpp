@@ -3,12 +3,11 @@
 
 #include "models/base/error.h"
 #include "sim/compare/times/measured_neighbours.h"
-#include "sim/report/fitted_name.h"
-#include "sim/run/capacity.h"
+#include "sim/report/words.h"
 #include "sim/run/run.h"
 #include "sim/run/run_options.h"
+#include "sim/run/run_parts.h"
 #include "sim/run/simulate.h"
-#include "sim/run/unsupported_launches.h"
 #include "sim/run/worker_pool.h"
 #include "sim/workload/importer/recording_reader.h"
 
@@ -25,70 +24,42 @@
 namespace sptc::side_by_side {
 namespace {
 
-int bound_index(const std::optional<run::VariantResult>& variant) {
-  return variant && variant->explanation.what_if
-             ? static_cast<int>(variant->explanation.what_if->bound_by())
-             : -1;
+ComparedVariant variant_of(double us, const std::optional<run::EnergyResult>& energy) {
+  return {us, energy ? energy->total_uj : 0, energy ? energy->power_w : 0};
 }
 
-void set_bounds(const std::optional<energy::Bounds>& bounds, ComparedFigures& figures) {
-  if (bounds) {
-    figures.per_watt_low = bounds->low;
-    figures.per_watt_high = bounds->high;
+ComparedVariant variant_of(const std::optional<run::VariantResult>& variant) {
+  if (!variant) {
+    return {};
   }
-}
-
-ComparedFigures figures_of(const run::OperationResult& op) {
-  ComparedFigures figures;
-  if (op.dense) {
-    figures.dense_us = op.dense->timing.time_us;
-    figures.dense_uj = op.dense->energy ? op.dense->energy->total_uj : 0;
-    figures.dense_w = op.dense->energy ? op.dense->energy->power_w : 0;
+  ComparedVariant figures = variant_of(variant->timing.time_us, variant->energy);
+  if (const auto& what_if = variant->explanation.what_if) {
+    figures.bound = static_cast<std::int64_t>(what_if->bound_by());
   }
-  if (op.sparse) {
-    figures.sparse_us = op.sparse->timing.time_us;
-    figures.sparse_uj = op.sparse->energy ? op.sparse->energy->total_uj : 0;
-    figures.sparse_w = op.sparse->energy ? op.sparse->energy->power_w : 0;
-  }
-  figures.dense_bound = bound_index(op.dense);
-  figures.sparse_bound = bound_index(op.sparse);
-  set_bounds(op.per_watt_bounds(), figures);
   return figures;
 }
 
-ComparedFigures figures_of(const run::Totals& totals) {
-  ComparedFigures figures;
-  const auto add = [](const std::optional<run::VariantTotals>& total, double& us, double& uj,
-                      double& watts) {
-    if (total) {
-      us = total->time_us;
-      uj = total->energy ? total->energy->total_uj : 0;
-      watts = total->energy ? total->energy->power_w : 0;
-    }
-  };
-  add(totals.dense, figures.dense_us, figures.dense_uj, figures.dense_w);
-  add(totals.sparse, figures.sparse_us, figures.sparse_uj, figures.sparse_w);
-  set_bounds(totals.per_watt_bounds, figures);
-  return figures;
+ComparedVariant variant_of(const std::optional<run::VariantTotals>& total) {
+  return total ? variant_of(total->time_us, total->energy) : ComparedVariant();
+}
+
+ComparedVariant variant_of(const std::optional<run::InferenceTotals>& pass) {
+  return pass ? ComparedVariant{pass->latency_us, pass->energy_uj.value_or(0),
+                                pass->power_w.value_or(0)}
+              : ComparedVariant();
+}
+
+/// Of an operation, of all GEMMs or of a pass.
+template <typename Result>
+ComparedFigures figures_of(const Result& result, const std::optional<energy::Bounds>& per_watt) {
+  return {variant_of(result.dense), variant_of(result.sparse), per_watt ? per_watt->low : 0,
+          per_watt ? per_watt->high : 0};
 }
 
 /// Of a whole pass where an engine ran one, else of all GEMMs.
 ComparedFigures totals_of(const run::RunResult& result) {
-  if (!result.end_to_end()) {
-    return figures_of(result.totals);
-  }
-  ComparedFigures figures;
-  const auto add = [](const std::optional<run::InferenceTotals>& pass, double& us, double& uj,
-                      double& watts) {
-    if (pass) {
-      us = pass->latency_us;
-      uj = pass->energy_uj.value_or(0);
-      watts = pass->power_w.value_or(0);
-    }
-  };
-  add(result.inference->dense, figures.dense_us, figures.dense_uj, figures.dense_w);
-  add(result.inference->sparse, figures.sparse_us, figures.sparse_uj, figures.sparse_w);
-  return figures;
+  return result.end_to_end() ? figures_of(*result.inference, std::nullopt)
+                             : figures_of(result.totals, result.totals.per_watt_bounds);
 }
 
 /// What was measured on shapes like `op`.
@@ -127,7 +98,7 @@ std::string simulated(const workload::Workload& workload, const config::Architec
   const run::MeasuredGain measured = compare::times::measured_neighbours(result, board, options);
   std::vector<ComparedFigures> rows{totals_of(result)};
   for (const run::OperationResult& op : result.operations) {
-    add_measured(op, measured, rows.emplace_back(figures_of(op)));
+    add_measured(op, measured, rows.emplace_back(figures_of(op, op.per_watt_bounds())));
   }
   const std::string conditions = conditions_of(measured);
   return fmt::format("{}\n{}", conditions.size(), conditions) + run::bytes_of(rows);
@@ -186,12 +157,12 @@ void finish(ComparedPoint& point, bool wants_sparse, bool has_sparse,
     const auto rows = run::rows_of<ComparedFigures>(answer.substr(begin + count));
     point.total = rows.front();
     point.operations.assign(rows.begin() + 1, rows.end());
-    if (wants_sparse && point.total.sparse_us == 0) {
+    if (wants_sparse && point.total.sparse.us == 0) {
       point.no_sparse =
           point.board + (has_sparse ? " runs no sparse kernel of this workload ('run' says why)"
                                     : " has no sparse matrix instructions");
     }
-    if (point.total.dense_uj == 0 && point.total.sparse_uj == 0) {
+    if (point.total.dense.uj == 0 && point.total.sparse.uj == 0) {
       point.no_energy = point.board + " has no energies ('sptcsim energy list')";
     }
   } catch (const base::InputError& error) {
@@ -202,11 +173,11 @@ void finish(ComparedPoint& point, bool wants_sparse, bool has_sparse,
 }  // namespace
 
 std::optional<double> ComparedFigures::gain() const {
-  return dense_us > 0 && sparse_us > 0 ? std::optional(dense_us / sparse_us) : std::nullopt;
+  return dense.us > 0 && sparse.us > 0 ? std::optional(dense.us / sparse.us) : std::nullopt;
 }
 
 std::optional<double> ComparedFigures::per_watt() const {
-  return dense_uj > 0 && sparse_uj > 0 ? std::optional(dense_uj / sparse_uj) : std::nullopt;
+  return dense.uj > 0 && sparse.uj > 0 ? std::optional(dense.uj / sparse.uj) : std::nullopt;
 }
 
 std::vector<ComparedWorkload> compared_workloads(const std::filesystem::path& file,
@@ -293,8 +264,8 @@ std::string change_sentence(const BoardComparison& comparison) {
                            variant);
     }
   };
-  add("dense", first.dense_us, second.dense_us);
-  add("sparse", first.sparse_us, second.sparse_us);
+  add("dense", first.dense.us, second.dense.us);
+  add("sparse", first.sparse.us, second.sparse.us);
   return parts.empty() ? ""
                        : fmt::format("Against '{}', '{}' takes {}.", comparison.points.front().dims,
                                      comparison.points.back().dims, parts);

@@ -3,25 +3,31 @@
 
 #include "sim/config/architecture.h"
 #include "sim/run/simulation_options.h"
+#include "sim/run/what_if.h"
 #include "sim/workload/dim_lists.h"
 #include "sim/workload/workload.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sptc::side_by_side {
 
-/// Dense and sparse figures of a launch or of a network. What is not known is 0 or, of a bound, -1.
+/// Figures of a launch or of a network. What is not known is 0 or, of the bound, -1.
+struct ComparedVariant {
+  double us = 0, uj = 0, watts = 0;
+  std::int64_t bound = -1;  ///< place in kResourceNames
+};
+
+/// Dense beside sparse.
 struct ComparedFigures {
-  double dense_us = 0, sparse_us = 0;
-  double dense_uj = 0, sparse_uj = 0;
-  double dense_w = 0, sparse_w = 0;
+  ComparedVariant dense, sparse;
   double per_watt_low = 0, per_watt_high = 0;  ///< where per_watt() may lie
-  int dense_bound = -1, sparse_bound = -1;     ///< places in kResourceNames
   /// Of a launch: shapes like it that were measured on the board, and geometric means of their
   /// measured gains and of the simulated gains of the same shapes.
   std::int64_t measured_shapes = 0;
@@ -30,6 +36,12 @@ struct ComparedFigures {
   std::optional<double> gain() const;
   std::optional<double> per_watt() const;  ///< work per joule, sparse over dense
 };
+
+/// The name of a bound that `name` says how to call: "" where it is not known.
+inline std::string_view bound_name(std::int64_t bound, std::string_view run::ResourceName::*name) {
+  return bound < 0 ? std::string_view()
+                   : run::kResourceNames[static_cast<std::size_t>(bound)].*name;
+}
 
 /// One workload on one board.
 struct ComparedPoint {

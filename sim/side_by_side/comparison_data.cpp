@@ -2,48 +2,64 @@
 #include "sim/io/csv.h"
 #include "sim/report/html_page.h"
 #include "sim/report/version.h"
-#include "sim/run/what_if.h"
 #include "sim/side_by_side/comparison.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace sptc::side_by_side {
 /// sim/side_by_side/compare.html.
 std::string_view compare_html();
-}  // namespace sptc::side_by_side
-
-namespace sptc::side_by_side {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json known(double value) {
-  return value > 0 ? Json(value) : Json();
+std::optional<double> known(double value) {
+  return value > 0 ? std::optional(value) : std::nullopt;
 }
 
-Json known(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
+/// Figures of an operation or of all.
+struct Figure {
+  const char* name;
+  std::optional<double> (*value)(const ComparedFigures&);
+};
+constexpr Figure kFigures[] = {
+    {"dense_us", [](const ComparedFigures& f) { return known(f.dense.us); }},
+    {"sparse_us", [](const ComparedFigures& f) { return known(f.sparse.us); }},
+    {"gain", [](const ComparedFigures& f) { return f.gain(); }},
+    {"dense_uj", [](const ComparedFigures& f) { return known(f.dense.uj); }},
+    {"sparse_uj", [](const ComparedFigures& f) { return known(f.sparse.uj); }},
+    {"dense_w", [](const ComparedFigures& f) { return known(f.dense.watts); }},
+    {"sparse_w", [](const ComparedFigures& f) { return known(f.sparse.watts); }},
+    {"per_watt", [](const ComparedFigures& f) { return f.per_watt(); }},
+    {"per_watt_low", [](const ComparedFigures& f) { return known(f.per_watt_low); }},
+    {"per_watt_high", [](const ComparedFigures& f) { return known(f.per_watt_high); }}};
+
+/// Texts of a point that stand where they are not empty.
+constexpr std::pair<const char*, std::string ComparedPoint::*> kTexts[] = {
+    {"file", &ComparedPoint::file},
+    {"failure", &ComparedPoint::failure},
+    {"no_sparse", &ComparedPoint::no_sparse},
+    {"no_energy", &ComparedPoint::no_energy},
+    {"does_not_fit", &ComparedPoint::does_not_fit}};
+
+Json bound_json(std::int64_t bound) {
+  return bound < 0 ? Json() : Json(bound_name(bound, &run::ResourceName::report));
 }
 
-Json bound_json(int bound) {
-  return bound < 0 ? Json() : Json(run::kResourceNames[static_cast<std::size_t>(bound)].report);
-}
-
-Json figures_json(const ComparedFigures& figures) {
-  return {{"dense_us", known(figures.dense_us)},
-          {"sparse_us", known(figures.sparse_us)},
-          {"gain", known(figures.gain())},
-          {"dense_uj", known(figures.dense_uj)},
-          {"sparse_uj", known(figures.sparse_uj)},
-          {"dense_w", known(figures.dense_w)},
-          {"sparse_w", known(figures.sparse_w)},
-          {"per_watt", known(figures.per_watt())},
-          {"per_watt_low", known(figures.per_watt_low)},
-          {"per_watt_high", known(figures.per_watt_high)}};
+void set_figures(const ComparedFigures& figures, Json& json) {
+  for (const Figure& figure : kFigures) {
+    const std::optional<double> value = figure.value(figures);
+    json[figure.name] = value ? Json(*value) : Json();
+  }
 }
 
 Json comparison_document(const BoardComparison& comparison) {
@@ -56,32 +72,22 @@ Json comparison_document(const BoardComparison& comparison) {
             {"points", Json::array()}};
   for (const ComparedPoint& point : comparison.points) {
     Json entry{{"board", point.board}, {"dims", point.dims}};
-    if (!point.file.empty()) {
-      entry["file"] = point.file;
-    }
-    if (!point.failure.empty()) {
-      entry["failure"] = point.failure;
-    }
-    if (!point.no_sparse.empty()) {
-      entry["no_sparse"] = point.no_sparse;
-    }
-    if (!point.no_energy.empty()) {
-      entry["no_energy"] = point.no_energy;
-    }
-    if (!point.does_not_fit.empty()) {
-      entry["does_not_fit"] = point.does_not_fit;
+    for (const auto& [name, text] : kTexts) {
+      if (!(point.*text).empty()) {
+        entry[name] = point.*text;
+      }
     }
     if (!point.measured_conditions.empty()) {
       entry["measured_conditions"] = point.measured_conditions;
     }
-    entry["total"] = figures_json(point.total);
+    set_figures(point.total, entry["total"]);
     entry["operations"] = Json::array();
     for (std::size_t i = 0; i < point.operations.size(); ++i) {
       const ComparedFigures& figures = point.operations[i];
       Json op{{"name", comparison.operations[i]}};
-      op.update(figures_json(figures));
-      op["dense_bound_by"] = bound_json(figures.dense_bound);
-      op["sparse_bound_by"] = bound_json(figures.sparse_bound);
+      set_figures(figures, op);
+      op["dense_bound_by"] = bound_json(figures.dense.bound);
+      op["sparse_bound_by"] = bound_json(figures.sparse.bound);
       if (figures.measured_shapes > 0) {
         op["measured"] = {{"shapes", figures.measured_shapes},
                           {"gain", figures.measured_gain},
@@ -94,28 +100,24 @@ Json comparison_document(const BoardComparison& comparison) {
   return json;
 }
 
-std::string cell(double value) {
-  return value > 0 ? fmt::format("{}", value) : "";
-}
-
-std::string cell(const std::optional<double>& value) {
-  return value ? fmt::format("{}", *value) : "";
-}
-
-std::string bound_cell(int bound) {
-  return bound < 0 ? "" : std::string(run::kResourceNames[static_cast<std::size_t>(bound)].report);
-}
-
 std::string csv_row(const ComparedPoint& point, const std::string& operation,
                     const ComparedFigures& figures) {
-  return fmt::format(
-      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", io::csv_field(point.dims),
-      io::csv_field(point.board), io::csv_field(operation), cell(figures.dense_us),
-      cell(figures.sparse_us), cell(figures.gain()), cell(figures.dense_uj),
-      cell(figures.sparse_uj), cell(figures.dense_w), cell(figures.sparse_w),
-      cell(figures.per_watt()), bound_cell(figures.dense_bound), bound_cell(figures.sparse_bound),
-      cell(static_cast<double>(figures.measured_shapes)), cell(figures.measured_gain),
-      cell(figures.simulated_gain), cell(figures.per_watt_low), cell(figures.per_watt_high));
+  const auto cell = [](const std::optional<double>& value) {
+    return value ? fmt::format("{}", *value) : std::string();
+  };
+  std::vector<std::string> cells{io::csv_field(point.dims), io::csv_field(point.board),
+                                 io::csv_field(operation)};
+  for (const Figure& figure : kFigures) {
+    cells.push_back(cell(figure.value(figures)));
+  }
+  const std::string bounds =
+      fmt::format("{},{}", bound_name(figures.dense.bound, &run::ResourceName::report),
+                  bound_name(figures.sparse.bound, &run::ResourceName::report));
+  const std::vector<std::string> between{
+      bounds, cell(known(static_cast<double>(figures.measured_shapes))),
+      cell(known(figures.measured_gain)), cell(known(figures.simulated_gain))};
+  cells.insert(cells.end() - 2, between.begin(), between.end());  // before the range per watt
+  return fmt::format("{}\r\n", fmt::join(cells, ","));
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/fitted_name.h"
-#include "sim/report/scaled.h"
-#include "sim/report/wrapped.h"
-#include "sim/run/what_if.h"
+#include "sim/report/words.h"
 #include "sim/side_by_side/comparison.h"
 
 #include <fmt/format.h>
@@ -35,21 +32,20 @@ std::string point_row(std::size_t number, const ComparedPoint& point) {
   const ComparedFigures& total = point.total;
   return fmt::format(
       kRow, number, report::fitted_name(point.dims, 12), report::fitted_name(point.board, 15),
-      or_none(total.dense_us, report::scaled_time), or_none(total.sparse_us, report::scaled_time),
-      times(total.gain()), or_none(total.dense_w, watts), or_none(total.sparse_w, watts),
-      or_none(total.dense_uj, report::scaled_energy),
-      or_none(total.sparse_uj, report::scaled_energy), times(total.per_watt()));
+      or_none(total.dense.us, report::scaled_time), or_none(total.sparse.us, report::scaled_time),
+      times(total.gain()), or_none(total.dense.watts, watts), or_none(total.sparse.watts, watts),
+      or_none(total.dense.uj, report::scaled_energy),
+      or_none(total.sparse.uj, report::scaled_energy), times(total.per_watt()));
 }
 
 std::string layer_cell(const ComparedFigures& figures) {
-  if (figures.dense_us == 0 && figures.sparse_us == 0) {
+  if (figures.dense.us == 0 && figures.sparse.us == 0) {
     return fmt::format(" {:>6} {:<7}", "n/a", "");
   }
   const auto gain = figures.gain();
-  const int bound = gain ? figures.sparse_bound : figures.dense_bound;
-  const std::string_view name =
-      bound < 0 ? std::string_view() : run::kResourceNames[static_cast<std::size_t>(bound)].column;
-  return fmt::format(" {:>6} {:<7}", gain ? times(gain) : "-", name);
+  return fmt::format(
+      " {:>6} {:<7}", gain ? times(gain) : "-",
+      bound_name((gain ? figures.sparse : figures.dense).bound, &run::ResourceName::column));
 }
 
 /// Gains that were measured on shapes like the layer, and simulated on the same shapes.
@@ -76,12 +72,11 @@ std::string layers(const BoardComparison& comparison, const char* title, Cell ce
   std::string out;
   for (std::size_t first = 0; first < comparison.points.size(); first += kAtOnce) {
     const std::size_t last = std::min(first + kAtOnce, comparison.points.size());
-    out += fmt::format("\n{:<24}", title);
+    std::string head = fmt::format("\n{:<24}", title);
     for (std::size_t p = first; p < last; ++p) {
-      out += fmt::format(" {:>6}        ", p + 1);
+      head += fmt::format(" {:>6}        ", p + 1);
     }
-    out.erase(out.find_last_not_of(' ') + 1);
-    out += "\n";
+    out += report::line_of(head);
     for (std::size_t i = 0; i < comparison.operations.size(); ++i) {
       if (!is_shown(i)) {
         continue;
@@ -91,20 +86,10 @@ std::string layers(const BoardComparison& comparison, const char* title, Cell ce
         const auto& operations = comparison.points[p].operations;
         row += i < operations.size() ? cell(operations[i]) : fmt::format(" {:>6} {:<7}", "n/a", "");
       }
-      row.erase(row.find_last_not_of(' ') + 1);
-      out += row + "\n";
+      out += report::line_of(row);
     }
   }
   return out;
-}
-
-bool has_measured(const BoardComparison& comparison) {
-  for (std::size_t i = 0; i < comparison.operations.size(); ++i) {
-    if (is_measured(comparison, i)) {
-      return true;
-    }
-  }
-  return false;
 }
 
 /// Under which conditions those were measured.
@@ -128,9 +113,9 @@ std::string changes(const BoardComparison& comparison) {
       return before > 0 && after > 0 ? fmt::format("{:.3f}x", after / before) : std::string("n/a");
     };
     const auto us = [](double value) { return or_none(value, report::scaled_time); };
-    return fmt::format(kChange, report::fitted_layer(name, 24), us(a.dense_us), us(b.dense_us),
-                       ratio(a.dense_us, b.dense_us), us(a.sparse_us), us(b.sparse_us),
-                       ratio(a.sparse_us, b.sparse_us));
+    return fmt::format(kChange, report::fitted_layer(name, 24), us(a.dense.us), us(b.dense.us),
+                       ratio(a.dense.us, b.dense.us), us(a.sparse.us), us(b.sparse.us),
+                       ratio(a.sparse.us, b.sparse.us));
   };
   const ComparedPoint& first = comparison.points.front();
   const ComparedPoint& second = comparison.points.back();
@@ -169,10 +154,13 @@ std::string comparison_text(const BoardComparison& comparison) {
     out += changes(comparison);
   }
   out += layers(comparison, "gain, bound by", layer_cell, [](std::size_t) { return true; });
-  const std::string measured = layers(comparison, "gain measured|simulated", measured_cell,
-                                      [&](std::size_t i) { return is_measured(comparison, i); });
-  if (has_measured(comparison)) {
-    out += measured +
+  if (std::ranges::any_of(comparison.points, [](const ComparedPoint& point) {
+        return std::ranges::any_of(point.operations, [](const ComparedFigures& figures) {
+          return figures.measured_shapes > 0;
+        });
+      })) {
+    out += layers(comparison, "gain measured|simulated", measured_cell,
+                  [&](std::size_t i) { return is_measured(comparison, i); }) +
            report::wrapped(
                "The third number counts the measured shapes that have m, n "
                "and k within 2x of the layer.",

@@ -33,52 +33,46 @@ double number_or_zero(const nlohmann::json& object, const char* key) {
 }
 
 /// Figures of `variant` of an operation or of the totals; nothing where it was not simulated.
-void read_variant(const nlohmann::json& entry, const char* variant, double& us, double& uj,
-                  double& watts, int& bound) {
+ComparedVariant variant_of(const nlohmann::json& entry, const char* variant) {
+  ComparedVariant figures;
   const auto found = entry.find(variant);
   if (found == entry.end() || !found->is_object()) {
-    return;
+    return figures;
   }
-  us = number_or_zero(*found, "time_us");
-  watts = number_or_zero(*found, "power_w");
+  figures.us = number_or_zero(*found, "time_us");
+  figures.watts = number_or_zero(*found, "power_w");
   if (const auto energy = found->find("energy_uj"); energy != found->end()) {
-    uj = number_or_zero(*energy, "total");
+    figures.uj = number_or_zero(*energy, "total");
   }
-  const auto& names = run::kResourceNames;
   if (const auto by = found->find("bound_by"); by != found->end() && by->is_string()) {
+    const auto& names = run::kResourceNames;
     const auto name = std::find_if(names.begin(), names.end(), [&](const run::ResourceName& one) {
       return one.report == by->get<std::string>();
     });
-    bound = name == names.end() ? -1 : static_cast<int>(name - names.begin());
+    figures.bound = name == names.end() ? -1 : name - names.begin();
   }
+  return figures;
 }
 
 ComparedFigures figures_of(const nlohmann::json& entry) {
-  ComparedFigures figures;
-  read_variant(entry, "dense", figures.dense_us, figures.dense_uj, figures.dense_w,
-               figures.dense_bound);
-  read_variant(entry, "sparse", figures.sparse_us, figures.sparse_uj, figures.sparse_w,
-               figures.sparse_bound);
-  figures.per_watt_low = number_or_zero(entry, "performance_per_watt_ratio_low");
-  figures.per_watt_high = number_or_zero(entry, "performance_per_watt_ratio_high");
-  return figures;
+  return {variant_of(entry, "dense"), variant_of(entry, "sparse"),
+          number_or_zero(entry, "performance_per_watt_ratio_low"),
+          number_or_zero(entry, "performance_per_watt_ratio_high")};
 }
 
 /// Of `totals`, those of a pass under an engine; nothing where none ran.
 std::optional<ComparedFigures> figures_of_pass(const nlohmann::json& totals) {
-  ComparedFigures figures;
-  const auto read = [&](const char* variant, double& us, double& uj, double& watts) {
+  const auto read = [&](const char* variant) -> ComparedVariant {
     const auto found = totals.find(variant);
-    if (found != totals.end() && found->is_object() && found->contains("latency_us")) {
-      us = number_or_zero(*found, "latency_us");
-      const nlohmann::json pass = found->value("inference", nlohmann::json::object());
-      uj = number_or_zero(pass, "energy_uj");
-      watts = number_or_zero(pass, "power_w");
+    if (found == totals.end() || !found->is_object() || !found->contains("latency_us")) {
+      return {};
     }
+    const nlohmann::json pass = found->value("inference", nlohmann::json::object());
+    return {number_or_zero(*found, "latency_us"), number_or_zero(pass, "energy_uj"),
+            number_or_zero(pass, "power_w")};
   };
-  read("dense", figures.dense_us, figures.dense_uj, figures.dense_w);
-  read("sparse", figures.sparse_us, figures.sparse_uj, figures.sparse_w);
-  return figures.dense_us > 0 || figures.sparse_us > 0 ? std::optional(figures) : std::nullopt;
+  const ComparedFigures figures{read("dense"), read("sparse")};
+  return figures.dense.us > 0 || figures.sparse.us > 0 ? std::optional(figures) : std::nullopt;
 }
 
 /// A result as its file has it.
@@ -118,10 +112,10 @@ SavedResult read_result(const std::filesystem::path& file) {
     saved.names.push_back(operation.text("name"));
     saved.point.operations.push_back(figures_of(entry));
   }
-  if (saved.point.total.sparse_us == 0) {
+  if (saved.point.total.sparse.us == 0) {
     saved.point.no_sparse = name + " has no sparse figures";
   }
-  if (saved.point.total.dense_uj == 0 && saved.point.total.sparse_uj == 0) {
+  if (saved.point.total.dense.uj == 0 && saved.point.total.sparse.uj == 0) {
     saved.point.no_energy = name + " has no energies";
   }
   return saved;

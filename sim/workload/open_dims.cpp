@@ -55,13 +55,10 @@ void OpenDims::refuse_missing() const {
     names += fmt::format("{}'{}'", i == 0 ? "" : i + 1 == missing_.size() ? " and " : ", ", name);
     example += fmt::format("{}{}=1", i == 0 ? "" : ",", name);
   }
-  throw base::InputError(missing_.size() == 1
-                             ? fmt::format("{}: the dimension {} is open: give it, for example "
-                                           "--dim {}{}",
-                                           file_, names, example, others())
-                             : fmt::format("{}: the dimensions {} are open: give them, for example "
-                                           "--dim {}{}",
-                                           file_, names, example, others()));
+  const bool one = missing_.size() == 1;
+  throw base::InputError(fmt::format("{}: the {} {} open: give {}, for example --dim {}{}", file_,
+                                     one ? "dimension " + names : "dimensions " + names,
+                                     one ? "is" : "are", one ? "it" : "them", example, others()));
 }
 
 void OpenDims::refuse_unused() const {

@@ -26,6 +26,9 @@ struct Account {
       notes.push_back(std::move(note));
     }
   }
+  void add_notes(const std::vector<std::string>& more) {
+    notes.insert(notes.end(), more.begin(), more.end());
+  }
 };
 
 struct Recording {

@@ -61,23 +61,10 @@ const VectorKindInfo& info(VectorKind kind) {
 }
 
 std::string_view name(WorkGroup group) {
-  switch (group) {
-    case Group::kGemm:
-      return "GEMM";
-    case Group::kAttention:
-      return "attention";
-    case Group::kElementwise:
-      return "element-wise";
-    case Group::kNormalisation:
-      return "normalisation";
-    case Group::kSoftmax:
-      return "softmax";
-    case Group::kData:
-      return "data movement";
-    case Group::kCommunication:
-      break;
-  }
-  return "communication";
+  static constexpr std::array<std::string_view, kWorkGroups> kNames{
+      "GEMM",    "attention",     "element-wise", "normalisation",
+      "softmax", "data movement", "communication"};
+  return kNames.at(static_cast<std::size_t>(group));
 }
 
 std::optional<VectorKind> parse_vector_kind(std::string_view name) {

@@ -3,7 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
-#include "models/numerics/type_name.h"
+#include "models/numerics/data_type.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/asp_rule.h"
 #include "sim/workload/open_dims.h"

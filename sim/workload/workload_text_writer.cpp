@@ -9,11 +9,21 @@
 #include <nlohmann/json.hpp>
 
 #include <string_view>
+#include <type_traits>
 
 namespace sptc::workload {
 namespace {
 
 using nlohmann::ordered_json;
+
+/// Sets `key` where its value is another than that of a file that does not say it.
+template <typename Value>
+void put(ordered_json& json, const char* key, const Value& value,
+         const std::type_identity_t<Value>& absent = {}) {
+  if (value != absent) {
+    json[key] = value;
+  }
+}
 
 ordered_json conv_json(const ConvGeometry& conv) {
   return {{"N", conv.n},          {"C", conv.c},
@@ -26,33 +36,17 @@ ordered_json conv_json(const ConvGeometry& conv) {
 
 ordered_json recorded_json(const Recorded& recorded) {
   ordered_json json = ordered_json::object();
-  if (recorded.time_us > 0) {
-    json["time_us"] = recorded.time_us;
-  }
-  if (!recorded.kernel.empty()) {
-    json["kernel"] = recorded.kernel;
-  }
-  if (!recorded.d_dtype.empty()) {
-    json["d_dtype"] = recorded.d_dtype;
-  }
-  if (recorded.sparse) {
-    json["sparse"] = true;
-  }
+  put(json, "time_us", recorded.time_us);
+  put(json, "kernel", recorded.kernel);
+  put(json, "d_dtype", recorded.d_dtype);
+  put(json, "sparse", recorded.sparse);
   if (recorded.tile.k > 0) {
     json["tile"] = {recorded.tile.m, recorded.tile.n, recorded.tile.k};
   }
-  if (recorded.stages > 0) {
-    json["stages"] = recorded.stages;
-  }
-  if (recorded.split_k > 0) {
-    json["split_k"] = recorded.split_k;
-  }
-  if (!recorded.epilogue.empty()) {
-    json["epilogue"] = recorded.epilogue;
-  }
-  if (recorded.adds_c) {
-    json["adds_c"] = true;
-  }
+  put(json, "stages", recorded.stages);
+  put(json, "split_k", recorded.split_k);
+  put(json, "epilogue", recorded.epilogue);
+  put(json, "adds_c", recorded.adds_c);
   return json;
 }
 
@@ -69,18 +63,14 @@ ordered_json operation_json(const Operation& op) {
   if (op.storage.weight) {
     json["weight_dtype"] = numerics::name(*op.storage.weight);
   }
-  if (op.storage.scale_block > 0) {
-    json["scale_block"] = op.storage.scale_block;
-  }
+  put(json, "scale_block", op.storage.scale_block);
   if (op.conv) {
     json["conv"] = conv_json(*op.conv);
   }
   if (op.b_is_zero) {
     json["b"] = "zeros";
   }
-  if (!op.group.empty()) {
-    json["group"] = op.group;
-  }
+  put(json, "group", op.group);
   if (op.rest.any()) {
     json["rest_ns"] = op.rest.ns;
     json["rest_bytes"] = op.rest.bytes;
@@ -98,23 +88,15 @@ ordered_json not_taken_json(const NotTaken& launch) {
   if (launch.dtype.empty()) {
     json.erase("dtype");
   }
-  if (launch.time_us > 0) {
-    json["time_us"] = launch.time_us;
-  }
+  put(json, "time_us", launch.time_us);
   return json;
 }
 
 ordered_json account_json(const Account& account) {
   ordered_json json{{"format", account.format}};
-  if (!account.gpu.empty()) {
-    json["gpu"] = account.gpu;
-  }
-  if (!account.arch.empty()) {
-    json["arch"] = account.arch;
-  }
-  if (account.kernels_us > 0) {
-    json["kernels_us"] = account.kernels_us;
-  }
+  put(json, "gpu", account.gpu);
+  put(json, "arch", account.arch);
+  put(json, "kernels_us", account.kernels_us);
   json["notes"] = account.notes;
   return json;
 }
@@ -125,18 +107,10 @@ ordered_json vector_json(const VectorOperation& op) {
                     {"rows", op.rows},
                     {"columns", op.columns},
                     {"count", op.count}};
-  if (op.tensors != info(op.kind).tensors) {
-    json["inputs"] = op.tensors;
-  }
-  if (op.outputs != 1) {
-    json["outputs"] = op.outputs;
-  }
-  if (op.input_rows != op.rows) {
-    json["input_rows"] = op.input_rows;
-  }
-  if (op.causal) {
-    json["causal"] = true;
-  }
+  put(json, "inputs", op.tensors, info(op.kind).tensors);
+  put(json, "outputs", op.outputs, 1);
+  put(json, "input_rows", op.input_rows, op.rows);
+  put(json, "causal", op.causal);
   return json;
 }
 
@@ -157,9 +131,7 @@ ordered_json operations_json(const Workload& workload) {
     if (!workload.vectors.empty() && !op.weight) {
       json.back()["weight_operand"] = nullptr;
     }
-    if (!op.input.empty()) {
-      json.back()["input"] = op.input;
-    }
+    put(json.back(), "input", op.input);
   }
   return json;
 }
@@ -177,9 +149,7 @@ std::string workload_json(const Recording& recording) {
   if (parametric) {
     json = ordered_json::parse(recording.parametric);
   }
-  if (!workload.source.empty()) {
-    json["source"] = workload.source;
-  }
+  put(json, "source", workload.source);
   if (!recording.account.format.empty()) {
     json["account"] = account_json(recording.account);
   }
@@ -188,9 +158,7 @@ std::string workload_json(const Recording& recording) {
     json.erase("ops");
     json["ops"] = std::move(ops);
   } else {
-    if (workload.inputs > 0) {
-      json["inputs"] = workload.inputs;
-    }
+    put(json, "inputs", workload.inputs);
     json["ops"] = operations_json(workload);
   }
   for (const NotTaken& launch : workload.not_taken) {

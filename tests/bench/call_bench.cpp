@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C++ side of call_overhead.py: what a closed form takes without Python around it.
 #include "sim/config/architecture.h"
+#include "sim/run/energy.h"
 #include "sim/run/estimate.h"
-#include "sim/run/simulation_caches.h"
 
 #include <benchmark/benchmark.h>
 

@@ -2,7 +2,6 @@
 // Rates of the batched engine against Eigen's sgemm in the same process. items_per_second counts
 // multiply-accumulates, for sparse A the executed half. scripts/bench_table.sh makes the table.
 #include "models/base/random.h"
-#include "models/batched/f64_gemm.h"
 #include "models/batched/gemm.h"
 #include "models/batched/mma_batch.h"
 #include "models/mma/dot_step.h"

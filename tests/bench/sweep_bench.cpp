@@ -3,7 +3,7 @@
 #include "sim/sweep/execution/coordinator.h"
 #include "sim/sweep/executors/local_executor.h"
 #include "sim/sweep/point/simulation_point_runner.h"
-#include "sim/sweep/space/checked_plan.h"
+#include "sim/sweep/space/plan.h"
 #include "sim/sweep/store/sweep_store.h"
 #include "tests/support/temporary_directory.h"
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded into a program, this library makes one of its calls fail:
 //
-//   SPTC_FAIL_CALL    write, interrupt, short, clock, create, garble or none
+//   SPTC_FAIL_CALL    write, interrupt, short, create, garble or none
 //   SPTC_FAIL_NUMBER  which of them, from 1
 //   SPTC_COUNT_FILE   where the number of calls is written when the program ends
 //
 // "write": the disk is full. "interrupt": a write ends with EINTR, once. "short": a write writes
-// half, once. "clock": from that reading on, the time of day is ten years ago. "create": from that
-// one on, files cannot be opened for writing, as where a file system is read-only. "garble": a
-// process that was forked inverts all bytes of that send(). But for "garble", calls are those of
-// the process that was started, not of its children, and count from when its shared libraries are
-// ready.
+// half, once. "create": from that one on, files cannot be opened for writing, as where a file
+// system is read-only. "garble": a process that was forked inverts all bytes of that send(). But
+// for "garble", calls are those of the process that was started, not of its children, and count
+// from when its shared libraries are ready.
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
@@ -18,18 +17,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <string>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 namespace {
 
-enum class Failure { kNone, kWrite, kInterrupt, kShort, kClock, kCreate, kGarble };
+enum class Failure { kNone, kWrite, kInterrupt, kShort, kCreate, kGarble };
 
 struct Plan {
   Failure failure = Failure::kNone;
@@ -39,7 +36,6 @@ struct Plan {
 
 Plan plan;
 std::atomic<long> writes{0};
-std::atomic<long> clock_readings{0};
 std::atomic<long> creations{0};
 std::atomic<long> sends_of_child{0};
 
@@ -65,7 +61,6 @@ void begin() {
     plan.failure = std::strcmp(call, "write") == 0       ? Failure::kWrite
                    : std::strcmp(call, "interrupt") == 0 ? Failure::kInterrupt
                    : std::strcmp(call, "short") == 0     ? Failure::kShort
-                   : std::strcmp(call, "clock") == 0     ? Failure::kClock
                    : std::strcmp(call, "create") == 0    ? Failure::kCreate
                    : std::strcmp(call, "garble") == 0    ? Failure::kGarble
                                                          : Failure::kNone;
@@ -82,7 +77,7 @@ void begin() {
   const int out = file == nullptr ? -1 : ::open(file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   if (out >= 0) {
     static auto* const real = next<ssize_t(int, const void*, size_t)>("write");
-    const std::string counts = std::to_string(writes) + " " + std::to_string(clock_readings) + "\n";
+    const std::string counts = std::to_string(writes) + "\n";
     (void)!real(out, counts.data(), counts.size());
     ::close(out);
   }
@@ -125,46 +120,9 @@ bool is_device(const char* path) {
   return std::strncmp(path, "/dev/", 5) == 0;
 }
 
-/// How much the time of day of this reading is too early [s].
-time_t lag() {
-  constexpr time_t kTenYears = 315360000;
-  if (plan.process == 0 || ::getpid() != plan.process) {
-    return 0;
-  }
-  const long reading = ++clock_readings;
-  return plan.failure == Failure::kClock && reading >= plan.number ? kTenYears : 0;
-}
-
 }  // namespace
 
 extern "C" {
-
-int clock_gettime(clockid_t clock, timespec* now) {
-  static auto* const real = next<int(clockid_t, timespec*)>("clock_gettime");
-  const int result = real(clock, now);
-  if (result == 0 && clock == CLOCK_REALTIME) {
-    now->tv_sec -= lag();
-  }
-  return result;
-}
-
-int gettimeofday(timeval* now, void* zone) {
-  static auto* const real = next<int(timeval*, void*)>("gettimeofday");
-  const int result = real(now, zone);
-  if (result == 0) {
-    now->tv_sec -= lag();
-  }
-  return result;
-}
-
-time_t time(time_t* out) {
-  static auto* const real = next<time_t(time_t*)>("time");
-  const time_t now = real(nullptr) - lag();
-  if (out != nullptr) {
-    *out = now;
-  }
-  return now;
-}
 
 // Called when the shared libraries are ready and the program begins.
 int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv, void (*init)(),

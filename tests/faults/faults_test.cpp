@@ -5,6 +5,7 @@
 // old one or the whole new one, nothing else is left beside it, and what was done can be repeated.
 #include "models/base/random.h"
 #include "tests/support/database_rows.h"
+#include "tests/support/program_process.h"
 #include "tests/support/sanitizers.h"
 #include "tests/support/temporary_directory.h"
 
@@ -148,14 +149,9 @@ class Faults : public testing::TestWithParam<WritingCommand> {
     return child;
   }
 
-  /// The exit code, or 1000 and the signal.
-  static int wait(pid_t child) {
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+  int run(const Environment& environment) const {
+    return support::wait_for_program(start(environment));
   }
-
-  int run(const Environment& environment) const { return wait(start(environment)); }
 
   std::string message() const { return read(temporary.path() / "err"); }
 
@@ -199,16 +195,12 @@ class Faults : public testing::TestWithParam<WritingCommand> {
     }
   }
 
-  struct Calls {
-    std::uint64_t writes = 0, clock_readings = 0;
-  };
-
-  Calls calls() const {
+  std::uint64_t writes() const {
     const std::string count = (temporary.path() / "count").string();
     put_old_file();
     EXPECT_EQ(run({{"LD_PRELOAD", SPTC_FAILING_CALLS}, {"SPTC_COUNT_FILE", count}}), 0);
-    Calls made;
-    std::ifstream(count) >> made.writes >> made.clock_readings;
+    std::uint64_t made = 0;
+    std::ifstream(count) >> made;
     return made;
   }
 
@@ -228,7 +220,7 @@ class Faults : public testing::TestWithParam<WritingCommand> {
       const std::size_t begin = said.rfind('\n', said.size() - 2) + 1;
       ASSERT_TRUE(said.substr(begin).starts_with("sptcsim: error: ")) << what << ": " << said;
     }
-    if (call == "interrupt" || call == "short" || call == "clock") {
+    if (call == "interrupt" || call == "short") {
       ASSERT_EQ(code, 0) << what << ": " << said;
     }
     expect_nothing_beside(what);
@@ -244,15 +236,12 @@ class Faults : public testing::TestWithParam<WritingCommand> {
   const base::RandomStream random = base::RandomStream(20261125).fork(GetParam().name);
 };
 
-TEST_P(Faults, OfTheDiskAndOfTheClock) {
-  const Calls made = calls();
-  ASSERT_GT(made.writes, 0U);
+TEST_P(Faults, OfTheDisk) {
+  const std::uint64_t made = writes();
+  ASSERT_GT(made, 0U);
   for (std::uint64_t i = 0; i < runs(2); ++i) {
-    fail("write", 1 + random.below(1000000 + i, made.writes));
-    fail(i % 2 == 0 ? "interrupt" : "short", 1 + random.below(2000000 + i, made.writes));
-  }
-  if (made.clock_readings > 0) {
-    fail("clock", 1 + random.below(4000000, made.clock_readings));
+    fail("write", 1 + random.below(1000000 + i, made));
+    fail(i % 2 == 0 ? "interrupt" : "short", 1 + random.below(2000000 + i, made));
   }
 }
 
@@ -263,7 +252,7 @@ TEST_P(Faults, OfAProcessThatIsKilled) {
     const std::uint64_t us = random.below(3000000 + i, length_us + length_us / 8);
     ::usleep(static_cast<useconds_t>(us));
     ::kill(child, SIGKILL);
-    wait(child);
+    support::wait_for_program(child);
     const std::string what = "killed after " + std::to_string(us) + " us";
     expect_nothing_beside(what, child);
     expect_old_or_whole(what);
@@ -280,7 +269,7 @@ TEST_P(Faults, OfAProcessThatIsAskedToEnd) {
     const std::uint64_t us = random.below(6000000 + i, length_us + length_us / 8);
     ::usleep(static_cast<useconds_t>(us));
     ::kill(child, SIGTERM);
-    const int code = wait(child);
+    const int code = support::wait_for_program(child);
     const std::string what = "asked to end after " + std::to_string(us) + " us";
     ASSERT_TRUE(code == 0 || code == kInterrupted || code == kNotBegun)
         << what << " ended with " << code << ": " << message();
@@ -294,7 +283,7 @@ TEST_P(Faults, OfAReaderThatIsGone) {
   ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
   ::close(ends[0]);
   put_old_file();
-  const int code = wait(start({}, ends[1]));
+  const int code = support::wait_for_program(start({}, ends[1]));
   ::close(ends[1]);
   EXPECT_TRUE(code == 0 || code == 1000 + SIGPIPE) << code << ": " << message();
   expect_nothing_beside("a reader that is gone");
@@ -325,8 +314,8 @@ TEST_P(Faults, OfTwoProcessesThatWriteOneFile) {
     const pid_t first = start({});
     ::usleep(static_cast<useconds_t>(random.below(5000000 + i, length_us / 2)));
     const pid_t second = start({});
-    EXPECT_EQ(wait(first), 0) << message();
-    EXPECT_EQ(wait(second), 0) << message();
+    EXPECT_EQ(support::wait_for_program(first), 0) << message();
+    EXPECT_EQ(support::wait_for_program(second), 0) << message();
     EXPECT_EQ(content(), whole);
     expect_nothing_beside("two processes");
   }

@@ -115,8 +115,10 @@ run::VariantResult simulated(const gpu::GpuSpec& gpu, const workload::Operation&
   run::RunOptions options;
   options.fidelity = fidelity;
   options.kernel.search = true;
-  run::GemmTimer timer(gpu, options);
-  return timer(op, sparse);
+  run::GemmLauncher launcher(gpu, options);
+  run::KernelRunner kernels(gpu, options,
+                            [&](const auto&... launch) { return launcher(launch...); });
+  return kernels.time(op, sparse);
 }
 
 std::string text(const run::VariantResult& result) {

@@ -3,7 +3,6 @@
 // it ends. The files of corpus/, and seeded mutations of them.
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
-#include "tests/fuzz/json_mutation.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/readers.h"
 

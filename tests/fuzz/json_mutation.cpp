@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/fuzz/json_mutation.h"
-
 #include "models/base/random.h"
+#include "tests/fuzz/mutate.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
-#include "sim/io/text_file.h"
-#include "sim/sweep/execution/run_mark.h"
-#include "sim/sweep/executors/worker.h"
-#include "sim/sweep/files/write_ahead_log.h"
+#include "sim/sweep/execution/sweep_status.h"
+#include "sim/sweep/executors/local_executor.h"
 #include "sim/sweep/reports/sweep_report.h"
 #include "sim/sweep/space/condition.h"
 #include "sim/sweep/space/plan.h"
@@ -48,18 +46,6 @@ void read_sweep_results(const std::string& bytes) {
   sweep::store::merge_sweeps(parts, directory.path() / "merged.sqlite", true);
 }
 
-/// The log that a sweep that was killed has left beside its results.
-void read_sweep_log(const std::string& bytes) {
-  static const std::string whole = io::read_text_file(
-      std::filesystem::path(SPTC_SOURCE_DIR) / "tests/fuzz/corpus/sweep_results/whole.sqlite",
-      1 << 20);
-  std::string database = whole;
-  sweep::files::apply_log(database, bytes, "f");
-  if (database == whole) {
-    throw base::InputError("no commit of the log is whole");
-  }
-}
-
 /// What a worker process answers.
 void read_worker_answer(const std::string& bytes) {
   std::size_t used = 0;
@@ -83,7 +69,6 @@ constexpr Reader kReaders[] = {
     {"sweep_spec", Content::kJson, read_sweep_spec, 1000},
     {"condition", Content::kText, read_condition},
     {"sweep_results", Content::kBytes, read_sweep_results, 200},
-    {"sweep_log", Content::kBytes, read_sweep_log},
     {"worker_answer", Content::kBytes, read_worker_answer},
     {"run_mark", Content::kJson, read_run_mark},
 };

@@ -147,17 +147,7 @@ TEST(OperandRegisters, RefuseWhatTheKitHasNoLayoutFor) {
       {"no operand layout"});
 }
 
-TEST(WgmmaTiles, HoldEveryByteOnceAndDescribeThemselves) {
-  for (const WgmmaTile tile : {WgmmaTile{64, 32}, WgmmaTile{8, 32}, WgmmaTile{8, 64}}) {
-    std::set<int> offsets;
-    for (int row = 0; row < tile.rows; ++row) {
-      for (int at = 0; at < tile.row_bytes; ++at) {
-        offsets.insert(tile.offset(row, at));
-      }
-    }
-    EXPECT_EQ(offsets.size(), static_cast<std::size_t>(tile.bytes()));
-    EXPECT_EQ(*offsets.rbegin(), tile.bytes() - 1);
-  }
+TEST(WgmmaTiles, DescribeThemselves) {
   // PTX ISA, "matrix descriptor": address, leading and stride offset in units of 16 bytes.
   constexpr WgmmaTile kA{64, 32};
   static_assert(kA.descriptor(0x400) == (0x40ULL | 8ULL << 16 | 16ULL << 32));
@@ -210,13 +200,10 @@ TEST_F(SimulatedCapture, HoldsEveryInstructionAndNoMismatch) {
   for (const auto& item : json["items"]) {
     EXPECT_EQ(item["status"], "ok") << item.dump();
   }
-}
-
-TEST_F(SimulatedCapture, OfAProbeNamesTheHypothesesThatFit) {
-  SimulatedDevice device(mma::find_target("sm_80"));
-  const nlohmann::json json = read(capture("sm_80", device) / "probes.json");
+  // Of a probe it names the hypotheses that fit.
+  const nlohmann::json of_probes = read(path / "probes.json");
   std::map<std::string, nlohmann::json> probes;
-  for (const auto& probe : json["probes"]) {
+  for (const auto& probe : of_probes["probes"]) {
     if (probe["applies"]) {
       probes[probe["name"]] = probe;
     }
@@ -232,7 +219,7 @@ TEST_F(SimulatedCapture, OfAProbeNamesTheHypothesesThatFit) {
 /// A GPU with one fault: a wrong bit, or a lane that does not store.
 class FaultyDevice final : public Device {
  public:
-  enum class Fault { kFlippedBit, kSilentLane, kError };
+  enum class Fault { kFlippedBit, kSilentLane };
   FaultyDevice(const mma::Target& target, Fault fault) : inner_(target), fault_(fault) {}
 
   const DeviceInfo& info() const override { return inner_.info(); }
@@ -241,9 +228,6 @@ class FaultyDevice final : public Device {
   std::vector<std::uint32_t> run(const MmaLaunch& launch) override {
     std::vector<std::uint32_t> d = inner_.run(launch);
     if (launch.ptx == "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32") {
-      if (fault_ == Fault::kError) {
-        throw std::runtime_error("cudaErrorIllegalInstruction");
-      }
       d[5] = fault_ == Fault::kFlippedBit ? d[5] ^ 0x40000000U : launch.poison;
     }
     return d;
@@ -277,29 +261,6 @@ TEST_F(SimulatedCapture, CountsRegistersThatWereNotWritten) {
     const bool faulty = std::string(item["name"]).starts_with("bits/mma.m16n8k16.f32.f16.f16.f32.");
     EXPECT_EQ(item["status"], faulty ? "partial" : "ok") << item.dump();
   }
-}
-
-TEST_F(SimulatedCapture, GoesOnAfterAFailedItem) {
-  FaultyDevice device(mma::find_target("sm_80"), FaultyDevice::Fault::kError);
-  const fs::path path = capture("sm_80", device);
-  std::size_t failed = 0;
-  const nlohmann::json outcome = read(path / "capture.json");
-  for (const auto& item : outcome["items"]) {
-    if (item["status"] == "failed") {
-      ++failed;
-      EXPECT_EQ(item["reason"], "cudaErrorIllegalInstruction");
-      EXPECT_TRUE(item["file"].is_null());
-    }
-  }
-  EXPECT_GE(failed, 2U);  // generated and published operands
-  EXPECT_EQ(compare::vectors::verify(path / "bits", mma::Profile::kHardware).mismatches(), 0U);
-}
-
-TEST_F(SimulatedCapture, IsNeverWrittenOverAnother) {
-  SimulatedDevice device(mma::find_target("sm_70"));
-  const fs::path path = capture("sm_70", device);
-  support::expect_input_error([&] { const CaptureWriter writer(path); },
-                              {"holds a capture already"});
 }
 
 TEST_F(SimulatedCapture, RefusesProbesThatItCannotRead) {

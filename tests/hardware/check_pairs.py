@@ -83,7 +83,7 @@ def check_quick(standin, data):
     assert len(rows) == shapes * types * (own + library), len(rows)
     sources = collections.Counter((row["sparsity"], row["source"].split(":")[0]) for row in rows)
     assert sources == {("dense", "own"): 90, ("2:4", "own"): 90, ("dense", "cublaslt"): 105}, sources
-    assert all(row["power_limit_w"] == "400" for row in rows)
+    assert all((row["power_limit_w"], row["warmup"], row["repeat"]) == ("400", "25", "50") for row in rows)
     # A board averages its power over 2 ms before it acts: launches hold the limit whose warm-up outlasts that.
     settled = [row for row in rows if int(row["warmup"]) * float(row["time_us_median"]) > 3000]
     assert any(float(row["clock_mhz"]) < 1410 for row in settled) and all(float(row["power_w"]) <= 1.02 * 400 for row in settled)
@@ -93,7 +93,8 @@ def check_quick(standin, data):
 def check_options(standin, data):
     named = {"dtype": "s8", "d_dtype": "s8", "l2": "rotate:3", "launch": "eager", "algorithm": "default", "warmup": "2",
              "repeat": "5"}
-    options = [word for name, value in named.items() for word in ("--" + name.replace("_", "-"), value)]
+    twice = {**named, "l2": "rotate:3,rotate:3"}
+    options = [word for name, value in twice.items() for word in ("--" + name.replace("_", "-"), value)]
     _, text, _ = capture(standin, data, *options)
     problems, rows = problems_of(text)
     assert not problems and len(rows) == 12 * 3, (problems, len(rows))
@@ -106,7 +107,13 @@ def check_options(standin, data):
     # What the device lacks is absent.
     items, text, _ = capture(standin, data, "--dtype", "e4m3")
     assert {item["status"] for item in items.values()} == {"absent"} and text == "", (items, text)
-    for wrong, message in ((("--l2", "hot"), "unknown --l2 'hot'"), (("--repeat", "0"), "--repeat: Value 0 not in range"),
+    for wrong, message in ((("--l2", "warm,hot"), "unknown --l2 'hot'"), (("--repeat", "0"), "--repeat: Value 0 not in range"),
+                           (("--l2", "rotate:0"), "--l2: '0' weights cannot take turns"),
+                           (("--launch", "stream,batch"), "unknown --launch 'batch'"),
+                           (("--algorithm", "worst"), "unknown --algorithm 'worst'"),
+                           (("--dtype", "f64"), "unknown --dtype 'f64'"), (("--d-dtype", "f64"), "unknown --d-dtype 'f64'"),
+                           (("--dtype", "f16", "--d-dtype", "s8"), "no operands of --dtype give results of s8"),
+                           (("--pair-shapes", "/nowhere.csv"), "/nowhere.csv"),
                            (("--simulate", "A100"), "--simulate has none"), (("--bits-only",), "excludes")):
         assert message in capture(standin, data, *wrong, status=2)[2], message
 

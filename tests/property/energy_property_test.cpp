@@ -120,8 +120,9 @@ TEST_P(EnergyFile, EveryEnergyOfTheFileIsSpentBySomeLaunchAndByTheShareThatItsEv
     if (!parameter.pointer.starts_with("/events/") || !parameter.store) {
       continue;
     }
-    const PowerSpec doubled =
-        config::power_spec(loaded_.with(i, 2 * parameter.value), architecture_.gpu);
+    config::EnergyConfig twice = loaded_.config;
+    parameter.store(twice, 2 * parameter.value * parameter.scale);
+    const PowerSpec doubled = config::power_spec(twice, architecture_.gpu);
     double most = 0;
     for (const Launch& launch : launches_) {
       const run::EnergyResult before = *with_energy(launch, power_).energy;

@@ -107,20 +107,6 @@ TEST_P(BatchTarget, EqualsThePlainImplementationOnAnyBits) {
   }
 }
 
-TEST_P(BatchTarget, EqualsThePlainImplementationOnWholeInstructionsOfEachStyle) {
-  for (const EngineCase& which : engine_cases()) {
-    const auto k = 2 * static_cast<std::size_t>(which.instruction.shape.k);
-    for (int style = 0; style < kWordStyles; ++style) {
-      const auto words = static_cast<WordStyle>(style);
-      for (const WordStyle c_style : {WordStyle::kNormal, WordStyle::kMostlyZero}) {
-        const RandomBatch random(which, 4, 16, 8, k, {words, words, c_style},
-                                 static_cast<std::uint64_t>(style));
-        ASSERT_EQ(random.first_difference(1), "") << "style " << style;
-      }
-    }
-  }
-}
-
 INSTANTIATE_TEST_SUITE_P(Targets, BatchTarget, testing::ValuesIn(supported_targets()), target_name);
 
 }  // namespace

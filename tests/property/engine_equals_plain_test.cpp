@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine against the plain implementation, bit for bit, on every vector target of this machine.
+// RC_PARAMS=max_success=N draws as many matrices as wanted.
 #include "tests/property/engine_cases.h"
 #include "tests/property/engine_target.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/random.h"
-#include "models/batched/f64_gemm.h"
-#include "models/mma/f64_dot.h"
+#include "models/batched/gemm.h"
+#include "models/mma/dot_step.h"
 #include "tests/property/engine_target.h"
 #include "tests/support/expect_input_error.h"
 

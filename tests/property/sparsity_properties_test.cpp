@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
-#include "models/mma/fragment_layout.h"
 #include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
 #include "models/sparsity/metadata.h"
@@ -155,45 +154,6 @@ TEST(SparsityProperties, LaneMetadataRoundTripsForEveryInstructionAndSelector) {
     const int depth = any_depth(type);
     const int selector = *rc::gen::inRange(0, metadata_register_format(type, depth).selectors());
     RC_ASSERT(to_canonical(to_lanes(canonical, depth, selector)) == canonical);
-    RC_ASSERT(to_canonical(to_shared_lanes(canonical, depth)) == canonical);
-  }));
-}
-
-TEST(SparsityProperties, EveryWayBetweenTheLayoutsGivesTheSameWords) {
-  EXPECT_TRUE(rc::check([] {
-    const DataType type = *any_type();
-    const CanonicalMetadata canonical = any_metadata(type);
-    const int depth = any_depth(type);
-    const ReorderedMetadata reordered = to_reordered(canonical);
-    RC_ASSERT(to_reordered(to_shared_lanes(canonical, depth)) == reordered);
-    RC_ASSERT(to_shared_lanes(reordered, depth) == to_shared_lanes(canonical, depth));
-  }));
-}
-
-TEST(SparsityProperties, SelectorsOutOfRangeAreRefused) {
-  EXPECT_TRUE(rc::check([] {
-    const DataType type = *any_type();
-    const auto format = metadata_register_format(type, any_depth(type));
-    const int selector = *rc::gen::suchThat(
-        rc::gen::arbitrary<int>(), [&](int s) { return s < 0 || s >= format.selectors(); });
-    RC_ASSERT_THROWS_AS(metadata_slot(format, selector, {}), base::InputError);
-    RC_ASSERT_THROWS_AS(read_metadata(format, selector, LaneWords{}), base::InputError);
-  }));
-}
-
-TEST(FragmentProperties, FragmentsOfSparseInstructionsRoundTrip) {
-  EXPECT_TRUE(rc::check([] {
-    const DataType type = *any_type();
-    const mma::MmaInstruction instruction{.shape = {16, 8, any_depth(type)},
-                                          .a_type = type,
-                                          .b_type = type,
-                                          .accumulator = numerics::accumulator_type(type),
-                                          .sparse = true};
-    const auto operand = *rc::gen::element(mma::FragmentOperand::kA, mma::FragmentOperand::kB);
-    const mma::FragmentLayout layout = mma::fragment_layout(instruction, operand);
-    const base::Matrix<Word> tile = any_matrix(type, static_cast<std::size_t>(layout.rows),
-                                               static_cast<std::size_t>(layout.cols));
-    RC_ASSERT(mma::unpack_fragment(layout, mma::pack_fragment(layout, tile)) == tile);
   }));
 }
 

@@ -24,10 +24,6 @@ using Integer = boost::multiprecision::cpp_int;
 /// subnormals.
 inline constexpr int kScale = 400;
 
-/// Whether zeros take part in the maximum exponent: not, or as MMA-Sim has it, with the exponent
-/// -126.
-enum class ZeroRule { kIgnored, kMmaSim };
-
 struct Format {
   int exponent_bits, mantissa_bits, unused_low_bits;
   int bias() const { return (1 << (exponent_bits - 1)) - 1; }
@@ -118,8 +114,7 @@ inline std::size_t products_per_step(numerics::DataType type) {
 }
 
 inline std::uint32_t step(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b,
-                          std::uint32_t c, const mma::MmaInstruction& instruction,
-                          ZeroRule zero_rule) {
+                          std::uint32_t c, const mma::MmaInstruction& instruction) {
   const bool half_output = instruction.accumulator == numerics::DataType::kF16;
   const Format operand = format_of(instruction.a_type);
   const Format output = format_of(instruction.accumulator);
@@ -135,10 +130,7 @@ inline std::uint32_t step(std::span<const std::uint32_t> a, std::span<const std:
     product.nan = x.nan || y.nan || (x.infinite && y.zero()) || (x.zero() && y.infinite);
     product.infinite = !product.nan && (x.infinite || y.infinite);
     product.negative = x.negative != y.negative;
-    const auto exponent = [&](const Number& n) {
-      return n.zero() && zero_rule == ZeroRule::kMmaSim ? -126 : n.exponent;
-    };
-    product.exponent = exponent(x) + exponent(y);
+    product.exponent = x.exponent + y.exponent;
     product.scaled = (x.scaled * y.scaled) >> kScale;  // exact: products are multiples of 2^-272
     terms.push_back(product);
   }
@@ -163,16 +155,7 @@ inline std::uint32_t step(std::span<const std::uint32_t> a, std::span<const std:
   if (!largest) {
     return 0;
   }
-  if (zero_rule == ZeroRule::kMmaSim) {
-    if (terms.front().zero()) {
-      largest = std::max(*largest, -126);
-    }
-    for (const Number& term : terms) {
-      largest = std::max(*largest, term.exponent);
-    }
-  } else {
-    largest = std::max(*largest, half_output ? -20 : -132);
-  }
+  largest = std::max(*largest, half_output ? -20 : -132);
   constexpr int kFractionBits = 24;
   const Integer unit = Integer(1) << (*largest - kFractionBits + kScale);
   Integer sum = 0;
@@ -184,8 +167,7 @@ inline std::uint32_t step(std::span<const std::uint32_t> a, std::span<const std:
 
 /// One element of D: steps over k, the last one full.
 inline std::uint32_t dot(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b,
-                         std::uint32_t c, const mma::MmaInstruction& instruction,
-                         ZeroRule zero_rule = ZeroRule::kIgnored) {
+                         std::uint32_t c, const mma::MmaInstruction& instruction) {
   if (instruction.a_type == numerics::DataType::kS8) {
     Integer sum = static_cast<std::int32_t>(c);
     const auto value = [](std::uint32_t word) {
@@ -200,7 +182,7 @@ inline std::uint32_t dot(std::span<const std::uint32_t> a, std::span<const std::
   const std::size_t width = products_per_step(instruction.a_type);
   for (std::size_t k = 0; k < a.size(); k += width) {
     const std::size_t count = std::min(width, a.size() - k);
-    c = step(a.subspan(k, count), b.subspan(k, count), c, instruction, zero_rule);
+    c = step(a.subspan(k, count), b.subspan(k, count), c, instruction);
   }
   return c;
 }

@@ -17,6 +17,25 @@
 
 namespace sptc::mma {
 
+/// All m16n8 instructions of sm_80 for the operand types that the data path takes, dense and
+/// sparse, with 16 and 32 bytes of A per row.
+inline std::vector<MmaInstruction> ampere_instructions() {
+  using numerics::DataType;
+  std::vector<MmaInstruction> all;
+  for (const bool sparse : {false, true}) {
+    for (const int share : {2, 1}) {
+      for (const DataType type :
+           {DataType::kF16, DataType::kBf16, DataType::kTf32, DataType::kS8}) {
+        all.push_back(gemm_instruction(type, sparse));
+        all.back().shape.k /= share;
+      }
+      all.push_back(all[all.size() - 4]);
+      all.back().accumulator = DataType::kF16;
+    }
+  }
+  return all;
+}
+
 /// The matrices of one instruction, storage words.
 struct MmaOperands {
   base::Matrix<numerics::Word> a;      ///< [16, compressed k]

@@ -20,8 +20,4 @@ inline constexpr bool kThreadSanitizer = false;
 /// too much.
 inline constexpr bool kSanitizedAllocator = kAddressSanitizer || kThreadSanitizer;
 
-/// Why copies of a process with threads are not tested under such an allocator.
-inline constexpr const char* kForkKeepsLocks =
-    "a fork keeps locks of libasan or libtsan 12 that other threads held";
-
 }  // namespace sptc::support

@@ -179,11 +179,6 @@ TEST(Wire, IsRefusedToReadWhereNothingIsDue) {
   EXPECT_THROW(wire.read(), base::InternalError);
 }
 
-TEST(Wire, TheTapSeesAndMayChangeEveryValue) {
-  const auto tap = [](base::Wire<int>& wire) { wire.set_tap([](int& value) { value += 100; }); };
-  EXPECT_EQ(reads_of(1, {{0, 0, 1}, {5, 0, 2}}, tap), (Reads{{1, 101}, {6, 102}}));
-}
-
 TEST(Wire, TapsAreCalledInTheOrderInWhichTheyWereAdded) {
   std::vector<int> seen;
   const auto tap = [&](base::Wire<int>& wire) {

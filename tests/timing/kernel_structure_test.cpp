@@ -4,8 +4,8 @@
 // sm90_gemm_tma_warpspecialized_cooperative.hpp.
 #include "sim/kernels/work_schedule.h"
 #include "tests/support/gemm_grid.h"
-#include "tests/timing/sm_before_memory.h"
 #include "tests/timing/sm_harness.h"
+#include "tests/timing/sms_before_memory.h"
 
 #include <gtest/gtest.h>
 
@@ -66,8 +66,8 @@ class StagedLoad {
 };
 
 TEST(StagedLoad, HoldsItsStoreAndTheMmaBehindTheBarrierUntilTheCycleInWhichItArrives) {
-  SmBeforeMemory near("near", one_sub_partition(), 100);
-  SmBeforeMemory far("far", one_sub_partition(), 101);
+  SmsBeforeMemory near("near", one_sub_partition(), 100);
+  SmsBeforeMemory far("far", one_sub_partition(), 101);
   near.watch_mma();
   far.watch_mma();
   const StagedLoad staged(1);
@@ -84,7 +84,7 @@ TEST(StagedLoad, HoldsItsStoreAndTheMmaBehindTheBarrierUntilTheCycleInWhichItArr
 }
 
 TEST(StagedLoad, IsStoredInTheWavefrontsThatBankConflictsMakeOfItBeforeTheNextReadIsServed) {
-  SmBeforeMemory sm("sm", one_sub_partition(), 100);
+  SmsBeforeMemory sm("sm", one_sub_partition(), 100);
   sm.watch_mma();
   const auto mma_at = [&](int ways) {
     const StagedLoad staged(ways);
@@ -120,7 +120,7 @@ struct OneCycleMore {
   }
 
   gpu::GpuSpec spec;
-  SmBeforeMemory near, far;
+  SmsBeforeMemory near, far;
 };
 
 TEST(StagedKernel, WaitsForEveryTileWhereTheMemoryIsSlowerThanTheMultiplication) {
@@ -181,25 +181,25 @@ class LoadChain {
 
 TEST(L1, AnswersALineThatItHoldsAfterItsLatencyAndAsksTheMemoryForOthers) {
   const gpu::GpuSpec spec = one_sub_partition();
-  SmBeforeMemory sm("sm", spec, 400);
+  SmsBeforeMemory sm("sm", spec, 400);
   sm.watch_mma();
   const auto mma_at = [&](const std::vector<int>& lines) {
     sm.run(LoadChain(lines).launch());
     return sm.mma_cycles.at(0);
   };
   const std::int64_t once = mma_at({0});
-  EXPECT_EQ(sm.requests().size(), 1U);
+  EXPECT_EQ(sm.memory.requests.size(), 1U);
   // Each further load of the line: blocked for the latency, 33 cycles, and not one more.
   EXPECT_EQ(mma_at({0, 0}) - once, spec.sm.l1_latency_cycles);
   EXPECT_EQ(mma_at({0, 0, 0}) - once, 2 * spec.sm.l1_latency_cycles);
-  EXPECT_EQ(sm.requests().size(), 1U);
+  EXPECT_EQ(sm.memory.requests.size(), 1U);
   EXPECT_GT(mma_at({0, 1}) - once, 400);
-  EXPECT_EQ(sm.requests().size(), 2U);
+  EXPECT_EQ(sm.memory.requests.size(), 2U);
 }
 
 TEST(L1, HasWhatSharedMemoryLeaves) {
   const gpu::GpuSpec spec = one_sub_partition();
-  SmBeforeMemory sm("sm", spec, 100);
+  SmsBeforeMemory sm("sm", spec, 100);
   // 64 KiB, twice.
   std::vector<int> lines;
   for (int i = 0; i < 1024; ++i) {
@@ -208,7 +208,7 @@ TEST(L1, HasWhatSharedMemoryLeaves) {
   const LoadChain twice(lines);
   const auto requests = [&](base::Bytes shared_memory) {
     sm.run(twice.launch(shared_memory));
-    return sm.requests().size();
+    return sm.memory.requests.size();
   };
   EXPECT_EQ(requests(base::Bytes()), 512U);
   EXPECT_GT(requests(spec.sm.shared_memory), 512U + 256U);
@@ -224,12 +224,12 @@ TEST(L1, IsPassedByAsynchronousCopies) {
   isa::WarpInstruction wait;
   wait.opcode = isa::Opcode::kWaitCopies;
   const isa::WarpProgram program = program_of({copy, commit, wait, copy, commit, wait});
-  SmBeforeMemory sm("sm", one_sub_partition(), 100);
+  SmsBeforeMemory sm("sm", one_sub_partition(), 100);
   sm::KernelLaunch launch = parts.launch(program);
   const LineTraffic traffic;
   launch.traffic = &traffic;
   sm.run(launch);
-  EXPECT_EQ(sm.requests().size(), 2U);
+  EXPECT_EQ(sm.memory.requests.size(), 2U);
 }
 
 // --- a producer warp
@@ -262,13 +262,13 @@ struct Tiles : OneCta {
 
 TEST(ProducerWarp, AsksForTheSecondOutputTileBeforeTheEpilogueOfTheFirstOneBegins) {
   const gpu::GpuSpec spec = support::gpu_with_sms(kH100, 1);
-  SmBeforeMemory sm("sm", spec, 600);
+  SmsBeforeMemory sm("sm", spec, 600);
   const Tiles tiles(spec);
   ASSERT_TRUE(tiles.kernel.persistent());
   ASSERT_EQ(tiles.schedule.ctas(), 1);
   sm.run(tiles.persistent());
   std::vector<std::int64_t> reads, writes;
-  for (const FixedLatencyMemory::Request& request : sm.requests()) {
+  for (const ProtocolMemory::Request& request : sm.memory.requests) {
     (request.is_write ? writes : reads).push_back(request.cycle);
   }
   ASSERT_EQ(reads.size(), kOutputTiles * kDepth * kReadsOfTile);
@@ -283,7 +283,7 @@ TEST(ProducerWarp, AsksForTheSecondOutputTileBeforeTheEpilogueOfTheFirstOneBegin
 TEST(ProducerWarp, HidesThePrologueOfEveryOutputTileButTheFirst) {
   const gpu::GpuSpec spec = support::gpu_with_sms(kH100, 1);
   constexpr int kLatency = 600;
-  SmBeforeMemory sm("sm", spec, kLatency);
+  SmsBeforeMemory sm("sm", spec, kLatency);
   const Tiles tiles(spec);
   const std::int64_t persistent = sm.run(tiles.persistent());
   const std::int64_t one_each = sm.run(tiles.one_each());
@@ -301,8 +301,8 @@ TEST(ProducerWarp, MeetsTheOthersAtTwoBarriersAKTileWhichStagesHide) {
   const gpu::GpuSpec spec = support::gpu_with_sms(kH100, 1);
   gpu::GpuSpec slow = spec;
   slow.sm.barrier_latency_cycles += 1;
-  SmBeforeMemory sm("sm", spec, 300);
-  SmBeforeMemory slow_sm("slow", slow, 300);
+  SmsBeforeMemory sm("sm", spec, 300);
+  SmsBeforeMemory slow_sm("slow", slow, 300);
   const auto added = [&](int stages) {
     OneCta grid(spec, {128, 128, 64 * kDepth}, kHopperTile);
     grid.kernel.stages = stages;

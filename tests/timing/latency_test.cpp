@@ -6,10 +6,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace sptc::timing {
 namespace {
@@ -26,25 +27,16 @@ std::int64_t completion_latency(SmHarness& harness, const mma::MmaInstruction& i
 
 TEST(CompletionLatency, IsEighteenCyclesForOneStepAndTwentyFiveForTwo) {
   SmHarness harness("gpu", one_sub_partition());
-  EXPECT_EQ(completion_latency(harness, instruction(DataType::kF16, 8)), 18);
-  EXPECT_EQ(completion_latency(harness, instruction(DataType::kF16, 16)), 25);
-  EXPECT_EQ(completion_latency(harness, instruction(DataType::kBf16, 16)), 25);
-  EXPECT_EQ(completion_latency(harness, instruction(DataType::kTf32, 4)), 18);
-  EXPECT_EQ(completion_latency(harness, instruction(DataType::kTf32, 8)), 25);
-  EXPECT_EQ(completion_latency(harness, instruction(DataType::kS8, 32)), 25);
   // Sparse instructions of the same compressed depth take the same way.
-  EXPECT_EQ(completion_latency(harness, instruction(DataType::kF16, 16, true)), 18);
-  EXPECT_EQ(completion_latency(harness, instruction(DataType::kF16, 32, true)), 25);
-}
-
-TEST(CompletionLatency, OfADependentChainAddsUp) {
-  SmHarness harness("gpu", one_sub_partition());
-  const KernelParts parts(instruction(DataType::kF16, 16));
-  const isa::WarpProgram program = dependent_mmas(parts, 21);
-  harness.run(parts.launch(program));
-  ASSERT_EQ(harness.issued().size(), 21U);
-  for (std::size_t i = 1; i < 21; ++i) {
-    EXPECT_EQ(harness.issued()[i].cycle - harness.issued()[i - 1].cycle, 25);
+  for (const auto& [which, cycles] : {std::pair{instruction(DataType::kF16, 8), 18},
+                                      {instruction(DataType::kF16, 16), 25},
+                                      {instruction(DataType::kBf16, 16), 25},
+                                      {instruction(DataType::kTf32, 4), 18},
+                                      {instruction(DataType::kTf32, 8), 25},
+                                      {instruction(DataType::kS8, 32), 25},
+                                      {instruction(DataType::kF16, 16, true), 18},
+                                      {instruction(DataType::kF16, 32, true), 25}}) {
+    EXPECT_EQ(completion_latency(harness, which), cycles) << which.ptx_name();
   }
 }
 
@@ -61,14 +53,19 @@ TEST(CompletionLatency, DIsNotWrittenACycleEarly) {
   EXPECT_EQ(memory.stores()[0].cycle - harness.issued()[0].cycle, 18);
 }
 
-TEST(IssueInterval, IsTheTimeThatTheMultipliersNeed) {
+TEST(IssueInterval, IsTheTimeThatTheMultipliersNeedAndOfSparseWithLargeKThatOfHalfTheWork) {
   SmHarness harness("gpu", one_sub_partition_without_gap());
-  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 8)), 4);
-  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 16)), 8);
-  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kTf32, 4)), 4);
-  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kTf32, 8)), 8);
-  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kS8, 16)), 4);
-  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kS8, 32)), 8);
+  for (const auto& [which, cycles] : {std::pair{instruction(DataType::kF16, 8), 4},
+                                      {instruction(DataType::kF16, 16), 8},
+                                      {instruction(DataType::kTf32, 4), 4},
+                                      {instruction(DataType::kTf32, 8), 8},
+                                      {instruction(DataType::kS8, 16), 4},
+                                      {instruction(DataType::kS8, 32), 8},
+                                      {instruction(DataType::kF16, 32, true), 8},
+                                      {instruction(DataType::kTf32, 16, true), 8},
+                                      {instruction(DataType::kS8, 64, true), 8}}) {
+    EXPECT_DOUBLE_EQ(issue_interval(harness, which), cycles) << which.ptx_name();
+  }
 }
 
 TEST(IssueInterval, OfThreeIndependentChainsIsBoundByLatency) {
@@ -79,13 +76,6 @@ TEST(IssueInterval, OfThreeIndependentChainsIsBoundByLatency) {
   // One warp issues a cycle later than the multipliers could take the next instruction: every 9
   // cycles, where Sun et al. measure 9.13.
   EXPECT_EQ(harness.issued()[180].cycle - harness.issued()[90].cycle, 90 * 9);
-}
-
-TEST(IssueInterval, OfSparseWithLargeKIsThatOfDenseWithHalfTheWork) {
-  SmHarness harness("gpu", one_sub_partition_without_gap());
-  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 32, true)), 8);
-  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kTf32, 16, true)), 8);
-  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kS8, 64, true)), 8);
 }
 
 TEST(IssueInterval, OfSparseWithSmallKIsBoundByTheMetadataPort) {
@@ -153,52 +143,53 @@ TEST(SelectorChange, OfManyCyclesBlocksUntilTheyHavePassed) {
 // --- one width at a time
 // ---------------------------------------------------------------------------------------------
 
-struct Intervals {
-  double dense, sparse;
-};
-
-Intervals intervals_of(SmHarness& harness) {
-  return {issue_interval(harness, instruction(DataType::kF16, 16)),
-          issue_interval(harness, instruction(DataType::kF16, 32, true))};
-}
-
-TEST(OperandPorts, AHalvedBPortSlowsTheInstructionThatReadsTwiceTheB) {
-  gpu::GpuSpec narrow = one_sub_partition_without_gap();
-  narrow.sm.tensor_core.operand_b_port_bytes_per_cycle = 51.2;
-  SmHarness harness("gpu", one_sub_partition_without_gap());
-  SmHarness narrowed("narrow", narrow);
-  const Intervals before = intervals_of(harness);
-  const Intervals after = intervals_of(narrowed);
-  EXPECT_DOUBLE_EQ(before.sparse, 8);
-  EXPECT_DOUBLE_EQ(after.sparse, 10);  // 512 bytes of B at 51.2 per cycle
-  EXPECT_DOUBLE_EQ(after.dense, before.dense);
-}
-
-TEST(OperandPorts, ANarrowMetadataPortSlowsSparseAndLeavesDenseAlone) {
-  gpu::GpuSpec narrow = one_sub_partition_without_gap();
-  narrow.sm.tensor_core.metadata_port_bytes_per_cycle = 8;
-  SmHarness harness("gpu", one_sub_partition_without_gap());
-  SmHarness narrowed("narrow", narrow);
-  const Intervals before = intervals_of(harness);
-  const Intervals after = intervals_of(narrowed);
-  EXPECT_DOUBLE_EQ(after.sparse, 16);  // 128 bytes at 8 per cycle
-  EXPECT_DOUBLE_EQ(before.sparse, 8);
-  EXPECT_DOUBLE_EQ(after.dense, before.dense);
-}
-
-TEST(OperandPorts, AndAWideMetadataPortLiftsTheBoundOfSmallK) {
-  gpu::GpuSpec wide = one_sub_partition_without_gap();
-  wide.sm.tensor_core.metadata_port_bytes_per_cycle = 128;
-  SmHarness harness("wide", wide);
-  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 16, true)), 4);
-}
-
-TEST(OperandPorts, AHalvedAccumulatorPortSlowsSmallInstructions) {
-  gpu::GpuSpec narrow = one_sub_partition_without_gap();
-  narrow.sm.tensor_core.accumulator_port_bytes_per_cycle = 64;
-  SmHarness harness("narrow", narrow);
-  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 8)), 8);
-  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 16)), 8);
+TEST(TensorCoreWidths, EachSlowsTheInstructionsThatItBoundsAndNoOthers) {
+  struct Width {
+    const char* name;
+    void (*change)(tensor_core::TensorCoreSpec& core);
+    mma::MmaInstruction instruction;
+    double interval;
+  };
+  using Core = tensor_core::TensorCoreSpec;
+  const mma::MmaInstruction shallow = instruction(DataType::kF16, 8);
+  const mma::MmaInstruction dense = instruction(DataType::kF16, 16);
+  const mma::MmaInstruction small = instruction(DataType::kF16, 16, true);
+  const mma::MmaInstruction sparse = instruction(DataType::kF16, 32, true);
+  const auto narrow_b = [](Core& core) { core.operand_b_port_bytes_per_cycle = 51.2; };
+  const auto narrow_metadata = [](Core& core) { core.metadata_port_bytes_per_cycle = 8; };
+  const auto wide_metadata = [](Core& core) { core.metadata_port_bytes_per_cycle = 128; };
+  const auto narrow_c = [](Core& core) { core.accumulator_port_bytes_per_cycle = 64; };
+  const auto slow_selector = [](Core& core) { core.selector_bytes_per_cycle /= 2; };
+  const auto half_the_units = [](Core& core) {
+    core.dot_units /= 2;
+    core.f32_dot_units /= 2;  // some of those
+  };
+  const auto window_of_one = [](Core& core) { core.instruction_window = 1; };
+  const std::vector<Width> widths{
+      {"narrow B port", narrow_b, sparse, 10},  // 512 bytes of B at 51.2 per cycle
+      {"narrow B port", narrow_b, dense, 8},
+      {"narrow metadata port", narrow_metadata, sparse, 16},  // 128 bytes at 8 per cycle
+      {"narrow metadata port", narrow_metadata, dense, 8},
+      {"wide metadata port", wide_metadata, small, 4},
+      {"narrow accumulator port", narrow_c, shallow, 8},
+      {"narrow accumulator port", narrow_c, dense, 8},
+      {"half the selector", slow_selector, sparse, 16},
+      {"half the selector", slow_selector, dense, 16},
+      {"half the dot units", half_the_units, dense, 16},
+      // Fetch waits for the credit of the last step: 2 + 1 cycles to the multipliers, 7 to the
+      // second step, 1 back.
+      {"window of one", window_of_one, dense, 11}};
+  std::vector<std::unique_ptr<SmHarness>> harnesses;
+  for (const Width& width : widths) {
+    gpu::GpuSpec spec = one_sub_partition_without_gap();
+    width.change(spec.sm.tensor_core);
+    harnesses.push_back(
+        std::make_unique<SmHarness>(("gpu" + std::to_string(harnesses.size())).c_str(), spec));
+  }
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    EXPECT_DOUBLE_EQ(issue_interval(*harnesses[i], widths[i].instruction), widths[i].interval)
+        << widths[i].name << ", " << widths[i].instruction.ptx_name();
+  }
 }
 
 TEST(OperandReuse, EndsWhereALoadOrAnotherWarpWritesTheRegisters) {
@@ -220,38 +211,12 @@ TEST(OperandReuse, EndsWhereALoadOrAnotherWarpWritesTheRegisters) {
   EXPECT_EQ(read_after({barrier()}), 5);  // of another CTA
 }
 
-TEST(Selector, HalfTheBytesPerCycleHalveTheRate) {
-  gpu::GpuSpec narrow = one_sub_partition_without_gap();
-  narrow.sm.tensor_core.selector_bytes_per_cycle /= 2;
-  SmHarness harness("narrow", narrow);
-  const Intervals after = intervals_of(harness);
-  EXPECT_DOUBLE_EQ(after.sparse, 16);
-  EXPECT_DOUBLE_EQ(after.dense, 16);
-}
-
 TEST(Selector, AnInstructionThatNeedsMoreInputsThanItHasIsRefused) {
   gpu::GpuSpec narrow = one_sub_partition();
   narrow.sm.tensor_core.selector_inputs = 2;
   SmHarness harness("narrow", narrow);
   EXPECT_NO_THROW(issue_interval(harness, instruction(DataType::kTf32, 16, true)));
   EXPECT_THROW(issue_interval(harness, instruction(DataType::kF16, 32, true)), base::InternalError);
-}
-
-TEST(MultiplierArray, HalfTheDotUnitsDoubleTheInterval) {
-  gpu::GpuSpec narrow = one_sub_partition_without_gap();
-  narrow.sm.tensor_core.dot_units /= 2;
-  narrow.sm.tensor_core.f32_dot_units /= 2;  // some of those
-  SmHarness harness("narrow", narrow);
-  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 16)), 16);
-}
-
-TEST(InstructionWindow, OfOneSerialisesTheTensorCore) {
-  gpu::GpuSpec narrow = one_sub_partition_without_gap();
-  narrow.sm.tensor_core.instruction_window = 1;
-  SmHarness harness("narrow", narrow);
-  // Fetch waits for the credit of the last step: 2 + 1 cycles to the multipliers, 7 to the second
-  // step, 1 back.
-  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 16)), 11);
 }
 
 // --- one warp alone
@@ -277,16 +242,6 @@ TEST(SameWarpGap, IsToTheNextWholeCycleBehindAPort) {
   EXPECT_EQ(harness.issued()[1].cycle - harness.issued()[0].cycle, 7);  // 6.2 cycles of metadata
 }
 
-TEST(MultiplierArray, FormsTheProductsOfTheSecondStepBeforeItsAccumulatorIsThere) {
-  // Two instructions in eight cycles each, although the second step of an instruction ends seven
-  // cycles after its first: its products wait, the array does not.
-  SmHarness harness("gpu", one_sub_partition_without_gap());
-  const KernelParts parts(instruction(DataType::kF16, 16));
-  const isa::WarpProgram program = mmas_in_turn(parts, 60, 4);
-  harness.run(parts.launch(program));
-  EXPECT_EQ(harness.issued()[50].cycle - harness.issued()[10].cycle, 40 * 8);
-}
-
 // --- scheduler and SM
 // ---------------------------------------------------------------------------------------------
 
@@ -309,7 +264,6 @@ class OneSubPartition : public testing::Test {
 };
 
 using Barrier = OneSubPartition;
-using LoadMatrix = OneSubPartition;
 using ScoreboardTiming = OneSubPartition;
 using WarpScheduler = OneSubPartition;
 
@@ -329,13 +283,6 @@ TEST_F(Barrier, HoldsEveryWarpUntilTheLastArrives) {
   harness.run(parts.launch(program, nullptr, 1));
   // One warp arrives per cycle, so the sixth five cycles later than the first.
   EXPECT_EQ(all_six - harness.issued()[0].cycle, 5);
-}
-
-TEST_F(LoadMatrix, DeliversAfterItsLatency) {
-  const isa::WarpProgram program = program_of({load_into(registers.a()), mma_into(parts, 0)});
-  harness.run(parts.launch(program, &memory));
-  // Shared memory sees the load one cycle after its issue.
-  EXPECT_EQ(harness.issued()[0].cycle - (memory.loads()[0].cycle - 1), 29);
 }
 
 TEST_F(ScoreboardTiming, WriteAfterWriteWaitsForTheFirstWrite) {
@@ -417,16 +364,6 @@ TEST(TwoIssuesPerCycle, GoOnBehindAnInstructionOfSeveralSlots) {
   EXPECT_EQ(memory.loads()[1].cycle - first, 3);
   EXPECT_EQ(memory.loads()[2].cycle - first, 3);
   EXPECT_EQ(memory.loads()[3].cycle - first, 4);
-}
-
-TEST_F(WarpScheduler, TwoWarpsFillTheTensorCoreWhereOneDependentChainCannot) {
-  const isa::WarpProgram program = dependent_mmas(parts, 40);
-  const std::int64_t one = harness.run(parts.launch(program, nullptr, 1)).cycles;
-  const std::int64_t two = harness.run(parts.launch(program, nullptr, 2)).cycles;
-  const std::int64_t six = harness.run(parts.launch(program, nullptr, 6)).cycles;
-  // Two warps hide in the latency of the first; six are bound by the multipliers.
-  EXPECT_LT(static_cast<double>(two), 1.05 * static_cast<double>(one));
-  EXPECT_NEAR(static_cast<double>(six), 40 * 6 * 8, 40);
 }
 
 }  // namespace

@@ -5,8 +5,7 @@
 #include "sim/sm/copy_groups.h"
 #include "tests/support/gemm_grid.h"
 #include "tests/support/in_child.h"
-#include "tests/timing/protocol_memory.h"
-#include "tests/timing/sm_before_memory.h"
+#include "tests/timing/sms_before_memory.h"
 
 #include <gtest/gtest.h>
 
@@ -45,42 +44,26 @@ TEST(CopyGroups, CountAsCompleteInOrder) {
 
 TEST(AsyncCopy, AnotherMemoryCanBeBoundAndItsLatencyIsWaitedForToTheCycle) {
   const gpu::GpuSpec spec = support::gpu_with_sms(kA100, 1);
-  SmBeforeMemory near("near", spec, 100);
-  SmBeforeMemory far("far", spec, 101);
+  SmsBeforeMemory near("near", spec, 100);
+  SmsBeforeMemory far("far", spec, 101);
   // One k-tile: nothing hides the latency. Its copies and its stores each wait for it once.
   const Grid grid({{64, 64, 32}, 1, DataType::kF16, false}, {64, 64, 32}, spec);
   const std::int64_t short_wait = near.run(grid.launch());
   const std::int64_t long_wait = far.run(grid.launch());
   EXPECT_EQ(long_wait - short_wait, 2);
-  EXPECT_GT(near.requests().size(), 2 * static_cast<std::size_t>(grid.kernel.warps()));
-  EXPECT_EQ(near.requests().size(), far.requests().size());
-  EXPECT_FALSE(near.overlapped());
+  EXPECT_GT(near.memory.requests.size(), 2 * static_cast<std::size_t>(grid.kernel.warps()));
+  EXPECT_EQ(near.memory.requests.size(), far.memory.requests.size());
+  EXPECT_EQ(near.memory.against_protocol, 0);
 }
 
 // END_REQ comes three cycles behind a request, the response of an older one often in between.
 TEST(AsyncCopy, AnOlderResponseDoesNotEndTheRequestThatIsOpen) {
   const gpu::GpuSpec spec = support::gpu_with_sms(kA100, 1);
-  SmBeforeMemory sm("sm", spec, 9);
+  SmsBeforeMemory sm("sm", spec, 9);
   const Grid grid({{64, 64, 512}, 1, DataType::kF16, false}, {64, 64, 32}, spec);
   sm.run(grid.launch());
-  EXPECT_FALSE(sm.overlapped());
+  EXPECT_EQ(sm.memory.against_protocol, 0);
 }
-
-/// SMs before a memory that answers in a way of its own.
-struct SmsBeforeMemory {
-  SmsBeforeMemory(const std::string& name, const gpu::GpuSpec& spec, ProtocolMemory::Answer answer)
-      : clock(spec.boost_clock_mhz),
-        gpu(name.c_str(), clock, spec, gpu::Gpu::Memory::kOutside),
-        memory((name + "_memory").c_str(), clock, answer, static_cast<int>(spec.sms)) {
-    for (std::size_t i = 0; i < gpu.sms().size(); ++i) {
-      gpu.sms()[i]->async_copy.memory.bind(memory.socket(i));
-    }
-  }
-
-  base::Clock clock;
-  gpu::Gpu gpu;
-  ProtocolMemory memory;
-};
 
 TEST(AsyncCopy, KeepsTheBaseProtocolHoweverAMemoryAnswers) {
   const gpu::GpuSpec spec = support::gpu_with_sms(kA100, 2);
@@ -89,14 +72,13 @@ TEST(AsyncCopy, KeepsTheBaseProtocolHoweverAMemoryAnswers) {
   for (const auto answer :
        {kEndOfRequestLater, kResponseLater, kEndOfRequest, kResponse, kCompleted}) {
     all.push_back(
-        std::make_unique<SmsBeforeMemory>("way" + std::to_string(all.size()), spec, answer));
+        std::make_unique<SmsBeforeMemory>("way" + std::to_string(all.size()), spec, 40, answer));
   }
-  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   // Eight CTAs.
   const Grid grid({{128, 256, 256}, 1, DataType::kF16, false}, {64, 64, 32}, spec);
   for (const auto& way : all) {
     SCOPED_TRACE(way->memory.name());
-    way->gpu.run(grid.launch());
+    way->run(grid.launch());
     EXPECT_EQ(way->memory.against_protocol, 0);
     EXPECT_TRUE(way->memory.at_rest());
     EXPECT_EQ(way->memory.transactions, all.front()->memory.transactions);
@@ -108,14 +90,13 @@ TEST(AsyncCopy, KeepsTheBaseProtocolHoweverAMemoryAnswers) {
 // Loads that pass the L1: it knows a line by the address that was asked for.
 TEST(AsyncCopy, AMemoryMayRewriteTheAddress) {
   const gpu::GpuSpec spec = support::gpu_with_sms("v100-sxm2-16gb", 1);
-  SmsBeforeMemory plain("plain", spec, ProtocolMemory::Answer::kEndOfRequestLater);
-  SmsBeforeMemory offset("offset", spec, ProtocolMemory::Answer::kEndOfRequestLater);
+  SmsBeforeMemory plain("plain", spec, 40);
+  SmsBeforeMemory offset("offset", spec, 40);
   offset.memory.added_to_address = 1U << 30;
-  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   const support::GemmGrid grid({{64, 256, 256}, 1, DataType::kF16, false},
                                {base::GemmShape{64, 64, 32}, 2, {}}, spec, false);
-  plain.gpu.run(grid.launch(grid.kernel.ctas()));
-  offset.gpu.run(grid.launch(grid.kernel.ctas()));
+  plain.run(grid.launch(grid.kernel.ctas()));
+  offset.run(grid.launch(grid.kernel.ctas()));
   EXPECT_LT(plain.memory.read_bytes, 4 * (64 + 64) * 256 * 2);  // A comes from the L1, too
   EXPECT_EQ(offset.memory.transactions, plain.memory.transactions);
 }

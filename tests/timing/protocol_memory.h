@@ -29,13 +29,19 @@ class ProtocolMemory : public sc_core::sc_module {
     kResponse,           ///< BEGIN_RESP on the return path, with a delay
     kCompleted,          ///< TLM_COMPLETED, with a delay
   };
+  struct Request {
+    std::int64_t cycle = 0;  ///< in which it came, since the start of the simulation
+    bool is_write = false;
+  };
   using Socket = tlm_utils::simple_target_socket_tagged<ProtocolMemory>;
 
+  /// `latency`: cycles until the response to a request whose end is a call, or on the return path.
   ProtocolMemory(const sc_core::sc_module_name& name, const base::Clock& clock, Answer answer,
-                 int sms)
+                 int sms, int latency = 40)
       : sc_core::sc_module(name),
         clock_(clock),
         answer_(answer),
+        latency_(latency),
         later_("later", this, &ProtocolMemory::go_on) {
     for (int i = 0; i < sms; ++i) {
       ports_.push_back(std::make_unique<Port>(i));
@@ -56,6 +62,7 @@ class ProtocolMemory : public sc_core::sc_module {
   // Since the start of the simulation.
   std::int64_t transactions = 0, read_bytes = 0, written_bytes = 0;
   std::int64_t against_protocol = 0;
+  std::vector<Request> requests;
   std::uint64_t added_to_address = 0;  ///< of each payload, as an interconnect does
 
  private:
@@ -93,13 +100,13 @@ class ProtocolMemory : public sc_core::sc_module {
     switch (answer_) {
       case Answer::kEndOfRequestLater:
         call(payload, tlm::END_REQ, 3);
-        call(payload, tlm::BEGIN_RESP, 40);
+        call(payload, tlm::BEGIN_RESP, latency_);
         return tlm::TLM_ACCEPTED;
       case Answer::kResponseLater:
         call(payload, tlm::BEGIN_RESP, 6);
         return tlm::TLM_ACCEPTED;
       case Answer::kEndOfRequest:
-        call(payload, tlm::BEGIN_RESP, 40);
+        call(payload, tlm::BEGIN_RESP, latency_);
         return on_return_path(port, phase, tlm::END_REQ, delay, 10);
       case Answer::kResponse:
         if (port.response != nullptr) {
@@ -125,6 +132,7 @@ class ProtocolMemory : public sc_core::sc_module {
     payload.set_auto_extension(new OfPort(port));
     payload.acquire();
     ++transactions;
+    requests.push_back({clock_.now(), payload.is_write()});
     (payload.is_read() ? read_bytes : written_bytes) += payload.get_data_length();
     payload.set_address(payload.get_address() + added_to_address);
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
@@ -179,6 +187,7 @@ class ProtocolMemory : public sc_core::sc_module {
 
   const base::Clock& clock_;
   Answer answer_;
+  int latency_;
   std::vector<std::unique_ptr<Port>> ports_;
   tlm_utils::peq_with_cb_and_phase<ProtocolMemory> later_;
 };

@@ -60,16 +60,13 @@ TEST(SharedMemoryTiming, AClaimOfTheBanksDelaysALoadByItsWavefronts) {
   const isa::WarpProgram program = program_of({load, mma_into(parts, 0)});
   // 4096 bytes, 32 cycles, claimed in the cycle in which the warp is launched: two cycles (CTA
   // unit, scheduler) and the way of the request before the load comes.
-  class ClaimingMemory : public RecordingMemory {
-    using RecordingMemory::RecordingMemory;
-  };
-  ClaimingMemory memory(harness);
+  RecordingMemory memory(harness);
   harness.run(parts.launch(program, &memory));
   const std::int64_t arrival = memory.loads()[0].cycle;
   sm::SharedMemory& shared = harness.shared_memory();
   const std::int64_t base = harness.absolute_now();
   EXPECT_EQ(shared.claim(base::Bytes(4096)) - base, 32);
-  ClaimingMemory again(harness);
+  RecordingMemory again(harness);
   harness.run(parts.launch(program, &again));
   EXPECT_EQ(again.loads()[0].cycle, arrival);
   const std::int64_t delayed = harness.issued()[0].cycle - (again.loads()[0].cycle - 1);
@@ -108,17 +105,16 @@ mma::MmaInstruction wgmma(int n) {
           .family = mma::MmaFamily::kWgmma};
 }
 
-isa::WarpInstruction wgmma_step(isa::Opcode opcode, int a_registers = 0) {
+isa::WarpInstruction wgmma_step(isa::Opcode opcode) {
   isa::WarpInstruction instruction;
   instruction.opcode = opcode;
-  instruction.a = {0, a_registers};
   return instruction;
 }
 
 /// `count` wgmma and a wait for all of them.
-isa::WarpProgram wgmmas(int count, int a_registers = 0) {
+isa::WarpProgram wgmmas(int count) {
   std::vector<isa::WarpInstruction> code(static_cast<std::size_t>(count),
-                                         wgmma_step(isa::Opcode::kWgmma, a_registers));
+                                         wgmma_step(isa::Opcode::kWgmma));
   code.push_back(wgmma_step(isa::Opcode::kWgmmaCommit));
   code.push_back(wgmma_step(isa::Opcode::kWgmmaWait));
   return program_of(std::move(code));
@@ -127,25 +123,14 @@ isa::WarpProgram wgmmas(int count, int a_registers = 0) {
 class WgmmaTiming : public testing::Test {
  protected:
   /// Cycles of a CTA of `warps` warps, each `count` wgmma and a wait for all of them.
-  std::int64_t cycles(int n, int count, int warps, int a_registers) {
-    const auto context = mma::StepContext::timing_only(wgmma(n), 32);
-    const isa::WarpProgram program = wgmmas(count, a_registers);
+  std::int64_t cycles(int count, int warps) {
+    const auto context = mma::StepContext::timing_only(wgmma(256), 32);
+    const isa::WarpProgram program = wgmmas(count);
     return harness.run({&program, &context, nullptr, warps, 1, 1, nullptr}).cycles;
   }
 
   SmHarness harness{"gpu", support::gpu_with_sms("h800-pcie", 1)};
 };
-
-TEST_F(WgmmaTiming, IsBoundByArithmeticOperandsOrTheLeastInterval) {
-  const auto interval = [&](int n, int a_registers) {
-    return (cycles(n, 120, 4, a_registers) - cycles(n, 20, 4, a_registers)) / 100;
-  };
-  EXPECT_EQ(interval(256, 0), 128);
-  EXPECT_EQ(interval(32, 0), 24);  // 16 cycles of A and 8 of B
-  EXPECT_EQ(interval(8, 0), 18);
-  EXPECT_EQ(interval(32, 4), 16);  // A from registers: the arithmetic
-  EXPECT_EQ(interval(8, 4), 13);   // neither: the least interval
-}
 
 TEST(Tcgen05Timing, IsBoundByArithmeticOrByItsPartOfTheOperands) {
   mma::MmaInstruction instruction = wgmma(0);
@@ -189,8 +174,8 @@ TEST(WgmmaPipeline, HasTheStagesOfMmaSyncButNoSelector) {
 }
 
 TEST_F(WgmmaTiming, TwoWarpgroupsShareTheTensorCores) {
-  const std::int64_t one = cycles(256, 10, 4, 0);
-  const std::int64_t two = cycles(256, 10, 8, 0);
+  const std::int64_t one = cycles(10, 4);
+  const std::int64_t two = cycles(10, 8);
   EXPECT_EQ(two - one, 10 * 128);
 }
 
@@ -207,7 +192,7 @@ TEST_F(WgmmaTiming, AWaitHoldsUntilTheGroupIsComplete) {
   const std::int64_t held = harness.run({&waits, &context, nullptr, 4, 1, 1, nullptr}).cycles;
   const std::int64_t free = harness.run({&goes_on, &context, nullptr, 4, 1, 1, nullptr}).cycles;
   // With a group pending the second one is issued while the first is multiplied.
-  EXPECT_EQ(free, cycles(256, 2, 4, 0));
+  EXPECT_EQ(free, cycles(2, 4));
   EXPECT_GT(held, free + 15);
 }
 

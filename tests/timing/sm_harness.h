@@ -208,7 +208,12 @@ class RecordingMemory : public sm::CtaMemory {
 
   /// What the load at register `base` of warp `warp` and CTA `cta` delivers in register `reg` of
   /// `lane`.
-  static std::uint32_t word(std::int64_t cta, int warp, int base, int reg, int lane);
+  static std::uint32_t word(std::int64_t cta, int warp, int base, int reg, int lane) {
+    const auto index =
+        static_cast<std::uint64_t>(((cta * 64 + warp) * 1024 + base) * 256 + reg * 32 + lane);
+    const auto bits = static_cast<std::uint32_t>(base::RandomStream(5).bits(index));
+    return (bits & 0x83FF83FFU) | 0x38003800U;  // two f16 in [0.5, 1) or their negatives
+  }
 
   void load(std::int64_t cta, int warp, const isa::WarpInstruction& instruction, std::int64_t,
             mma::LaneRegister* registers) const override {
@@ -233,15 +238,5 @@ class RecordingMemory : public sm::CtaMemory {
   mutable std::vector<Access> loads_;
   std::vector<Access> stores_;
 };
-
-// Any bits would do; every fourth word is made of small exponents so that sums do not all end in
-// NaN.
-inline std::uint32_t RecordingMemory::word(std::int64_t cta, int warp, int base, int reg,
-                                           int lane) {
-  const auto index =
-      static_cast<std::uint64_t>(((cta * 64 + warp) * 1024 + base) * 256 + reg * 32 + lane);
-  const auto bits = static_cast<std::uint32_t>(base::RandomStream(5).bits(index));
-  return (bits & 0x83FF83FFU) | 0x38003800U;  // two f16 in [0.5, 1) or their negatives
-}
 
 }  // namespace sptc::timing

@@ -62,15 +62,13 @@ class OneInstruction : public sm::CtaMemory {
   std::uint32_t d_[mma::kRows][mma::kCols] = {};
 };
 
-/// Everything that a test of one wire needs.
-struct Fixture {
-  Fixture()
-      : parts(instruction(DataType::kF16, 32, true)),
-        operands(mma::random_operands(parts.context.instruction, mma::WordKind::kNarrow,
-                                      mma::WordKind::kNarrow, base::RandomStream(3))),
-        harness("gpu", one_sub_partition()) {
-    // The accumulator starts at zero.
-    operands.c = base::Matrix<Word>(mma::kRows, mma::kCols);
+using Places = std::vector<std::pair<std::size_t, std::size_t>>;
+
+/// One sparse instruction, and D where no wire is changed.
+class Wires : public testing::Test {
+ protected:
+  Wires() {
+    operands.c = base::Matrix<Word>(mma::kRows, mma::kCols);  // the accumulator starts at zero
   }
 
   base::Matrix<Word> run() {
@@ -86,55 +84,58 @@ struct Fixture {
     return memory.d();
   }
 
-  KernelParts parts;
-  mma::MmaOperands operands;
-  SmHarness harness;
-};
-
-/// Elements in which two results differ.
-std::vector<std::pair<std::size_t, std::size_t>> differences(const base::Matrix<Word>& x,
-                                                             const base::Matrix<Word>& y) {
-  std::vector<std::pair<std::size_t, std::size_t>> all;
-  for (std::size_t i = 0; i < x.rows(); ++i) {
-    for (std::size_t j = 0; j < x.cols(); ++j) {
-      if (x(i, j) != y(i, j)) {
-        all.emplace_back(i, j);
+  /// Elements of D that are others than those of the plain arithmetic.
+  Places changed(const base::Matrix<Word>& d) const {
+    Places all;
+    for (std::size_t i = 0; i < d.rows(); ++i) {
+      for (std::size_t j = 0; j < d.cols(); ++j) {
+        if (d(i, j) != before(i, j)) {
+          all.emplace_back(i, j);
+        }
       }
     }
+    return all;
   }
-  return all;
-}
 
-TEST(Wires, CarryWhatThePlainArithmeticComputes) {
-  Fixture fixture;
-  EXPECT_EQ(fixture.run(), mma::run_plain(fixture.parts.context, fixture.operands));
-}
+  /// D is that of `other` operands, and differs in row `row` alone.
+  void expect_row(const base::Matrix<Word>& d, const mma::MmaOperands& other, std::size_t row) {
+    EXPECT_EQ(d, mma::run_plain(parts.context, other));
+    ASSERT_FALSE(changed(d).empty());
+    for (const auto& place : changed(d)) {
+      EXPECT_EQ(place.first, row);
+    }
+  }
 
-TEST(Wires, ANibbleBehindTheFetchMovesTheSelectionOfItsRow) {
-  Fixture fixture;
-  const base::Matrix<Word> before = fixture.run();
-  mma::MmaOperands other = fixture.operands;
+  KernelParts parts{instruction(DataType::kF16, 32, true)};
+  mma::MmaOperands operands =
+      mma::random_operands(parts.context.instruction, mma::WordKind::kNarrow,
+                           mma::WordKind::kNarrow, base::RandomStream(3));
+  SmHarness harness{"gpu", one_sub_partition()};
+  tensor_core::TensorCore& core = harness.core();
+  base::Matrix<Word> before;
+
+  void SetUp() override {
+    before = mma::run_plain(parts.context, operands);
+    ASSERT_EQ(run(), before);
+  }
+};
+
+TEST_F(Wires, ANibbleBehindTheFetchMovesTheSelectionOfItsRow) {
+  mma::MmaOperands other = operands;
   other.nibbles(5, 3) = other.nibbles(5, 3) == 0b0100 ? 0b1110 : 0b0100;
-  fixture.harness.core().fetched.set_tap([&](tensor_core::FetchedToken& token) {
+  core.fetched.set_tap([&](tensor_core::FetchedToken& token) {
     token.payload->nibbles[5][3] = other.nibbles(5, 3);
   });
-  const base::Matrix<Word> after = fixture.run();
-  EXPECT_EQ(after, mma::run_plain(fixture.parts.context, other));
-  ASSERT_FALSE(differences(before, after).empty());
-  for (const auto& [row, col] : differences(before, after)) {
-    EXPECT_EQ(row, 5U);
-  }
+  const base::Matrix<Word> after = run();
+  expect_row(after, other, 5);
 }
 
-TEST(Wires, ASelectedOperandOfBIsTheOneThatIsMultiplied) {
-  Fixture fixture;
-  const base::Matrix<Word> before = fixture.run();
+TEST_F(Wires, ASelectedOperandOfBIsTheOneThatIsMultiplied) {
   // Row 9, second step, third multiplier gets another row of B than the metadata names.
   mma::FetchedOperands fetched;
-  fixture.harness.core().fetched.set_tap(
-      [&](tensor_core::FetchedToken& token) { fetched = *token.payload; });
+  core.fetched.set_tap([&](tensor_core::FetchedToken& token) { fetched = *token.payload; });
   int wanted = 0;
-  fixture.harness.core().selected.set_tap([&](tensor_core::SelectedToken& token) {
+  core.selected.set_tap([&](tensor_core::SelectedToken& token) {
     if (token.step != 1) {
       return;
     }
@@ -145,104 +146,82 @@ TEST(Wires, ASelectedOperandOfBIsTheOneThatIsMultiplied) {
     while (wanted == selected.b_row[9][2] || wanted == partner) {
       ++wanted;
     }
-    const int index = 9 * fixture.parts.context.rules.products_per_step + 2;
+    const int index = 9 * parts.context.rules.products_per_step + 2;
     for (int j = 0; j < mma::kCols; ++j) {
       selected.b.significand[index][j] = fetched.b.significand[wanted][j];
       selected.b.exponent[index][j] = fetched.b.exponent[wanted][j];
     }
   });
-  const base::Matrix<Word> after = fixture.run();
-  mma::MmaOperands other = fixture.operands;
+  const base::Matrix<Word> after = run();
+  mma::MmaOperands other = operands;
   const std::uint8_t nibble = other.nibbles(9, 5);  // group of compressed elements 10 and 11
   other.nibbles(9, 5) = static_cast<std::uint8_t>((nibble & 0b1100) | (wanted & 3));
-  EXPECT_EQ(after, mma::run_plain(fixture.parts.context, other));
-  ASSERT_FALSE(differences(before, after).empty());
-  for (const auto& [row, col] : differences(before, after)) {
-    EXPECT_EQ(row, 9U);
-  }
+  expect_row(after, other, 9);
 }
 
-TEST(Wires, AProductChangesItsElementOfDAlone) {
-  Fixture fixture;
-  const base::Matrix<Word> before = fixture.run();
-  fixture.harness.core().products.set_tap([&](tensor_core::ProductsToken& token) {
+TEST_F(Wires, AProductChangesItsElementOfDAlone) {
+  core.products.set_tap([&](tensor_core::ProductsToken& token) {
     if (token.step == 0) {
-      token.payload->significand[4 * fixture.parts.context.rules.products_per_step + 1][6] *= -1;
+      token.payload->significand[4 * parts.context.rules.products_per_step + 1][6] *= -1;
     }
   });
-  EXPECT_EQ(differences(before, fixture.run()),
-            (std::vector<std::pair<std::size_t, std::size_t>>{{4, 6}}));
+  EXPECT_EQ(changed(run()), (Places{{4, 6}}));
 }
 
-TEST(Wires, TheLargestExponentDecidesWhatTheAlignmentCuts) {
-  Fixture fixture;
-  const base::Matrix<Word> before = fixture.run();
-  fixture.harness.core().products.set_tap(
+TEST_F(Wires, TheLargestExponentDecidesWhatTheAlignmentCuts) {
+  core.products.set_tap(
       [](tensor_core::ProductsToken& token) { token.payload->max_exponent[2][3] += 20; });
-  EXPECT_EQ(differences(before, fixture.run()),
-            (std::vector<std::pair<std::size_t, std::size_t>>{{2, 3}}));
+  EXPECT_EQ(changed(run()), (Places{{2, 3}}));
 }
 
-TEST(Wires, ASumChangesItsElementByWhatWasAdded) {
-  Fixture fixture;
-  const base::Matrix<Word> before = fixture.run();
+TEST_F(Wires, ASumChangesItsElementByWhatWasAdded) {
   double unit = 0;
-  fixture.harness.core().sums.set_tap([&](tensor_core::SumsToken& token) {
+  core.sums.set_tap([&](tensor_core::SumsToken& token) {
     if (token.is_last()) {
       token.payload->sum[11][7] += std::int64_t{1} << 24;
       unit = std::ldexp(1.0, token.payload->max_exponent[11][7]);
     }
   });
-  const base::Matrix<Word> after = fixture.run();
-  EXPECT_EQ(differences(before, after),
-            (std::vector<std::pair<std::size_t, std::size_t>>{{11, 7}}));
+  const base::Matrix<Word> after = run();
+  EXPECT_EQ(changed(after), (Places{{11, 7}}));
   const double added = numerics::to_double(after(11, 7), DataType::kF32) -
                        numerics::to_double(before(11, 7), DataType::kF32);
   EXPECT_NEAR(added, unit, unit * 1e-5);
 }
 
-TEST(Wires, TheRoundedResultOfTheFirstStepIsTheAccumulatorOfTheSecond) {
-  Fixture fixture;
-  const base::Matrix<Word> before = fixture.run();
+TEST_F(Wires, TheRoundedResultOfTheFirstStepIsTheAccumulatorOfTheSecond) {
   int seen = 0;
-  fixture.harness.core().feedback.set_tap([&](tensor_core::FeedbackToken& token) {
+  core.feedback.set_tap([&](tensor_core::FeedbackToken& token) {
     ++seen;
     EXPECT_EQ(token.next_step, 1);
     token.payload->word[0][0] = 0x7F800000;
   });
-  const base::Matrix<Word> after = fixture.run();
+  const base::Matrix<Word> after = run();
   EXPECT_EQ(seen, 1);
-  EXPECT_EQ(differences(before, after), (std::vector<std::pair<std::size_t, std::size_t>>{{0, 0}}));
+  EXPECT_EQ(changed(after), (Places{{0, 0}}));
   EXPECT_EQ(after(0, 0), 0x7F800000U);
 }
 
-TEST(Wires, ARoundedWordIsTheWordThatIsStored) {
-  Fixture fixture;
-  const base::Matrix<Word> before = fixture.run();
-  fixture.harness.partition().mma_done.set_tap(
+TEST_F(Wires, ARoundedWordIsTheWordThatIsStored) {
+  harness.partition().mma_done.set_tap(
       [](tensor_core::MmaDoneToken& token) { token.payload->word[15][1] ^= 1; });
-  const base::Matrix<Word> after = fixture.run();
-  EXPECT_EQ(differences(before, after),
-            (std::vector<std::pair<std::size_t, std::size_t>>{{15, 1}}));
+  const base::Matrix<Word> after = run();
+  EXPECT_EQ(changed(after), (Places{{15, 1}}));
   EXPECT_EQ(after(15, 1), before(15, 1) ^ 1U);
 }
 
-TEST(Wires, CarryNothingButTimeWithoutValues) {
-  Fixture fixture;
+TEST_F(Wires, CarryNothingButTimeWithoutValues) {
   int tokens = 0;
   const auto expect_empty = [&](auto& token) {
     ++tokens;
     EXPECT_EQ(token.payload, nullptr);
   };
-  fixture.harness.core().fetched.set_tap(
-      [&](tensor_core::FetchedToken& token) { expect_empty(token); });
-  fixture.harness.core().selected.set_tap(
-      [&](tensor_core::SelectedToken& token) { expect_empty(token); });
-  fixture.harness.core().products.set_tap(
-      [&](tensor_core::ProductsToken& token) { expect_empty(token); });
-  fixture.harness.core().sums.set_tap([&](tensor_core::SumsToken& token) { expect_empty(token); });
-  const isa::WarpProgram program = independent_mmas(fixture.parts, 4);
-  fixture.harness.run(fixture.parts.launch(program));
+  core.fetched.set_tap([&](tensor_core::FetchedToken& token) { expect_empty(token); });
+  core.selected.set_tap([&](tensor_core::SelectedToken& token) { expect_empty(token); });
+  core.products.set_tap([&](tensor_core::ProductsToken& token) { expect_empty(token); });
+  core.sums.set_tap([&](tensor_core::SumsToken& token) { expect_empty(token); });
+  const isa::WarpProgram program = independent_mmas(parts, 4);
+  harness.run(parts.launch(program));
   EXPECT_EQ(tokens, 4 + 8 + 8 + 8);
 }
 

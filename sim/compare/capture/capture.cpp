@@ -215,7 +215,6 @@ void parse_microbench_json(std::string_view text, const std::string& file, Captu
     result.warps = static_cast<int>(row.integer("warps", 1, 64));
     result.ilp = static_cast<int>(row.integer("ilp", 1, 64));
     result.data = text_or_null(row, "data");
-    result.source = text_or_null(row, "source");
     result.latency_cycles = number_or_null(row, "latency_cycles");
     result.fma_per_clk_per_sm = number_or_null(row, "fma_per_clk_per_sm");
     result.outcome = status_of(row);
@@ -255,7 +254,6 @@ void parse_gemm_json(std::string_view text, const std::string& file, Capture& ca
       const io::JsonObject check = row.object("check");
       result.check = {
           one_of(check, "mode", {"bits", "bound", "none"}),
-          static_cast<std::uint64_t>(check.integer_or("elements", 0, 0, std::int64_t{1} << 60)),
           static_cast<std::uint64_t>(check.integer_or("mismatches", 0, 0, std::int64_t{1} << 60))};
     }
     capture.gemm.push_back(std::move(result));

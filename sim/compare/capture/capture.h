@@ -32,8 +32,7 @@ struct MicrobenchRow {
   std::string instruction;  ///< PTX name
   int warps = 0;
   int ilp = 0;
-  std::string data;    ///< "zeros", "random"; empty: not known
-  std::string source;  ///< of a published row; else empty
+  std::string data;  ///< "zeros", "random"; empty: not known
   std::optional<double> latency_cycles;
   std::optional<double> fma_per_clk_per_sm;
   CaptureStatus outcome;
@@ -51,7 +50,6 @@ struct MemoryRow {
 
 struct GemmCheck {
   std::string mode;  ///< "bits", "bound", "none"
-  std::uint64_t elements = 0;
   std::uint64_t mismatches = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/compare/capture/time_comparison.h"
+#include "sim/compare/capture/capture_times.h"
 
 #include <fmt/format.h>
 

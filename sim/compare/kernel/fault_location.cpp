@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/compare/kernel/fault_location.h"
 
-#include "sim/compare/kernel/k_fault.h"
+#include "sim/compare/kernel/fault_finders.h"
 #include "sim/compare/kernel/kernel_alternatives.h"
-#include "sim/compare/kernel/metadata_fault.h"
-#include "sim/compare/kernel/moved_lines.h"
-#include "sim/compare/kernel/operand_fault.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 
 namespace sptc::compare::kernel {
@@ -29,94 +28,51 @@ std::optional<RegionFault> find_alternative(const RegionTrial& trial, const mma:
   if (!trial.tells_apart(static_cast<double>(all.size()))) {
     return std::nullopt;
   }
-  for (const Alternative& alternative : all) {
-    if (trial.fits_read(alternative.model)) {
-      return RegionFault{alternative.cause, alternative.text};
-    }
-  }
-  return std::nullopt;
+  return first_found(all, [&](const Alternative& alternative) {
+    return trial.fits_read(alternative.model)
+               ? std::optional(RegionFault{alternative.cause, alternative.text})
+               : std::nullopt;
+  });
 }
 
-class Locator {
- public:
-  Locator(const WrongKernel& kernel, const mma::Target& target)
-      : kernel_(kernel), target_(target) {}
-
-  FaultLocation run() const {
-    const std::vector<Region> parts = parted_regions(kernel_.wrong, kMostParts);
-    const std::vector<Region> joined = joined_regions(parts);
-    const Region all = bounding_region(kernel_.wrong);
-    FaultLocation together;
-    if (joined.size() <= kMostTried) {
-      together = explained(joined, joined.size() <= kFewParts);
-    } else {
-      together.places = unexplained(joined);
-    }
-    if (together.is_complete()) {
-      return together;
-    }
-    if (joined != std::vector{all}) {
-      if (FaultLocation one = explained({all}, true); one.is_complete()) {
-        return one;
-      }
-    }
-    if (parts != joined && parts.size() <= kMostTried) {
-      if (FaultLocation each = explained(parts, parts.size() <= kFewParts); each.is_complete()) {
-        return each;
-      }
-    }
-    return together;
+std::optional<RegionFault> fault_of(const WrongKernel& kernel, const mma::Target& target,
+                                    const Region& region, bool takes_long) {
+  constexpr std::array<Find, 9> kQuick{find_constant,
+                                       find_moved,
+                                       find_factor,
+                                       find_fragment_fault,
+                                       find_uncleared_accumulator,
+                                       find_k_fault,
+                                       find_metadata_fault,
+                                       find_moved_operand,
+                                       find_moved_lines_of_a_tile};
+  const RegionTrial trial(kernel, region);
+  auto fault = first_found(kQuick, [&](const Find find) { return find(trial); });
+  if (!fault && takes_long && trial.selection().elements() < kernel.computed.size()) {
+    fault = find_alternative(trial, target);
   }
+  return fault || !takes_long ? fault : find_k_order(trial);
+}
 
-  static std::vector<LocatedFault> unexplained(const std::vector<Region>& regions) {
-    std::vector<LocatedFault> places;
-    places.reserve(regions.size());
-    for (const Region& region : regions) {
-      places.push_back({region, std::nullopt});
-    }
-    return places;
+FaultLocation unexplained(const std::vector<Region>& regions) {
+  FaultLocation location;
+  for (const Region& region : regions) {
+    location.places.push_back({region, std::nullopt});
   }
+  return location;
+}
 
- private:
-  FaultLocation explained(const std::vector<Region>& regions, bool takes_long) const {
-    FaultLocation location;
-    for (const Region& region : regions) {
-      location.places.push_back({region, fault_of(region, takes_long)});
+/// The faults of `regions` one by one, where they are not too many.
+FaultLocation explained(const WrongKernel& kernel, const mma::Target& target,
+                        const std::vector<Region>& regions) {
+  FaultLocation location = unexplained(regions);
+  for (LocatedFault& place : location.places) {
+    if (regions.size() <= kMostTried) {
+      place.fault = fault_of(kernel, target, place.region, regions.size() <= kFewParts);
     }
-    return location;
   }
-
-  std::optional<RegionFault> fault_of(const Region& region, bool takes_long) const {
-    constexpr std::array<Find, 10> kQuick{find_constant,
-                                          find_moved,
-                                          find_factor,
-                                          find_fragment_fault,
-                                          find_uncleared_accumulator,
-                                          find_k_fault,
-                                          find_metadata_fault,
-                                          find_moved_operand,
-                                          find_moved_columns_of_b,
-                                          find_moved_lines_of_a_tile};
-    const RegionTrial trial(kernel_, region);
-    for (const Find find : kQuick) {
-      if (auto fault = find(trial)) {
-        return fault;
-      }
-    }
-    if (!takes_long) {
-      return std::nullopt;
-    }
-    if (trial.selection().elements() < kernel_.computed.size()) {
-      if (auto fault = find_alternative(trial, target_)) {
-        return fault;
-      }
-    }
-    return find_k_order(trial);
-  }
-
-  const WrongKernel& kernel_;
-  const mma::Target& target_;
-};
+  return location;
+}
 
 }  // namespace
 
@@ -126,25 +82,31 @@ bool FaultLocation::is_complete() const {
 }
 
 std::string FaultLocation::causes() const {
-  std::vector<std::string> seen;
+  std::vector<std::string_view> seen;
   for (const LocatedFault& place : places) {
-    if (place.fault && std::ranges::count(seen, place.fault->cause) == 0) {
+    if (place.fault && std::ranges::count(seen, std::string_view(place.fault->cause)) == 0) {
       seen.push_back(place.fault->cause);
     }
   }
-  std::string text;
-  for (const std::string& cause : seen) {
-    text += (text.empty() ? "" : "+") + cause;
-  }
-  return text;
+  return fmt::format("{}", fmt::join(seen, "+"));
 }
 
 FaultLocation find_places(const WrongElements& wrong) {
-  return {Locator::unexplained(joined_regions(parted_regions(wrong, kMostParts)))};
+  return unexplained(joined_regions(parted_regions(wrong, kMostParts)));
 }
 
 FaultLocation locate_faults(const WrongKernel& kernel, const mma::Target& target) {
-  return Locator(kernel, target).run();
+  const std::vector<Region> parts = parted_regions(kernel.wrong, kMostParts);
+  const std::vector<Region> joined = joined_regions(parts);
+  FaultLocation together = explained(kernel, target, joined);
+  for (const std::vector<Region>& other : {std::vector{bounding_region(kernel.wrong)}, parts}) {
+    if (!together.is_complete() && other != joined) {
+      if (FaultLocation location = explained(kernel, target, other); location.is_complete()) {
+        return location;
+      }
+    }
+  }
+  return together;
 }
 
 std::string place_text(const Region& region, const KernelData& data) {
@@ -172,9 +134,8 @@ std::string text_of(const FaultLocation& location, const KernelData& data) {
   std::string text;
   for (const auto& [fault, places] : by_fault) {
     text += text.empty() ? "" : "; ";
-    for (std::size_t i = 0; i < std::min(kListed, places.size()); ++i) {
-      text += (i == 0 ? "" : ", ") + places[i];
-    }
+    const auto listed = static_cast<std::ptrdiff_t>(std::min(kListed, places.size()));
+    text += fmt::format("{}", fmt::join(places.begin(), places.begin() + listed, ", "));
     text +=
         places.size() > kListed ? fmt::format(" and {} other places", places.size() - kListed) : "";
     text += ": " + fault;

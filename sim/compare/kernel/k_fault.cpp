@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/compare/kernel/k_fault.h"
-
-#include "sim/compare/kernel/k_contributions.h"
-#include "sim/compare/kernel/k_map.h"
+#include "sim/compare/kernel/fault_finders.h"
 #include "sim/compare/kernel/k_samples.h"
 
 #include <fmt/format.h>
@@ -10,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <set>
 #include <string>
@@ -22,14 +20,7 @@ namespace {
 constexpr std::size_t kMostTried = 48;     // hypotheses of a kind that are tried bit for bit
 constexpr std::size_t kMostTiles = 256;    // of which all pairs are looked at
 constexpr std::size_t kMostRanges = 2048;  // parts of K of which all ranges are looked at
-constexpr std::size_t kMostOrders = 64;    // k-tiles whose exchanges are tried one by one
 constexpr std::size_t kLeastTile = 8;      // k
-
-/// A hypothesis that the samples allow.
-struct Candidate {
-  KMap map;
-  RegionFault fault;
-};
 
 class KSearch {
  public:
@@ -44,44 +35,24 @@ class KSearch {
     if (samples_.empty() || units_ < 2) {
       return std::nullopt;
     }
-    for (const std::size_t tile : tiles()) {
-      if (auto fault = find_range(tile)) {
-        return fault;
-      }
-    }
-    if (auto fault = find_repeated_slice()) {
-      return fault;
-    }
-    for (const std::size_t tile : tiles()) {
-      if (auto fault = find_set(tile)) {
-        return fault;
-      }
-    }
-    for (const std::size_t tile : tiles()) {
-      if (auto fault = find_shifted(tile)) {
-        return fault;
-      }
-    }
-    for (const std::size_t tile : tiles()) {
-      if (auto fault = find_stale(tile)) {
-        return fault;
-      }
-    }
-    return std::nullopt;
+    using Find = std::optional<RegionFault> (KSearch::*)(std::size_t tile) const;
+    const auto of_tiles = [&](Find find) {
+      return first_found(tiles(), [&](std::size_t tile) { return (this->*find)(tile); });
+    };
+    auto fault = of_tiles(&KSearch::find_range);
+    fault = fault ? fault : find_repeated_slice();
+    return fault ? fault
+                 : first_found(std::array<Find, 3>{&KSearch::find_set, &KSearch::find_shifted,
+                                                   &KSearch::find_stale},
+                               of_tiles);
   }
 
   std::optional<RegionFault> find_order() {
     const auto depth = static_cast<std::size_t>(kernel_.model.instruction.shape.k) / unit_;
-    for (const std::size_t steps : {8U, 4U, 2U, 1U}) {
+    return first_found(std::array{8U, 4U, 2U, 1U}, [&](unsigned steps) {
       const std::size_t tile = depth * steps;
-      if (tile == 0 || units_ / tile < 2) {
-        continue;
-      }
-      if (auto fault = find_rotated(tile)) {
-        return fault;
-      }
-    }
-    return find_exchanged_order(depth);
+      return tile == 0 || units_ / tile < 2 ? std::nullopt : find_rotated(tile);
+    });
   }
 
  private:
@@ -98,28 +69,24 @@ class KSearch {
     return {result.begin(), result.end()};
   }
 
-  bool allowed(const std::function<double(const KSample&)>& change) const {
+  /// Whether the samples may be what they are, had their sums changed by `change(sample)`.
+  template <typename ChangeOf>
+  bool allowed(const ChangeOf& change) const {
     return std::ranges::all_of(
         samples_, [&](const KSample& sample) { return sample.may_be(change(sample)); });
   }
 
-  bool fits(const KMap& map) const {
-    return trial_.fits([&](KernelOperands& operands, const Selection&) {
-      rearrange(operands, map, kernel_.model.instruction);
-    });
+  Hypothesis summed_by(KMap map, const char* cause, std::string text) const {
+    return {
+        {cause, std::move(text)},
+        [map = std::move(map), &instruction = kernel_.model.instruction](
+            KernelOperands& operands, const Selection&) { rearrange(operands, map, instruction); }};
   }
 
   /// The first of `candidates` that explains the region; `of` hypotheses were looked at.
-  std::optional<RegionFault> first_fit(const std::vector<Candidate>& candidates, double of) const {
-    if (!trial_.tells_apart(of)) {
-      return std::nullopt;
-    }
-    for (std::size_t i = 0; i < std::min(kMostTried, candidates.size()); ++i) {
-      if (fits(candidates[i].map)) {
-        return candidates[i].fault;
-      }
-    }
-    return std::nullopt;
+  std::optional<RegionFault> first_fit(std::vector<Hypothesis> candidates, double of) const {
+    candidates.resize(std::min(kMostTried, candidates.size()));
+    return trial_.first_that_fits(candidates, of);
   }
 
   std::string k_range(std::size_t begin, std::size_t end) const {
@@ -130,7 +97,7 @@ class KSearch {
   // A part of K is missing, or there twice -------------------------------------------------------
 
   std::optional<RegionFault> find_range(std::size_t tile) const {
-    std::vector<Candidate> candidates;
+    std::vector<Hypothesis> candidates;
     double looked_at = 0;
     const std::size_t count = (units_ + tile - 1) / tile;
     for (std::size_t first = 0; first < count; ++first) {
@@ -154,55 +121,49 @@ class KSearch {
         }
       }
     }
-    return first_fit(candidates, 2 * looked_at);
+    return first_fit(std::move(candidates), 2 * looked_at);
   }
 
-  Candidate without(std::size_t begin, std::size_t end) const {
+  Hypothesis without(std::size_t begin, std::size_t end) const {
     KMap map = KMap::identity(units_);
     std::fill(map.a.begin() + static_cast<std::ptrdiff_t>(begin),
               map.a.begin() + static_cast<std::ptrdiff_t>(end), KMap::kZero);
     map.b = map.a;
     const bool is_all = begin == 0 && end == units_;
-    return {
-        map,
-        {"missing-k", is_all ? "D lacks the whole sum over K" : "D lacks " + k_range(begin, end)}};
+    return summed_by(std::move(map), "missing-k",
+                     is_all ? "D lacks the whole sum over K" : "D lacks " + k_range(begin, end));
   }
 
-  void add_doubled(std::size_t begin, std::size_t end, std::vector<Candidate>& candidates) const {
-    const KMap once = KMap::identity(units_);
-    const std::vector<std::int64_t> again(once.a.begin() + static_cast<std::ptrdiff_t>(begin),
-                                          once.a.begin() + static_cast<std::ptrdiff_t>(end));
-    for (const std::size_t at : {end, units_}) {
-      KMap map = once;
+  void add_doubled(std::size_t begin, std::size_t end, std::vector<Hypothesis>& candidates) const {
+    for (const std::size_t at : std::set<std::size_t>{end, units_}) {
+      KMap map = KMap::identity(units_);
+      const std::vector<std::int64_t> again(map.b.begin() + static_cast<std::ptrdiff_t>(begin),
+                                            map.b.begin() + static_cast<std::ptrdiff_t>(end));
       map.a.insert(map.a.begin() + static_cast<std::ptrdiff_t>(at), again.begin(), again.end());
       map.b = map.a;
-      candidates.push_back({map, {"doubled-k", "D has " + k_range(begin, end) + " twice"}});
-      if (end == units_) {
-        break;
-      }
+      candidates.push_back(
+          summed_by(std::move(map), "doubled-k", "D has " + k_range(begin, end) + " twice"));
     }
   }
 
   std::optional<RegionFault> find_repeated_slice() const {
     const int slices = kernel_.model.order.slices;
-    if (slices < 2 || !trial_.tells_apart(slices)) {
-      return std::nullopt;
-    }
-    for (int slice = 0; slice < slices; ++slice) {
+    std::vector<Hypothesis> hypotheses;
+    for (int slice = 0; slices > 1 && slice < slices; ++slice) {
       KernelModel model = kernel_.model;
       model.order.repeated_slice = slice;
-      if (trial_.fits(model, [](KernelOperands&, const Selection&) {})) {
-        return RegionFault{
-            "doubled-k", fmt::format("D has slice {} of the {} slices of K twice", slice, slices)};
-      }
+      hypotheses.push_back(
+          {{"doubled-k", fmt::format("D has slice {} of the {} slices of K twice", slice, slices)},
+           {},
+           model});
     }
-    return std::nullopt;
+    return trial_.first_that_fits(hypotheses, slices);
   }
 
   /// Any set of k-tiles that are missing or there twice.
   std::optional<RegionFault> find_set(std::size_t tile) const {
     const auto times = k_contributions(trial_, tile);
-    if (!times || !trial_.tells_apart(1)) {
+    if (!times) {
       return std::nullopt;
     }
     KMap map;
@@ -219,17 +180,17 @@ class KSearch {
       }
     }
     map.b = map.a;
-    if (lost.size() + doubled.size() == 0 || lost.size() == times->size() || !fits(map)) {
+    if (lost.size() + doubled.size() == 0 || lost.size() == times->size()) {
       return std::nullopt;
     }
-    if (doubled.empty()) {
-      return RegionFault{"missing-k", "D lacks " + tiles_text(lost, tile, times->size())};
-    }
     const std::string again =
-        "D has " + tiles_text(doubled, tile, times->size()) + " more than once";
-    return lost.empty() ? RegionFault{"doubled-k", again}
-                        : RegionFault{"missing-k", again + " and lacks " +
-                                                       tiles_text(lost, tile, times->size())};
+        doubled.empty() ? ""
+                        : "has " + tiles_text(doubled, tile, times->size()) + " more than once";
+    const std::string lacks = lost.empty() ? "" : "lacks " + tiles_text(lost, tile, times->size());
+    return trial_.first_that_fits(
+        {summed_by(std::move(map), lost.empty() ? "doubled-k" : "missing-k",
+                   "D " + again + (again.empty() || lacks.empty() ? "" : " and ") + lacks)},
+        1);
   }
 
   /// "k 64 to 95 and k 256 to 287", "k-tile 1 of every 2 tiles of 32 k".
@@ -255,18 +216,18 @@ class KSearch {
 
   // Tiles of A and B that do not belong together -------------------------------------------------
 
-  using Source = std::function<std::int64_t(std::int64_t tile)>;
-
-  /// K in tiles, of which that of the operand is `source`.
-  KMap moved(std::size_t tile, bool of_a, const Source& source) const {
+  /// K in tiles, of which tile t of A, B or both is `source(t)`; where that is negative, zeros.
+  template <typename Source>
+  KMap moved(std::size_t tile, bool of_a, bool of_b, const Source& source) const {
     KMap map = KMap::identity(units_);
-    std::vector<std::int64_t>& units = of_a ? map.a : map.b;
     const auto width = static_cast<std::int64_t>(tile);
-    for (std::size_t unit = 0; unit < units_; ++unit) {
-      const auto at = static_cast<std::int64_t>(unit);
+    for (std::int64_t at = 0; at < static_cast<std::int64_t>(units_); ++at) {
       const std::int64_t from = source(at / width);
       const std::int64_t value = from * width + at % width;
-      units[unit] = from < 0 || value >= static_cast<std::int64_t>(units_) ? KMap::kZero : value;
+      const auto unit = static_cast<std::size_t>(at);
+      const bool is_there = from >= 0 && value < static_cast<std::int64_t>(units_);
+      map.a[unit] = !of_a ? at : is_there ? value : KMap::kZero;
+      map.b[unit] = !of_b ? at : is_there ? value : KMap::kZero;
     }
     return map;
   }
@@ -284,21 +245,17 @@ class KSearch {
 
   std::optional<RegionFault> find_shifted(std::size_t tile) const {
     const auto count = static_cast<std::int64_t>(units_ / tile);
-    std::vector<Candidate> candidates;
+    std::vector<Hypothesis> candidates;
     double looked_at = 0;
-    const auto consider = [&](const std::string& formula, const Source& source) {
+    const auto consider = [&](const std::string& formula, const auto& source) {
       for (const bool of_a : {true, false}) {
-        const KMap map = moved(tile, of_a, source);
+        KMap map = moved(tile, of_a, !of_a, source);
         ++looked_at;
         if (allowed([&](const KSample& sample) { return change_of(sample, map); })) {
           candidates.push_back(
-              {map,
-               {"permuted-k-tiles",
-                fmt::format("tile t of {} k of B meets tile {} of A", tile * unit_, formula)}});
-          if (!of_a) {
-            candidates.back().fault.text =
-                fmt::format("tile t of {} k of A meets tile {} of B", tile * unit_, formula);
-          }
+              summed_by(std::move(map), "permuted-k-tiles",
+                        fmt::format("tile t of {} k of {} meets tile {} of {}", tile * unit_,
+                                    of_a ? "B" : "A", formula, of_a ? "A" : "B")));
         }
       }
     };
@@ -315,7 +272,7 @@ class KSearch {
                [&](std::int64_t t) { return std::clamp<std::int64_t>(t + by, 0, count - 1); });
     }
     consider(fmt::format("{} - t", count - 1), [&](std::int64_t t) { return count - 1 - t; });
-    return first_fit(candidates, looked_at);
+    return first_fit(std::move(candidates), looked_at);
   }
 
   struct Stale {
@@ -327,7 +284,7 @@ class KSearch {
     if (count > kMostTiles || count < 2 || tile * unit_ < std::min(kLeastTile, kernel_.data.k)) {
       return std::nullopt;
     }
-    std::vector<Candidate> candidates;
+    std::vector<Hypothesis> candidates;
     double looked_at = 0;
     constexpr std::array kKinds{Stale{true, false, false}, Stale{false, true, false},
                                 Stale{true, true, false}, Stale{true, false, true},
@@ -347,7 +304,7 @@ class KSearch {
         }
       }
     }
-    return first_fit(candidates, looked_at);
+    return first_fit(std::move(candidates), looked_at);
   }
 
   static double stale_change(const KSample& sample, std::size_t tile, std::size_t p, std::size_t q,
@@ -361,76 +318,53 @@ class KSearch {
     return meet(kind.a_moves ? q : p, kind.b_moves ? q : p) - meet(p, p);
   }
 
-  Candidate stale(std::size_t tile, std::size_t p, std::size_t q, const Stale& kind) const {
-    const auto source = [&](std::int64_t t) {
-      const auto at = static_cast<std::size_t>(t);
-      return static_cast<std::int64_t>(at == p ? q : kind.both_ways && at == q ? p : at);
-    };
-    KMap map = KMap::identity(units_);
-    if (kind.a_moves) {
-      map.a = moved(tile, true, source).a;
-    }
-    if (kind.b_moves) {
-      map.b = moved(tile, false, source).b;
-    }
+  Hypothesis stale(std::size_t tile, std::size_t p, std::size_t q, const Stale& kind) const {
     const std::string at = k_range(p * tile, (p + 1) * tile);
     const std::string from = k_range(q * tile, (q + 1) * tile);
     const char* const who = kind.a_moves && kind.b_moves ? "A and B" : kind.a_moves ? "A" : "B";
-    return {
-        map,
-        {kind.both_ways ? "exchanged-k-tiles" : "duplicated-k-tile",
-         kind.both_ways ? fmt::format("{} and {} of {} are exchanged", at, from, who)
-                        : fmt::format("in place of {} {} of {} again {}", at,
-                                      kind.a_moves && kind.b_moves ? "those" : "that", who, from)}};
+    KMap map = moved(tile, kind.a_moves, kind.b_moves, [&](std::int64_t t) {
+      const auto unmoved = static_cast<std::size_t>(t);
+      return static_cast<std::int64_t>(unmoved == p                     ? q
+                                       : kind.both_ways && unmoved == q ? p
+                                                                        : unmoved);
+    });
+    return summed_by(std::move(map), kind.both_ways ? "exchanged-k-tiles" : "duplicated-k-tile",
+                     kind.both_ways
+                         ? fmt::format("{} and {} of {} are exchanged", at, from, who)
+                         : fmt::format("in place of {} {} of {} again {}", at,
+                                       kind.a_moves && kind.b_moves ? "those" : "that", who, from));
   }
 
   // The order of summation -----------------------------------------------------------------------
 
-  std::optional<RegionFault> find_rotated(std::size_t tile) const {
-    const auto count = static_cast<std::int64_t>(units_ / tile);
-    if (units_ % tile != 0 || !trial_.tells_apart(2 * static_cast<double>(count))) {
-      return std::nullopt;
-    }
-    const auto in_order = [&](const Source& source) {
-      KMap map = moved(tile, true, source);
-      map.b = map.a;
-      return fits(map);
-    };
-    for (std::int64_t by = 1; by < std::min<std::int64_t>(count, kMostTiles); ++by) {
-      if (in_order([&](std::int64_t t) { return (t + by) % count; })) {
-        return RegionFault{"k-order", fmt::format("K is summed from k {} on and around its end",
-                                                  static_cast<std::size_t>(by) * tile * unit_)};
-      }
-    }
-    for (std::int64_t by = 1; by < count; by *= 2) {
-      if (count % (2 * by) == 0 && in_order([&](std::int64_t t) { return t ^ by; })) {
-        return RegionFault{
-            "k-order",
-            fmt::format("K is summed in tiles of {} k in the order t ^ {}", tile * unit_, by)};
-      }
-    }
-    return std::nullopt;
+  /// K in tiles, of which tile t of both A and B is `source(t)`.
+  template <typename Source>
+  Hypothesis in_order(std::size_t tile, std::string text, Source source) const {
+    return {{"k-order", std::move(text)}, [=, this](KernelOperands& operands, const Selection&) {
+              rearrange(operands, moved(tile, true, true, source), kernel_.model.instruction);
+            }};
   }
 
-  std::optional<RegionFault> find_exchanged_order(std::size_t depth) const {
-    const std::size_t tile =
-        std::max(depth, (units_ + kMostOrders - 1) / kMostOrders / depth * depth);
-    const std::size_t count = units_ / std::max<std::size_t>(1, tile);
-    const auto pairs = static_cast<double>(count * count) / 2;
-    if (depth == 0 || count > kMostOrders || !trial_.tells_apart(pairs)) {
+  std::optional<RegionFault> find_rotated(std::size_t tile) const {
+    const auto count = static_cast<std::int64_t>(units_ / tile);
+    if (units_ % tile != 0) {
       return std::nullopt;
     }
-    for (std::size_t p = 0; p < count; ++p) {
-      for (std::size_t q = p + 1; q < count; ++q) {
-        KMap map = stale(tile, p, q, {true, true, true}).map;
-        if (fits(map)) {
-          return RegionFault{"k-order", fmt::format("{} and {} are summed in each other's place",
-                                                    k_range(p * tile, (p + 1) * tile),
-                                                    k_range(q * tile, (q + 1) * tile))};
-        }
+    std::vector<Hypothesis> hypotheses;
+    for (std::int64_t by = 1; by < std::min<std::int64_t>(count, kMostTiles); ++by) {
+      hypotheses.push_back(in_order(tile,
+                                    fmt::format("K is summed from k {} on and around its end",
+                                                static_cast<std::size_t>(by) * tile * unit_),
+                                    [=](std::int64_t t) { return (t + by) % count; }));
+    }
+    for (std::int64_t by = 1; by < count; by *= 2) {
+      if (count % (2 * by) == 0) {
+        hypotheses.push_back(in_order(
+            tile, fmt::format("K is summed in tiles of {} k in the order t ^ {}", tile * unit_, by),
+            [=](std::int64_t t) { return t ^ by; }));
       }
     }
-    return std::nullopt;
+    return trial_.first_that_fits(hypotheses, 2 * static_cast<double>(count));
   }
 
   const RegionTrial& trial_;

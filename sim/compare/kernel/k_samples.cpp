@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/compare/kernel/k_samples.h"
 
-#include "models/sparsity/compress.h"
+#include "models/sparsity/metadata_register.h"
+#include "models/sparsity/pattern.h"
+
+#include <Eigen/Dense>
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 namespace sptc::compare::kernel {
 namespace {
 
 constexpr std::size_t kSamples = 8;
+constexpr std::size_t kMostTiles = 128;
+constexpr int kMostTimes = 3;  // that a tile may be there
 
 int mantissa_bits(numerics::DataType type) {
   const auto& format = numerics::info(type).format;
@@ -18,24 +25,86 @@ int mantissa_bits(numerics::DataType type) {
 
 /// Row `row` of A at its places in K.
 std::vector<double> logical_row(const WrongKernel& kernel, std::size_t row) {
-  const mma::MmaInstruction& instruction = kernel.model.instruction;
   std::vector<double> values(kernel.data.k, 0);
-  const auto words = kernel.operands.a.row(row);
-  for (std::size_t t = 0; t < words.size(); ++t) {
-    std::size_t k = t;
-    if (instruction.sparse) {
-      const auto pattern = sparsity::hardware_pattern(instruction.a_type);
-      const auto kept = static_cast<std::size_t>(pattern.kept);
-      k = t / kept * static_cast<std::size_t>(pattern.group) +
-          static_cast<std::size_t>(sparsity::selected_position(
-              kernel.operands.nibbles(row, t / kept), static_cast<int>(t % kept), pattern));
-    }
-    values[k] += numerics::to_double(words[t], instruction.a_type);
+  const std::vector<std::size_t> positions = positions_in_k(kernel.model, kernel.operands, row);
+  for (std::size_t t = 0; t < positions.size(); ++t) {
+    values[positions[t]] +=
+        numerics::to_double(kernel.operands.a(row, t), kernel.model.instruction.a_type);
   }
   return values;
 }
 
+/// Units of `width` columns of `from` by `map`; `empty` where it has zeros.
+template <typename T>
+base::Matrix<T> units_of(const base::Matrix<T>& from, const std::vector<std::int64_t>& map,
+                         std::size_t width, T empty) {
+  base::Matrix<T> result(from.rows(), map.size() * width, empty);
+  for (std::size_t row = 0; row < from.rows(); ++row) {
+    const auto source = from.row(row).begin();
+    auto target = result.row(row).begin();
+    for (const std::int64_t unit : map) {
+      if (unit >= 0) {
+        std::copy_n(source + unit * static_cast<std::int64_t>(width), width, target);
+      }
+      target += static_cast<std::ptrdiff_t>(width);
+    }
+  }
+  return result;
+}
+
+using Places = std::vector<std::pair<std::size_t, std::size_t>>;
+
+std::vector<KSample> useful_samples(const RegionTrial& trial, const Places& places) {
+  std::vector<KSample> samples;
+  for (const auto& [row, column] : places) {
+    samples.emplace_back(trial.kernel(), row, column);
+  }
+  std::erase_if(samples, [](const KSample& sample) { return !sample.is_useful(); });
+  return samples;
+}
+
+/// About `wanted` wrong elements of the region, spread over it.
+Places spread_places(const RegionTrial& trial, std::size_t wanted) {
+  Places wrong, spread;
+  for (const std::size_t row : trial.selection().rows) {
+    for (const std::size_t column : trial.selection().columns) {
+      if (trial.kernel().wrong(row, column) != 0) {
+        wrong.emplace_back(row, column);
+      }
+    }
+  }
+  const std::size_t count = std::min(wanted, wrong.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    spread.push_back(wrong[i * wrong.size() / count]);
+  }
+  return spread;
+}
+
 }  // namespace
+
+KMap KMap::identity(std::size_t units) {
+  KMap map;
+  map.a.resize(units);
+  std::iota(map.a.begin(), map.a.end(), std::int64_t{0});
+  map.b = map.a;
+  return map;
+}
+
+std::size_t unit_of(const mma::MmaInstruction& instruction) {
+  return instruction.sparse
+             ? static_cast<std::size_t>(sparsity::hardware_pattern(instruction.a_type).group)
+             : 1;
+}
+
+void rearrange(KernelOperands& operands, const KMap& map, const mma::MmaInstruction& instruction) {
+  const auto kept = static_cast<std::size_t>(
+      instruction.sparse ? sparsity::hardware_pattern(instruction.a_type).kept : 1);
+  operands.a = units_of(operands.a, map.a, kept, numerics::Word{0});
+  if (instruction.sparse) {
+    operands.nibbles = units_of(operands.nibbles, map.a, 1, sparsity::kEmptyGroupNibble);
+  }
+  operands.b_columns = units_of(operands.b_columns, map.b, unit_of(instruction), numerics::Word{0});
+}
 
 KSample::KSample(const WrongKernel& kernel, std::size_t row, std::size_t column)
     : kernel_(&kernel), unit_(unit_of(kernel.model.instruction)), a_(logical_row(kernel, row)) {
@@ -97,17 +166,48 @@ bool KSample::may_be(double change) const {
 }
 
 std::vector<KSample> k_samples(const RegionTrial& trial) {
-  std::vector<KSample> samples;
-  for (const auto& [row, column] : trial.strongest()) {
-    samples.emplace_back(trial.kernel(), row, column);
-  }
-  std::erase_if(samples, [](const KSample& sample) { return !sample.is_useful(); });
+  std::vector<KSample> samples = useful_samples(trial, trial.strongest());
   std::ranges::stable_sort(
       samples, [](const KSample& a, const KSample& b) { return a.certainty() > b.certainty(); });
   if (samples.size() > kSamples) {
     samples.erase(samples.begin() + kSamples, samples.end());
   }
   return samples;
+}
+
+std::optional<std::vector<int>> k_contributions(const RegionTrial& trial, std::size_t tile) {
+  const WrongKernel& kernel = trial.kernel();
+  const std::size_t units = kernel.data.k / unit_of(kernel.model.instruction);
+  const std::size_t count = (units + tile - 1) / tile;
+  // A sum that an activation cuts off is no equation.
+  if (count < 2 || count > kMostTiles || kernel.model.epilogue.activation != Activation::kNone) {
+    return std::nullopt;
+  }
+  const std::vector<KSample> samples = useful_samples(trial, spread_places(trial, 4 * count));
+  if (samples.size() < 2 * count) {
+    return std::nullopt;
+  }
+  Eigen::MatrixXd parts(samples.size(), count);
+  Eigen::VectorXd off(samples.size());
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const auto row = static_cast<Eigen::Index>(i);
+    for (std::size_t t = 0; t < count; ++t) {
+      parts(row, static_cast<Eigen::Index>(t)) =
+          samples[i].prefix(std::min((t + 1) * tile, units)) - samples[i].prefix(t * tile);
+    }
+    off(row) = samples[i].missing_sum();
+  }
+  const Eigen::VectorXd solution = parts.colPivHouseholderQr().solve(off);
+  std::vector<int> times;
+  for (const double value : solution) {
+    const double rounded = std::nearbyint(value);
+    constexpr double kWhole = 0.1;
+    if (!(std::fabs(value - rounded) < kWhole) || rounded < -1 || rounded >= kMostTimes) {
+      return std::nullopt;
+    }
+    times.push_back(1 + static_cast<int>(rounded));
+  }
+  return times;
 }
 
 }  // namespace sptc::compare::kernel

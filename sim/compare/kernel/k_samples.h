@@ -1,13 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/compare/kernel/k_map.h"
+#include "sim/compare/kernel/kernel_model.h"
 #include "sim/compare/kernel/region_trial.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace sptc::compare::kernel {
+
+/// Which parts of K a kernel multiplies with each other, one after the other, in units: groups of
+/// the pattern of a sparse instruction, single k of a dense one.
+struct KMap {
+  static constexpr std::int64_t kZero = -1;  ///< zeros instead of a part
+
+  std::vector<std::int64_t> a, b;  ///< of the same length
+
+  /// All of K in its order.
+  static KMap identity(std::size_t units);
+};
+
+/// Logical k of a unit of `instruction`.
+std::size_t unit_of(const mma::MmaInstruction& instruction);
+
+/// Makes A, its metadata and B those that a kernel by `map` multiplies.
+void rearrange(KernelOperands& operands, const KMap& map, const mma::MmaInstruction& instruction);
 
 /// One wrong element of D in double precision. What parts of K contribute to it tells, within the
 /// rounding of the kernel, which of many hypotheses are worth an exact try.
@@ -43,5 +62,10 @@ class KSample {
 
 /// The elements of a region that tell most, best first.
 std::vector<KSample> k_samples(const RegionTrial& trial);
+
+/// How often each k-tile of `tile` units enters the sums of a region: 1 as it should, 0 where it is
+/// missing, 2 where it is there twice. From the wrong elements, each of which is a linear equation,
+/// by least squares. Nothing where they tell too little, or the solution is not of whole numbers.
+std::optional<std::vector<int>> k_contributions(const RegionTrial& trial, std::size_t tile);
 
 }  // namespace sptc::compare::kernel

@@ -93,6 +93,7 @@ class Diagnosing {
       return std::move(result_);
     }
     find_differences(computed, operands.d);
+    const WrongKernel kernel{data_, declared_, operands, computed, result_.wrong, threads_};
     if (explains_by_signs_of_zeros()) {
       return std::move(result_);
     }
@@ -103,7 +104,7 @@ class Diagnosing {
     }
     std::vector<Scored> singles = try_singles();
     if (result_.fitting.empty()) {
-      locate({data_, declared_, operands, computed, result_.wrong, threads_});
+      locate(kernel);
     }
     if (result_.fitting.empty()) {
       try_combinations(std::move(singles));
@@ -112,7 +113,7 @@ class Diagnosing {
       explain_rest();
     }
     if (result_.fitting.empty() && !local) {
-      part_errors({data_, declared_, operands, computed, result_.wrong, threads_});
+      part_errors(kernel);
     }
     if (local) {
       result_.fitting.push_back({std::string(local->cause), local->text, 0});

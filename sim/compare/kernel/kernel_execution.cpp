@@ -7,7 +7,6 @@
 #include "sim/compare/kernel/kernel_model.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -149,19 +148,16 @@ Word narrowed(double value, DataType type, Narrowing narrowing) {
   return nearest;
 }
 
-/// The epilogue of one element in f32.
-float finished(const Epilogue& epilogue, float sum, const float* c, const float* bias) {
-  if (epilogue.through) {
-    sum = static_cast<float>(
-        numerics::to_double(numerics::from_double(sum, *epilogue.through), *epilogue.through));
-  }
-  const float alpha = epilogue.alpha * epilogue.scale_a * epilogue.scale_b;
-  float y = c != nullptr ? std::fma(alpha, sum, epilogue.beta * *c) : alpha * sum;
+/// The epilogue of one element, in f32 as kernels have it or in exact arithmetic; null: none.
+template <typename Real>
+Real finished(const Epilogue& epilogue, Real sum, const Real* c, const Real* bias) {
+  const Real alpha = Real{epilogue.alpha} * epilogue.scale_a * epilogue.scale_b;
+  Real y = c != nullptr ? std::fma(alpha, sum, epilogue.beta * *c) : alpha * sum;
   for (int again = 1; c != nullptr && again < epilogue.c_times; ++again) {
     y += epilogue.beta * *c;
   }
   const auto activate = [&] {
-    y = epilogue.activation == Activation::kRelu && !(y > 0) && !std::isnan(y) ? 0.0F : y;
+    y = epilogue.activation == Activation::kRelu && !(y > 0) && !std::isnan(y) ? Real{0} : y;
   };
   if (epilogue.bias_after_activation) {
     activate();
@@ -295,24 +291,6 @@ base::Matrix<double> values_of(const base::Matrix<Word>& words, DataType type) {
   return values;
 }
 
-/// Where in K each stored element of a row of A stands.
-std::vector<std::size_t> positions_in_k(const KernelModel& model, const KernelOperands& operands,
-                                        std::size_t row) {
-  std::vector<std::size_t> positions(operands.a.cols());
-  std::iota(positions.begin(), positions.end(), std::size_t{0});
-  if (!model.instruction.sparse) {
-    return positions;
-  }
-  const Pattern pattern = sparsity::hardware_pattern(model.instruction.a_type);
-  const auto kept = static_cast<std::size_t>(pattern.kept);
-  for (std::size_t t = 0; t < positions.size(); ++t) {
-    positions[t] = t / kept * static_cast<std::size_t>(pattern.group) +
-                   static_cast<std::size_t>(sparsity::selected_position(
-                       operands.nibbles(row, t / kept), static_cast<int>(t % kept), pattern));
-  }
-  return positions;
-}
-
 /// D without a tensor core.
 base::Matrix<Word> run_on_host(const KernelData& data, const KernelModel& model,
                                const KernelOperands& operands) {
@@ -338,26 +316,25 @@ base::Matrix<Word> run_on_host(const KernelData& data, const KernelModel& model,
 
 }  // namespace
 
-std::string_view name(Reduction reduction) {
-  constexpr std::array<std::string_view, 5> kNames{"serial", "serial-reversed", "parallel",
-                                                   "parallel-reversed", "tree"};
-  return kNames[static_cast<std::size_t>(reduction)];
+std::vector<std::size_t> positions_in_k(const KernelModel& model, const KernelOperands& operands,
+                                        std::size_t row) {
+  std::vector<std::size_t> positions(operands.a.cols());
+  std::iota(positions.begin(), positions.end(), std::size_t{0});
+  if (!model.instruction.sparse) {
+    return positions;
+  }
+  const Pattern pattern = sparsity::hardware_pattern(model.instruction.a_type);
+  const auto kept = static_cast<std::size_t>(pattern.kept);
+  for (std::size_t t = 0; t < positions.size(); ++t) {
+    positions[t] = t / kept * static_cast<std::size_t>(pattern.group) +
+                   static_cast<std::size_t>(sparsity::selected_position(
+                       operands.nibbles(row, t / kept), static_cast<int>(t % kept), pattern));
+  }
+  return positions;
 }
 
 double epilogue_value(const Epilogue& epilogue, double sum, double c, double bias) {
-  const double alpha = double{epilogue.alpha} * epilogue.scale_a * epilogue.scale_b;
-  double y = alpha * sum + epilogue.beta * c * epilogue.c_times;
-  const auto activate = [&] {
-    y = epilogue.activation == Activation::kRelu && !(y > 0) && !std::isnan(y) ? 0 : y;
-  };
-  if (epilogue.bias_after_activation) {
-    activate();
-  }
-  y += bias * epilogue.bias_times;
-  if (!epilogue.bias_after_activation) {
-    activate();
-  }
-  return epilogue.scale_d * y;
+  return finished(epilogue, sum, epilogue.c_times > 0 ? &c : nullptr, &bias);
 }
 
 base::Matrix<Word> execute(const KernelData& data, const KernelModel& model,
@@ -379,9 +356,12 @@ base::Matrix<Word> execute(const KernelData& data, const KernelModel& model,
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const auto c =
         adds_c ? static_cast<float>(numerics::to_double(operands.c.data()[i], data.c_type)) : 0.0F;
-    const float y =
-        finished(epilogue, static_cast<float>(numerics::to_double(sums.data()[i], type)),
-                 adds_c ? &c : nullptr, operands.bias.empty() ? nullptr : &operands.bias.data()[i]);
+    double sum = numerics::to_double(sums.data()[i], type);
+    if (const auto& through = epilogue.through) {
+      sum = numerics::to_double(numerics::from_double(sum, *through), *through);
+    }
+    const float y = finished(epilogue, static_cast<float>(sum), adds_c ? &c : nullptr,
+                             operands.bias.empty() ? nullptr : &operands.bias.data()[i]);
     sums.data()[i] = narrowed(y, data.d_type, epilogue.narrowing);
   }
   return sums;

@@ -76,7 +76,6 @@ class KernelReader {
       (object_.place() / "schema")
           .fail(fmt::format("must be \"{}\", not '{}'", kSchema, io::printable(schema)));
     }
-    result_.file = object_.place().file;
     result_.name = object_.text_or("name", "kernel");
     result_.target = !arch_.empty() ? config::target_of(arch_)
                      : object_.has("architecture")
@@ -353,8 +352,6 @@ class KernelReader {
     KOrder& order = result_.declared.order;
     order.slices = static_cast<int>(entry.integer_or("split_k", 1, 1, kMaxSlices));
     order.granule = static_cast<int>(entry.integer_or("tile_k", 0, 0, kMaxGranule));
-    constexpr std::array<std::string_view, 5> kReductions{"serial", "serial-reversed", "parallel",
-                                                          "parallel-reversed", "tree"};
     order.reduction = static_cast<Reduction>(choice(entry, "reduction", kReductions));
     const bool in_epilogue =
         choice(entry, "c", std::array<std::string_view, 2>{"accumulator", "epilogue"}) == 1;
@@ -375,16 +372,12 @@ class KernelReader {
   KernelCase result_;
 };
 
-}  // namespace
-
-KernelCase parse_kernel_file(std::string_view text, const std::string& file,
-                             const std::filesystem::path& directory, const KernelChoice& choice) {
+KernelCase parsed(std::string_view text, const std::string& file, KernelTensors tensors,
+                  const std::string& arch) {
   const nlohmann::json json = io::parse_json(text, file);
   const io::JsonObject object(json, {file, ""});
-  return KernelReader(object, KernelTensors(directory, choice), choice.arch).read();
+  return KernelReader(object, std::move(tensors), arch).read();
 }
-
-namespace {
 
 /// One of the launches that a file of `--save-operands` holds.
 KernelCase read_saved(const std::filesystem::path& path, const KernelChoice& choice) {
@@ -412,16 +405,16 @@ KernelCase read_saved(const std::filesystem::path& path, const KernelChoice& cho
                            base::unknown_name(io::printable(choice.launch), launches));
   }
   const std::string text(reinterpret_cast<const char*>(found->bytes.data()), found->bytes.size());
-  const std::string place = shown + ": " + io::printable(found->name);
-  const nlohmann::json json = io::parse_json(text, place);
-  const io::JsonObject object(json, {place, ""});
-  KernelCase result =
-      KernelReader(object, KernelTensors(path.parent_path(), choice, &tensors), choice.arch).read();
-  result.file = shown;
-  return result;
+  return parsed(text, shown + ": " + io::printable(found->name),
+                KernelTensors(path.parent_path(), choice, &tensors), choice.arch);
 }
 
 }  // namespace
+
+KernelCase parse_kernel_file(std::string_view text, const std::string& file,
+                             const std::filesystem::path& directory, const KernelChoice& choice) {
+  return parsed(text, file, KernelTensors(directory, choice), choice.arch);
+}
 
 KernelCase read_kernel_file(const std::filesystem::path& path, const KernelChoice& choice) {
   if (path.extension() == ".npz") {

@@ -12,7 +12,6 @@ namespace sptc::compare::kernel {
 
 /// One GEMM of a user's kernel: what it read, what it returned, and what it is said to be.
 struct KernelCase {
-  std::string file;
   std::string name;
   mma::Target target;
   KernelData data;

@@ -8,10 +8,11 @@
 #include "models/numerics/codec.h"
 #include "sim/compare/vectors/metadata_input.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 namespace sptc::compare::kernel {
@@ -48,15 +49,16 @@ struct KernelData {
   bool is_compressed() const { return metadata.has_value(); }
 };
 
-/// What happens to the elements of metadata before they are read.
+/// What happens to the elements of metadata before they are read: neighbouring fields of so many
+/// bits are exchanged.
 enum class Scramble {
-  kNone,
-  kSwappedIndices,  ///< the two indices of every nibble exchanged
-  kSwappedNibbles,  ///< the two nibbles of every byte
-  kSwappedBytes,    ///< the two bytes of every 16 bits
-  kSwappedHalves,   ///< the two halves of every 32 bits
-  kSwappedWords,    ///< neighbouring words of 32 bits
-  kIgnored,         ///< not read at all: the first positions of every group
+  kNone = 0,
+  kSwappedIndices = 2,  ///< the two indices of every nibble
+  kSwappedNibbles = 4,  ///< the two nibbles of every byte
+  kSwappedBytes = 8,    ///< the two bytes of every 16 bits
+  kSwappedHalves = 16,  ///< the two halves of every 32 bits
+  kSwappedWords = 32,   ///< words of 32 bits
+  kIgnored = 64,        ///< not read at all: the first positions of every group
 };
 
 /// What a dense A becomes before a sparse instruction reads it.
@@ -95,8 +97,11 @@ enum class Reduction {
   kParallelReversed,  ///< the same in decreasing order
   kTree,              ///< pairs of neighbours, then pairs of pairs, in the accumulator's type
 };
-/// "serial", "serial-reversed", "parallel", "parallel-reversed", "tree".
-std::string_view name(Reduction reduction);
+inline constexpr std::array<std::string_view, 5> kReductions{
+    "serial", "serial-reversed", "parallel", "parallel-reversed", "tree"};
+inline std::string_view name(Reduction reduction) {
+  return kReductions[static_cast<std::size_t>(reduction)];
+}
 
 /// In which order a kernel adds along K.
 struct KOrder {
@@ -183,6 +188,10 @@ KernelOperands arrange(const KernelData& data, const KernelModel& model,
 
 /// The part of `operands`, which are of all of D, that `selection` needs.
 KernelOperands taken(const KernelOperands& operands, const Selection& selection);
+
+/// Where in K each stored element of row `row` of A stands.
+std::vector<std::size_t> positions_in_k(const KernelModel& model, const KernelOperands& operands,
+                                        std::size_t row);
 
 /// What `epilogue` makes of a sum in exact arithmetic; `c` and `bias` as they are.
 double epilogue_value(const Epilogue& epilogue, double sum, double c, double bias);

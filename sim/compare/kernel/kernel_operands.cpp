@@ -12,6 +12,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <utility>
 
 namespace sptc::compare::kernel {
@@ -48,25 +49,6 @@ std::uint64_t exchange(std::uint64_t bits, int width) {
   return result;
 }
 
-int scramble_width(Scramble scramble) {
-  switch (scramble) {
-    case Scramble::kSwappedIndices:
-      return 2;
-    case Scramble::kSwappedNibbles:
-      return 4;
-    case Scramble::kSwappedBytes:
-      return 8;
-    case Scramble::kSwappedHalves:
-      return 16;
-    case Scramble::kSwappedWords:
-      return 32;
-    case Scramble::kNone:
-    case Scramble::kIgnored:
-      break;
-  }
-  return 0;
-}
-
 base::Matrix<std::uint8_t> nibbles_of_indices(const vectors::BitArray& indices,
                                               const Pattern& pattern, const KernelData& data) {
   const auto kept = static_cast<std::size_t>(pattern.kept);
@@ -101,10 +83,10 @@ base::Matrix<std::uint8_t> read_nibbles(const KernelData& data, const KernelMode
   if (model.reading.scramble == Scramble::kIgnored) {
     return {data.m, groups, sparsity::kEmptyGroupNibble};
   }
+  const int width = static_cast<int>(model.reading.scramble);
   const vectors::MetadataInput& stored = *data.metadata;
   if (stored.layout == vectors::MetadataLayout::kIndices) {
     base::Matrix<std::uint8_t> nibbles = nibbles_of_indices(stored.array, pattern, data);
-    const int width = scramble_width(model.reading.scramble);
     if (width > 2) {
       throw base::InputError("indices are not packed");
     }
@@ -116,7 +98,7 @@ base::Matrix<std::uint8_t> read_nibbles(const KernelData& data, const KernelMode
   const bool lanes = model.reading.layout == vectors::MetadataLayout::kLanes;
   const int bytes = lanes ? 4 : sparsity::metadata_element_bits(type) / 8;
   vectors::BitArray array = stored.array;
-  if (const int width = scramble_width(model.reading.scramble); width > 0) {
+  if (width > 0) {
     array = resized_elements(array, std::max(bytes, width / 4));
     for (std::uint64_t& element : array.bits) {
       element = exchange(element, width);
@@ -128,14 +110,23 @@ base::Matrix<std::uint8_t> read_nibbles(const KernelData& data, const KernelMode
                                    "metadata");
 }
 
-base::Matrix<Word> dense_a(const KernelData& data, const Reading& reading) {
-  base::Matrix<Word> a(data.a.rows, data.a.cols);
-  for (std::size_t i = 0; i < a.rows(); ++i) {
-    for (std::size_t t = 0; t < a.cols(); ++t) {
-      a(i, t) = data.a.at(i, t, reading.a_column_major, reading.a_pitch);
+/// The elements of `rows` x `columns` that a kernel finds in `memory`.
+base::Matrix<Word> gathered(const StoredMatrix& memory, const std::vector<std::size_t>& rows,
+                            const std::vector<std::size_t>& columns, bool column_major,
+                            std::size_t pitch = 0) {
+  base::Matrix<Word> result(rows.size(), columns.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      result(i, j) = memory.at(rows[i], columns[j], column_major, pitch);
     }
   }
-  return a;
+  return result;
+}
+
+std::vector<std::size_t> first_numbers(std::size_t count) {
+  std::vector<std::size_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  return numbers;
 }
 
 /// The `kept` elements of smallest magnitude of each group.
@@ -205,34 +196,24 @@ void arrange_a(const KernelData& data, const KernelModel& model, const Selection
                KernelOperands& operands) {
   const DataType type = model.instruction.a_type;
   const bool sparse = model.instruction.sparse;
+  const Reading& reading = model.reading;
+  const auto stored = [&](const std::vector<std::size_t>& rows) {
+    return gathered(data.a, rows, first_numbers(data.a.cols), reading.a_column_major,
+                    reading.a_pitch);
+  };
   if (data.is_compressed()) {
     operands.nibbles = rows_of(read_nibbles(data, model), selection.rows);
-    operands.a = base::Matrix<Word>(selection.rows.size(), data.a.cols);
-    for (std::size_t i = 0; i < selection.rows.size(); ++i) {
-      for (std::size_t t = 0; t < data.a.cols; ++t) {
-        operands.a(i, t) =
-            data.a.at(selection.rows[i], t, model.reading.a_column_major, model.reading.a_pitch);
-      }
-    }
+    operands.a = stored(selection.rows);
     if (!sparse) {
       operands.a = sparsity::decompress(
           {type, sparsity::hardware_pattern(type), data.k, operands.a, operands.nibbles});
     }
     return;
   }
-  const Pruning pruning = model.reading.pruning;
-  if (pruning == Pruning::kAlongM) {  // groups are whole only in the whole matrix
-    operands.a = rows_of(pruned(dense_a(data, model.reading), type, pruning), selection.rows);
-  } else {
-    base::Matrix<Word> rows(selection.rows.size(), data.k);
-    for (std::size_t i = 0; i < selection.rows.size(); ++i) {
-      for (std::size_t t = 0; t < data.k; ++t) {
-        rows(i, t) =
-            data.a.at(selection.rows[i], t, model.reading.a_column_major, model.reading.a_pitch);
-      }
-    }
-    operands.a = pruned(rows, type, pruning);
-  }
+  operands.a = reading.pruning == Pruning::kAlongM  // groups are whole only in the whole matrix
+                   ? rows_of(pruned(stored(first_numbers(data.a.rows)), type, reading.pruning),
+                             selection.rows)
+                   : pruned(stored(selection.rows), type, reading.pruning);
   if (sparse) {
     sparsity::CompressedMatrix compressed = sparsity::compress(operands.a, type);
     operands.a = std::move(compressed.values);
@@ -243,36 +224,21 @@ void arrange_a(const KernelData& data, const KernelModel& model, const Selection
 }  // namespace
 
 Selection Selection::all(const KernelData& data) {
-  Selection selection{std::vector<std::size_t>(data.m), std::vector<std::size_t>(data.n)};
-  std::iota(selection.rows.begin(), selection.rows.end(), std::size_t{0});
-  std::iota(selection.columns.begin(), selection.columns.end(), std::size_t{0});
-  return selection;
+  return {first_numbers(data.m), first_numbers(data.n)};
 }
 
 KernelOperands arrange(const KernelData& data, const KernelModel& model,
                        const Selection& selection) {
   KernelOperands operands;
   arrange_a(data, model, selection, operands);
-  operands.b_columns = base::Matrix<Word>(selection.columns.size(), data.k);
-  for (std::size_t j = 0; j < selection.columns.size(); ++j) {
-    for (std::size_t t = 0; t < data.k; ++t) {
-      operands.b_columns(j, t) =
-          data.b.at(t, selection.columns[j], model.reading.b_column_major, model.reading.b_pitch);
-    }
-  }
-  const auto gather = [&](const StoredMatrix& from, bool column_major) {
-    base::Matrix<Word> result(selection.rows.size(), selection.columns.size());
-    for (std::size_t i = 0; i < selection.rows.size(); ++i) {
-      for (std::size_t j = 0; j < selection.columns.size(); ++j) {
-        result(i, j) = from.at(selection.rows[i], selection.columns[j], column_major);
-      }
-    }
-    return result;
-  };
+  const Reading& reading = model.reading;
+  operands.b_columns = gathered(data.b, first_numbers(data.k), selection.columns,
+                                reading.b_column_major, reading.b_pitch)
+                           .transposed();
   if (data.c) {
-    operands.c = gather(*data.c, model.reading.c_column_major);
+    operands.c = gathered(*data.c, selection.rows, selection.columns, reading.c_column_major);
   }
-  operands.d = gather(data.d, model.reading.d_column_major);
+  operands.d = gathered(data.d, selection.rows, selection.columns, reading.d_column_major);
   if (!data.bias.empty() && model.epilogue.bias_times > 0) {
     const bool of_columns = model.epilogue.bias_of_columns;
     if (data.bias.size() != (of_columns ? data.n : data.m)) {

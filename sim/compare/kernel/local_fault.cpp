@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/compare/kernel/local_fault.h"
 
-#include "models/sparsity/compress.h"
+#include "models/sparsity/pattern.h"
 #include "sim/compare/kernel/word_comparison.h"
 #include "sim/compare/vectors/diagnosis.h"
 #include "sim/compare/vectors/mma_batch.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -22,7 +22,6 @@ namespace {
 
 using numerics::DataType;
 using numerics::Word;
-using sparsity::Pattern;
 
 constexpr std::size_t kMaxBits = 8;          // single elements that are looked at one by one
 constexpr std::size_t kMaxLines = 2;         // rows or columns
@@ -62,13 +61,13 @@ class Search {
         return fault;
       }
     }
-    if (rows_.size() <= kMaxLines) {
-      if (auto fault = every_line(rows_, [&](std::size_t row) { return fault_of_row(row); })) {
-        return fault;
+    for (const bool is_row : {true, false}) {
+      const std::set<std::size_t>& lines = is_row ? rows_ : columns_;
+      if (lines.size() <= kMaxLines) {
+        if (auto fault = faults_of_lines(is_row, lines)) {
+          return fault;
+        }
       }
-    }
-    if (columns_.size() <= kMaxLines) {
-      return every_line(columns_, [&](std::size_t column) { return fault_of_column(column); });
     }
     return std::nullopt;
   }
@@ -92,11 +91,10 @@ class Search {
     return fault;
   }
 
-  template <typename Find>
-  static std::optional<LocalFault> every_line(const std::set<std::size_t>& lines, Find find) {
+  std::optional<LocalFault> faults_of_lines(bool is_row, const std::set<std::size_t>& lines) const {
     std::optional<LocalFault> all;
-    for (const std::size_t line : lines) {
-      const auto fault = find(line);
+    for (const std::size_t at : lines) {
+      const auto fault = fault_of_line(is_row, at);
       if (!fault) {
         return std::nullopt;
       }
@@ -109,82 +107,58 @@ class Search {
     return all;
   }
 
-  // One row or column with changed operands
-  // --------------------------------------------------------
+  // One row or column with changed operands ------------------------------------------------------
 
-  /// Those that differ first, then some that do not, then the rest: candidates fail early.
-  static std::vector<std::size_t> ordered(std::size_t count, const std::set<std::size_t>& wrong) {
-    std::vector<std::size_t> order(wrong.begin(), wrong.end());
-    for (std::size_t i = 0; i < count; ++i) {
-      if (!wrong.contains(i)) {
-        order.push_back(i);
+  /// A row or a column of D, and its elements: those that differ first, then the others, so that
+  /// candidates fail early.
+  struct Line {
+    bool is_row;
+    std::size_t at;
+    std::vector<std::size_t> elements;
+  };
+
+  Line line_of(bool is_row, std::size_t at) const {
+    Line line{is_row, at, {}};
+    const std::size_t count = is_row ? computed_.cols() : computed_.rows();
+    for (const bool differing : {true, false}) {
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t row = is_row ? at : i, column = is_row ? i : at;
+        if ((computed_(row, column) != operands_.d(row, column)) == differing) {
+          line.elements.push_back(i);
+        }
       }
     }
-    return order;
+    return line;
   }
 
-  /// Whether D is what the changed operands of `part` make of it.
-  bool explains(const KernelOperands& part) const { return execute(data_, model_, part) == part.d; }
-
-  bool explains_row(std::size_t row, const base::Matrix<Word>& a,
-                    const base::Matrix<std::uint8_t>& nibbles,
-                    const std::vector<std::size_t>& columns) const {
-    for (const std::size_t count : {std::min(kProbed, columns.size()), columns.size()}) {
-      const auto last = columns.begin() + static_cast<std::ptrdiff_t>(count);
-      KernelOperands part = taken(operands_, {{row}, {columns.begin(), last}});
-      part.a = a;
-      part.nibbles = nibbles;
-      if (!explains(part)) {
+  /// Whether the line of D is what `change` makes of its operands, which are row 0 of each.
+  template <typename Change>
+  bool explains(const Line& line, const Change& change) const {
+    for (const std::size_t count :
+         {std::min(kProbed, line.elements.size()), line.elements.size()}) {
+      const std::vector<std::size_t> some(
+          line.elements.begin(), line.elements.begin() + static_cast<std::ptrdiff_t>(count));
+      KernelOperands part =
+          taken(operands_, line.is_row ? Selection{{line.at}, some} : Selection{some, {line.at}});
+      change(part);
+      if (execute(data_, model_, part) != part.d) {
         return false;
       }
     }
     return true;
   }
 
-  bool explains_column(std::size_t column, const base::Matrix<Word>& b_column,
-                       const std::vector<std::size_t>& rows) const {
-    for (const std::size_t count : {std::min(kProbed, rows.size()), rows.size()}) {
-      const auto last = rows.begin() + static_cast<std::ptrdiff_t>(count);
-      KernelOperands part = taken(operands_, {{rows.begin(), last}, {column}});
-      part.b_columns = b_column;
-      if (!explains(part)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  std::set<std::size_t> wrong_in(bool row_line, std::size_t line) const {
-    std::set<std::size_t> wrong;
-    for (const auto& [row, column] : differences_) {
-      if ((row_line ? row : column) == line) {
-        wrong.insert(row_line ? column : row);
-      }
-    }
-    return wrong;
-  }
-
-  template <typename T>
-  static base::Matrix<T> one_row(const base::Matrix<T>& from, std::size_t row) {
-    base::Matrix<T> result(from.empty() ? 0 : 1, from.cols());
-    if (!from.empty()) {
-      std::ranges::copy(from.row(row), result.row(0).begin());
-    }
-    return result;
-  }
-
-  std::optional<LocalFault> fault_of_row(std::size_t row) const {
-    const std::vector<std::size_t> columns = ordered(computed_.cols(), wrong_in(true, row));
-    if (model_.instruction.sparse) {
-      if (auto fault = fault_of_metadata(row, columns)) {
+  std::optional<LocalFault> fault_of_line(bool is_row, std::size_t at) const {
+    const Line line = line_of(is_row, at);
+    if (is_row && model_.instruction.sparse) {
+      if (auto fault = fault_of_metadata(line)) {
         return fault;
       }
     }
-    return bit_of_a(row, columns);
+    return flipped_bit(line);
   }
 
-  // Metadata
-  // ---------------------------------------------------------------------------------------
+  // Metadata -------------------------------------------------------------------------------------
 
   std::string group_range(std::size_t group) const {
     const auto size =
@@ -192,66 +166,45 @@ class Search {
     return fmt::format("group {} (k {}..{})", group, group * size, (group + 1) * size - 1);
   }
 
-  std::optional<LocalFault> fault_of_metadata(std::size_t row,
-                                              const std::vector<std::size_t>& columns) const {
-    const base::Matrix<Word> a = one_row(operands_.a, row);
-    const base::Matrix<std::uint8_t> given = one_row(operands_.nibbles, row);
-    base::Matrix<std::uint8_t> nibbles = given;
-    const auto fits = [&] { return explains_row(row, a, nibbles, columns); };
-    for (std::size_t group = 0; group < given.cols(); ++group) {
-      const std::uint8_t old = given(0, group);
-      const auto swapped = static_cast<std::uint8_t>((old >> 2 | old << 2) & 0xF);
-      nibbles(0, group) = swapped;
-      if (swapped != old && fits()) {
+  std::optional<LocalFault> fault_of_metadata(const Line& line) const {
+    const auto given = operands_.nibbles.row(line.at);
+    const auto reads = [&](std::size_t group, std::uint8_t nibble) {
+      return nibble != given[group] &&
+             explains(line, [&](KernelOperands& part) { part.nibbles(0, group) = nibble; });
+    };
+    for (std::size_t group = 0; group < given.size(); ++group) {
+      const auto swapped = static_cast<std::uint8_t>((given[group] >> 2 | given[group] << 2) & 0xF);
+      if (reads(group, swapped)) {
         return LocalFault{"metadata-nibble",
                           fmt::format("the two metadata indices of row {}, {} are swapped: nibble "
                                       "{:#x} is read as {:#x}",
-                                      row, group_range(group), old, swapped),
-                          false};
+                                      line.at, group_range(group), given[group], swapped)};
       }
-      nibbles(0, group) = old;
     }
-    for (std::size_t group = 0; group + 1 < given.cols(); ++group) {
-      std::swap(nibbles(0, group), nibbles(0, group + 1));
-      if (given(0, group) != given(0, group + 1) && fits()) {
+    for (std::size_t group = 0; group + 1 < given.size(); ++group) {
+      if (given[group] != given[group + 1] && explains(line, [&](KernelOperands& part) {
+            std::swap(part.nibbles(0, group), part.nibbles(0, group + 1));
+          })) {
         return LocalFault{"metadata-nibble",
                           fmt::format("the metadata nibbles of row {}, groups {} and {} are "
                                       "exchanged ({:#x} and {:#x})",
-                                      row, group, group + 1, given(0, group), given(0, group + 1)),
-                          false};
+                                      line.at, group, group + 1, given[group], given[group + 1])};
       }
-      nibbles = given;
     }
-    for (std::size_t group = 0; group < given.cols(); ++group) {
+    for (std::size_t group = 0; group < given.size(); ++group) {
       for (std::uint8_t other = 0; other < 16; ++other) {
-        nibbles(0, group) = other;
-        if (other != given(0, group) && fits()) {
+        if (reads(group, other)) {
           return LocalFault{"metadata-nibble",
                             fmt::format("the metadata nibble of row {}, {} is {:#x} instead of "
                                         "{:#x}",
-                                        row, group_range(group), other, given(0, group)),
-                            false};
+                                        line.at, group_range(group), other, given[group])};
         }
       }
-      nibbles(0, group) = given(0, group);
     }
     return std::nullopt;
   }
 
-  // Operand bits
-  // -----------------------------------------------------------------------------------
-
-  /// Position of stored element t of a row in K.
-  std::size_t k_of(std::size_t row, std::size_t t) const {
-    if (!model_.instruction.sparse) {
-      return t;
-    }
-    const Pattern pattern = sparsity::hardware_pattern(model_.instruction.a_type);
-    const auto kept = static_cast<std::size_t>(pattern.kept);
-    return t / kept * static_cast<std::size_t>(pattern.group) +
-           static_cast<std::size_t>(sparsity::selected_position(
-               operands_.nibbles(row, t / kept), static_cast<int>(t % kept), pattern));
-  }
+  // Operand bits ---------------------------------------------------------------------------------
 
   struct Flip {
     std::size_t t;  // stored element of A, or k of B
@@ -259,23 +212,42 @@ class Search {
     double misfit;
   };
 
-  /// Bits of `type` whose flip changes D[row, column] by about what it is off, best first.
-  /// `other_at(t)` is the value that element t is multiplied with.
-  template <typename WordAt, typename OtherAt>
-  std::vector<Flip> fitting_flips(std::size_t row, std::size_t column, std::size_t count,
-                                  DataType type, WordAt word_at, OtherAt other_at) const {
+  /// What each element of the line of its operand is multiplied with in the first element of D.
+  std::vector<double> multipliers(const Line& line) const {
+    const std::size_t row = line.is_row ? line.at : line.elements.front();
+    const std::size_t column = line.is_row ? line.elements.front() : line.at;
+    const std::vector<std::size_t> positions = positions_in_k(model_, operands_, row);
+    std::vector<double> result(line.is_row ? positions.size() : data_.k, 0);
+    for (std::size_t t = 0; t < positions.size(); ++t) {
+      const std::size_t k = positions[t];
+      if (line.is_row) {
+        result[t] = numerics::to_double(operands_.b_columns(column, k), model_.instruction.b_type);
+      } else {
+        result[k] = numerics::to_double(operands_.a(row, t), model_.instruction.a_type);
+      }
+    }
+    return result;
+  }
+
+  /// Bits of `words`, of `type`, whose flip changes the first element of D by about what it is off,
+  /// best first.
+  std::vector<Flip> fitting_flips(const Line& line, std::span<const Word> words,
+                                  DataType type) const {
+    const std::size_t row = line.is_row ? line.at : line.elements.front();
+    const std::size_t column = line.is_row ? line.elements.front() : line.at;
     const double got = numerics::to_double(operands_.d(row, column), data_.d_type);
     const double want = numerics::to_double(computed_(row, column), data_.d_type);
     const bool finite = std::isfinite(got) && std::isfinite(want);
     // What rounding may hide; exact checks follow.
     const double slack =
         0.05 * std::fabs(got - want) + std::ldexp(std::fabs(got) + std::fabs(want), -8);
+    const std::vector<double> by = multipliers(line);
     std::vector<Flip> flips;
-    for (std::size_t t = 0; t < count; ++t) {
+    for (std::size_t t = 0; t < words.size(); ++t) {
       for (int bit = 0; bit < numerics::storage_bits(type); ++bit) {
-        const double before = numerics::to_double(word_at(t), type);
-        const double after = numerics::to_double(word_at(t) ^ (Word{1} << bit), type);
-        const double misfit = std::fabs((after - before) * other_at(t) - (got - want));
+        const double before = numerics::to_double(words[t], type);
+        const double after = numerics::to_double(words[t] ^ (Word{1} << bit), type);
+        const double misfit = std::fabs((after - before) * by[t] - (got - want));
         if (!finite ? !std::isfinite(after) : misfit <= slack) {
           flips.push_back({t, bit, finite ? misfit : 0});
         }
@@ -286,56 +258,26 @@ class Search {
     return flips;
   }
 
-  std::optional<LocalFault> bit_of_a(std::size_t row,
-                                     const std::vector<std::size_t>& columns) const {
-    const DataType type = model_.instruction.a_type;
-    const std::size_t column = columns.front();
-    const auto word_at = [&](std::size_t t) { return operands_.a(row, t); };
-    const auto other_at = [&](std::size_t t) {
-      return numerics::to_double(operands_.b_columns(column, k_of(row, t)),
-                                 model_.instruction.b_type);
-    };
-    base::Matrix<Word> a = one_row(operands_.a, row);
-    const base::Matrix<std::uint8_t> nibbles = one_row(operands_.nibbles, row);
-    for (const Flip& flip :
-         fitting_flips(row, column, operands_.a.cols(), type, word_at, other_at)) {
-      a(0, flip.t) ^= Word{1} << flip.bit;
-      if (explains_row(row, a, nibbles, columns)) {
-        return LocalFault{
-            "bit-of-a",
-            fmt::format("one bit of A is flipped: row {}, {} {}, bit {} ({} instead "
-                        "of {})",
-                        row, model_.instruction.sparse ? "stored element" : "k", flip.t, flip.bit,
-                        hex(a(0, flip.t), type), hex(operands_.a(row, flip.t), type)),
-            false};
+  /// Of A in a row of D, of B in a column.
+  std::optional<LocalFault> flipped_bit(const Line& line) const {
+    const bool of_a = line.is_row;
+    const DataType type = of_a ? model_.instruction.a_type : model_.instruction.b_type;
+    const auto words = (of_a ? operands_.a : operands_.b_columns).row(line.at);
+    for (const Flip& flip : fitting_flips(line, words, type)) {
+      const Word wrong = words[flip.t] ^ (Word{1} << flip.bit);
+      if (!explains(line, [&](KernelOperands& part) {
+            (of_a ? part.a : part.b_columns)(0, flip.t) = wrong;
+          })) {
+        continue;
       }
-      a(0, flip.t) = operands_.a(row, flip.t);
-    }
-    return std::nullopt;
-  }
-
-  std::optional<LocalFault> fault_of_column(std::size_t column) const {
-    const DataType type = model_.instruction.b_type;
-    const std::vector<std::size_t> rows = ordered(computed_.rows(), wrong_in(false, column));
-    const std::size_t row = rows.front();
-    std::vector<double> meets(data_.k, 0);  // the element of A that each k is multiplied with
-    for (std::size_t t = 0; t < operands_.a.cols(); ++t) {
-      meets[k_of(row, t)] = numerics::to_double(operands_.a(row, t), model_.instruction.a_type);
-    }
-    const auto word_at = [&](std::size_t k) { return operands_.b_columns(column, k); };
-    base::Matrix<Word> b = one_row(operands_.b_columns, column);
-    for (const Flip& flip : fitting_flips(row, column, data_.k, type, word_at,
-                                          [&](std::size_t k) { return meets[k]; })) {
-      b(0, flip.t) ^= Word{1} << flip.bit;
-      if (explains_column(column, b, rows)) {
-        return LocalFault{"bit-of-b",
-                          fmt::format("one bit of B is flipped: k {}, column {}, bit {} ({} "
-                                      "instead of {})",
-                                      flip.t, column, flip.bit, hex(b(0, flip.t), type),
-                                      hex(operands_.b_columns(column, flip.t), type)),
-                          false};
-      }
-      b(0, flip.t) = operands_.b_columns(column, flip.t);
+      const std::string place =
+          of_a ? fmt::format("row {}, {} {}", line.at,
+                             model_.instruction.sparse ? "stored element" : "k", flip.t)
+               : fmt::format("k {}, column {}", flip.t, line.at);
+      return LocalFault{
+          of_a ? "bit-of-a" : "bit-of-b",
+          fmt::format("one bit of {} is flipped: {}, bit {} ({} instead of {})", of_a ? "A" : "B",
+                      place, flip.bit, hex(wrong, type), hex(words[flip.t], type))};
     }
     return std::nullopt;
   }

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
+#include <numeric>
 #include <utility>
 
 namespace sptc::compare::kernel {
@@ -28,17 +30,13 @@ std::vector<std::size_t> counts_of(const WrongElements& wrong, const Interval& r
   return counts;
 }
 
-std::size_t lines_in(const std::vector<std::size_t>& counts) {
-  return static_cast<std::size_t>(
-      std::count_if(counts.begin(), counts.end(), [](std::size_t count) { return count > 0; }));
+double lines_in(const std::vector<std::size_t>& counts) {
+  return static_cast<double>(counts.size()) -
+         static_cast<double>(std::ranges::count(counts, std::size_t{0}));
 }
 
 std::size_t sum_of(const std::vector<std::size_t>& counts) {
-  std::size_t sum = 0;
-  for (const std::size_t count : counts) {
-    sum += count;
-  }
-  return sum;
+  return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
 }
 
 /// Runs of lines with wrong elements, parted by at least `gap` lines without.
@@ -78,8 +76,7 @@ class Cutter {
     if (mismatches == 0) {
       return;
     }
-    const auto wrong_rows = static_cast<double>(lines_in(of_rows));
-    const auto wrong_columns = static_cast<double>(lines_in(of_columns));
+    const double wrong_rows = lines_in(of_rows), wrong_columns = lines_in(of_columns);
     const double density = static_cast<double>(mismatches) / (wrong_rows * wrong_columns);
     const double accident = std::pow(1 - density, by_rows ? wrong_columns : wrong_rows);
     const Intervals runs =
@@ -160,31 +157,24 @@ class Cutter {
 };
 
 Intervals united(const Intervals& a, const Intervals& b) {
-  std::vector<std::size_t> both = numbers(a);
-  const std::vector<std::size_t> others = numbers(b);
-  both.insert(both.end(), others.begin(), others.end());
-  std::sort(both.begin(), both.end());
-  both.erase(std::unique(both.begin(), both.end()), both.end());
+  std::vector<std::size_t> both;
+  std::ranges::set_union(numbers(a), numbers(b), std::back_inserter(both));
   return intervals_of(both);
 }
 
 std::vector<Region> joined_by(const std::vector<Region>& parts, Intervals Region::*same,
                               Intervals Region::*other) {
-  std::map<Intervals, Region> groups;
-  std::vector<Intervals> order;
-  for (const Region& part : parts) {
-    const auto [found, is_new] = groups.emplace(part.*same, part);
-    if (is_new) {
-      order.push_back(part.*same);
-    } else {
-      found->second.*other = united(found->second.*other, part.*other);
-      found->second.mismatches += part.mismatches;
-    }
-  }
+  std::map<Intervals, std::size_t> groups;  // in `result`
   std::vector<Region> result;
-  result.reserve(order.size());
-  for (const Intervals& key : order) {
-    result.push_back(groups.at(key));
+  for (const Region& part : parts) {
+    const auto [found, is_new] = groups.emplace(part.*same, result.size());
+    if (is_new) {
+      result.push_back(part);
+    } else {
+      Region& group = result[found->second];
+      group.*other = united(group.*other, part.*other);
+      group.mismatches += part.mismatches;
+    }
   }
   return result;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Words of D that are right, but stand in the wrong place.
-#include "sim/compare/kernel/moved_lines.h"
-
+#include "sim/compare/kernel/fault_finders.h"
 #include "sim/compare/vectors/diagnosis.h"
 #include "sim/compare/vectors/mma_batch.h"
 
@@ -95,68 +94,56 @@ std::optional<RegionFault> find_moved_lines(const RegionTrial& trial, bool of_ro
                      "of D " + describe_moved(*map, unit)};
 }
 
-/// Where else in the computed D the words of a rectangle stand.
+/// Whether element (i, j) of a rectangle of D is that of the computed D at `source(i, j)`, counted
+/// from the corner of the rectangle and from that of D.
+template <typename Source>
+bool holds_words(const WrongKernel& kernel, const Region& rectangle, const Source& source) {
+  const Interval rows = rectangle.rows.front(), columns = rectangle.columns.front();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      const auto [row, column] = source(i, j);
+      if (kernel.observed()(rows.begin + i, columns.begin + j) != kernel.computed(row, column)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+/// Where else in the computed D the words of a rectangle stand, or whether it is transposed.
 std::optional<RegionFault> find_moved_tile(const RegionTrial& trial) {
   const WrongKernel& kernel = trial.kernel();
   const Region& region = trial.region();
   if (!region.is_rectangle() || region.elements() < kLeastTile) {
     return std::nullopt;
   }
-  const Interval rows = region.rows.front();
-  const Interval columns = region.columns.front();
-  const WordMatrix& observed = kernel.observed();
-  const auto holds = [&](std::size_t row, std::size_t column) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      for (std::size_t j = 0; j < columns.size(); ++j) {
-        if (observed(rows.begin + i, columns.begin + j) != kernel.computed(row + i, column + j)) {
-          return false;
-        }
-      }
-    }
-    return true;
-  };
-  const auto place = find_other_place(region, kernel.data.m, kernel.data.n, holds);
-  if (!place) {
-    return std::nullopt;
+  const auto place = find_other_place(
+      region, kernel.data.m, kernel.data.n, [&](std::size_t row, std::size_t column) {
+        return holds_words(kernel, region, [&](std::size_t i, std::size_t j) {
+          return std::pair(row + i, column + j);
+        });
+      });
+  if (place) {
+    return RegionFault{"moved-tile", "D holds the tile of " +
+                                         text_of(*place, kernel.data.m + 1, kernel.data.n + 1)};
   }
-  return RegionFault{
-      "moved-tile", "D holds the tile of " + text_of(*place, kernel.data.m + 1, kernel.data.n + 1)};
-}
-
-std::optional<RegionFault> find_transposed(const RegionTrial& trial) {
-  const WrongKernel& kernel = trial.kernel();
-  const Region& region = trial.region();
-  if (!region.is_rectangle() || region.elements() < kLeastTile ||
-      region.rows.front().size() != region.columns.front().size()) {
-    return std::nullopt;
+  const Interval rows = region.rows.front(), columns = region.columns.front();
+  if (rows.size() == columns.size() &&
+      holds_words(kernel, region, [&](std::size_t i, std::size_t j) {
+        return std::pair(rows.begin + j, columns.begin + i);
+      })) {
+    return RegionFault{"transposed-tile", "D is transposed within the tile"};
   }
-  const std::size_t row = region.rows.front().begin;
-  const std::size_t column = region.columns.front().begin;
-  for (std::size_t i = 0; i < region.rows.front().size(); ++i) {
-    for (std::size_t j = 0; j < region.rows.front().size(); ++j) {
-      if (kernel.observed()(row + i, column + j) != kernel.computed(row + j, column + i)) {
-        return std::nullopt;
-      }
-    }
-  }
-  return RegionFault{"transposed-tile", "D is transposed within the tile"};
+  return std::nullopt;
 }
 
 /// "i ^ 8" or "i + 64" where one formula says all of `map`.
 std::optional<std::string> formula_of(const LineMap& map) {
-  const auto [line, source] = map.front();
-  const std::size_t flipped = line ^ source;
-  const auto shift = static_cast<std::ptrdiff_t>(source) - static_cast<std::ptrdiff_t>(line);
-  if (is_permutation(map) && std::ranges::all_of(map, [&](const auto& entry) {
-        return (entry.first ^ entry.second) == flipped;
-      })) {
-    return fmt::format("i ^ {}", flipped);
+  if (const auto flip = common_flip(map); flip && is_permutation(map)) {
+    return fmt::format("i ^ {}", *flip);
   }
-  if (std::ranges::all_of(map, [&](const auto& entry) {
-        return static_cast<std::ptrdiff_t>(entry.first) + shift ==
-               static_cast<std::ptrdiff_t>(entry.second);
-      })) {
-    return fmt::format("i {} {}", shift < 0 ? '-' : '+', std::abs(shift));
+  if (const auto shift = common_shift(map)) {
+    return fmt::format("i {} {}", *shift < 0 ? '-' : '+', std::abs(*shift));
   }
   return std::nullopt;
 }
@@ -253,6 +240,24 @@ bool is_permutation(const LineMap& map) {
   return lines == sources;
 }
 
+std::optional<std::size_t> common_flip(const LineMap& map) {
+  const std::size_t flip = map.front().first ^ map.front().second;
+  return std::ranges::all_of(
+             map, [&](const auto& entry) { return (entry.first ^ entry.second) == flip; })
+             ? std::optional(flip)
+             : std::nullopt;
+}
+
+std::optional<std::ptrdiff_t> common_shift(const LineMap& map) {
+  const auto shift_of = [](const auto& entry) {
+    return static_cast<std::ptrdiff_t>(entry.second) - static_cast<std::ptrdiff_t>(entry.first);
+  };
+  const std::ptrdiff_t shift = shift_of(map.front());
+  return std::ranges::all_of(map, [&](const auto& entry) { return shift_of(entry) == shift; })
+             ? std::optional(shift)
+             : std::nullopt;
+}
+
 std::string describe_moved(const LineMap& map, std::string_view unit) {
   const Intervals lines = first_lines(map);
   constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
@@ -305,15 +310,9 @@ std::optional<RegionFault> find_constant(const RegionTrial& trial) {
 }
 
 std::optional<RegionFault> find_moved(const RegionTrial& trial) {
-  for (const bool of_rows : {true, false}) {
-    if (auto fault = find_moved_lines(trial, of_rows)) {
-      return fault;
-    }
-  }
-  if (auto fault = find_moved_tile(trial)) {
-    return fault;
-  }
-  return find_transposed(trial);
+  const auto fault = first_found(std::array{true, false},
+                                 [&](bool of_rows) { return find_moved_lines(trial, of_rows); });
+  return fault ? fault : find_moved_tile(trial);
 }
 
 std::optional<RegionFault> find_factor(const RegionTrial& trial) {
@@ -337,19 +336,19 @@ std::optional<RegionFault> find_factor(const RegionTrial& trial) {
   if (largest == 0) {
     return std::nullopt;
   }
+  std::vector<Hypothesis> hypotheses;
   for (const float factor : factors_near(ratio, type)) {
-    KernelModel model = kernel.model;
-    model.epilogue.scale_d *= factor;
-    if (factor != 1 && trial.fits(model, [](KernelOperands&, const Selection&) {})) {
-      return RegionFault{"scale", fmt::format("D is {} times what it should be", factor)};
+    if (factor != 1) {
+      KernelModel model = kernel.model;
+      model.epilogue.scale_d *= factor;
+      hypotheses.push_back(
+          {{"scale", fmt::format("D is {} times what it should be", factor)}, {}, model});
     }
   }
-  for (const bool of_rows : {true, false}) {
-    if (auto fault = find_factors_of_lines(trial, of_rows)) {
-      return fault;
-    }
-  }
-  return std::nullopt;
+  const auto fault = trial.first_that_fits(hypotheses, kCandidates);
+  return fault ? fault : first_found(std::array{true, false}, [&](bool of_rows) {
+    return find_factors_of_lines(trial, of_rows);
+  });
 }
 
 }  // namespace sptc::compare::kernel

@@ -86,33 +86,43 @@ bool RegionTrial::tells_apart(double candidates) const {
   return evidence_bits_ >= kMargin + std::log2(std::max(1.0, candidates));
 }
 
-bool RegionTrial::fits_on(const KernelModel& model, const Change& change,
-                          const Selection& selection, int threads) const {
-  KernelOperands operands = taken(kernel_.operands, selection);
-  change(operands, selection);
-  return execute(kernel_.data, model, operands, threads) == operands.d;
-}
-
-bool RegionTrial::fits(const KernelModel& model, const Change& change) const {
+template <typename OperandsOf>
+bool RegionTrial::fits_each_step(const KernelModel& model, const OperandsOf& operands_of) const {
   return std::ranges::all_of(steps_, [&](const Selection& step) {
-    return fits_on(model, change, step, &step == &steps_.back() ? kernel_.threads : 1);
+    const KernelOperands operands = operands_of(step);
+    const int threads = &step == &steps_.back() ? kernel_.threads : 1;
+    return execute(kernel_.data, model, operands, threads) == operands.d;
   });
 }
 
-bool RegionTrial::reads_on(const KernelModel& model, const Selection& selection,
-                           int threads) const {
-  try {
-    const KernelOperands operands = arrange(kernel_.data, model, selection);
-    return execute(kernel_.data, model, operands, threads) == operands.d;
-  } catch (const base::InputError&) {
-    return false;
+bool RegionTrial::fits(const Hypothesis& hypothesis) const {
+  const KernelModel& model = hypothesis.model ? *hypothesis.model : kernel_.model;
+  return fits_each_step(model, [&](const Selection& step) {
+    KernelOperands operands = taken(kernel_.operands, step);
+    if (hypothesis.change) {
+      hypothesis.change(operands, step);
+    }
+    return operands;
+  });
+}
+
+std::optional<RegionFault> RegionTrial::first_that_fits(const std::vector<Hypothesis>& hypotheses,
+                                                        double candidates) const {
+  if (!tells_apart(candidates)) {
+    return std::nullopt;
   }
+  const auto found = std::ranges::find_if(
+      hypotheses, [&](const Hypothesis& hypothesis) { return fits(hypothesis); });
+  return found == hypotheses.end() ? std::nullopt : std::optional(found->fault);
 }
 
 bool RegionTrial::fits_read(const KernelModel& model) const {
-  return std::ranges::all_of(steps_, [&](const Selection& step) {
-    return reads_on(model, step, &step == &steps_.back() ? kernel_.threads : 1);
-  });
+  try {
+    return fits_each_step(
+        model, [&](const Selection& step) { return arrange(kernel_.data, model, step); });
+  } catch (const base::InputError&) {
+    return false;
+  }
 }
 
 }  // namespace sptc::compare::kernel

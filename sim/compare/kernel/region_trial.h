@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +33,16 @@ struct RegionFault {
   std::string text;   ///< "D lacks k 96 to 127": what is wrong there
 };
 
+/// Changes the operands of the elements of a selection.
+using Change = std::function<void(KernelOperands& operands, const Selection& selection)>;
+
+/// A fault that a region may have, and what it makes of operands and model.
+struct Hypothesis {
+  RegionFault fault;
+  Change change = {};                               ///< nothing: operands as they are
+  std::optional<KernelModel> model = std::nullopt;  ///< nothing: that of the kernel
+};
+
 /// Hypotheses about one region of D, tried on it. A hypothesis holds where every element of the
 /// region has the bits that it says. These bits must also be more than the choice among the
 /// hypotheses of its kind could have met by chance.
@@ -48,19 +59,18 @@ class RegionTrial {
   /// Whether the wrong elements tell one of `candidates` hypotheses from chance.
   bool tells_apart(double candidates) const;
 
-  /// Changes the operands of the elements of a selection.
-  using Change = std::function<void(KernelOperands& operands, const Selection& selection)>;
-  /// Whether `model` over the operands that `change` makes computes the region. The few elements
-  /// that differ most are tried first, then more, then all.
-  bool fits(const KernelModel& model, const Change& change) const;
-  bool fits(const Change& change) const { return fits(kernel_.model, change); }
+  /// Whether `hypothesis` computes the region. The few elements that differ most are tried first,
+  /// then more, then all.
+  bool fits(const Hypothesis& hypothesis) const;
+  /// The first of `hypotheses` that fits, where the elements tell one of `candidates` from chance.
+  std::optional<RegionFault> first_that_fits(const std::vector<Hypothesis>& hypotheses,
+                                             double candidates) const;
   /// Whether `model` computes the region from the memory as it reads it.
   bool fits_read(const KernelModel& model) const;
 
  private:
-  bool fits_on(const KernelModel& model, const Change& change, const Selection& selection,
-               int threads) const;
-  bool reads_on(const KernelModel& model, const Selection& selection, int threads) const;
+  template <typename OperandsOf>
+  bool fits_each_step(const KernelModel& model, const OperandsOf& operands_of) const;
   void find_strongest();
 
   const WrongKernel& kernel_;
@@ -70,5 +80,16 @@ class RegionTrial {
   double evidence_bits_ = 0;
   std::vector<Selection> steps_;  ///< small ones first, all of the region last
 };
+
+/// What `find` finds for the first of `items` for which it finds something.
+template <typename Items, typename Find>
+std::optional<RegionFault> first_found(const Items& items, const Find& find) {
+  for (const auto& item : items) {
+    if (auto fault = find(item)) {
+      return fault;
+    }
+  }
+  return std::nullopt;
+}
 
 }  // namespace sptc::compare::kernel

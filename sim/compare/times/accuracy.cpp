@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <string>
 #include <tuple>
 
 namespace sptc::compare::times {
@@ -16,16 +17,30 @@ namespace {
 constexpr std::size_t kWorst = 10;
 // Fewer rows do not tell a trend from noise.
 constexpr std::size_t kRowsForRoofline = 32;
+// Power.
+constexpr double kShareOfLimit = 0.97;
+constexpr double kIntensity = 800;
+constexpr double kAveragedUs = 1e6;
+// Speed-ups.
+constexpr double kLoss = 0.95;
+constexpr double kSurelyLoss = 0.90;
+constexpr double kSurelyNoLoss = 1.00;
 
 using Rows = std::vector<const Comparison*>;
 
-ErrorFigures errors_of(const Rows& rows) {
+template <typename ErrorOf>
+ErrorFigures errors_of(const Rows& rows, const ErrorOf& error_of) {
   ErrorFigures figures{static_cast<std::int64_t>(rows.size()), 0, 0};
   for (const Comparison* row : rows) {
-    figures.mape_percent += 100 * std::abs(row->error()) / static_cast<double>(rows.size());
-    figures.bias_percent += 100 * row->error() / static_cast<double>(rows.size());
+    const double percent = 100 * error_of(*row) / static_cast<double>(rows.size());
+    figures.mape_percent += std::abs(percent);
+    figures.bias_percent += percent;
   }
   return figures;
+}
+
+ErrorFigures errors_of(const Rows& rows) {
+  return errors_of(rows, [](const Comparison& row) { return row.error(); });
 }
 
 double bytes_of(numerics::DataType type) {
@@ -124,6 +139,61 @@ std::vector<Comparison> worst_of(std::span<const Comparison> rows) {
   return worst;
 }
 
+bool is_at_cap(const Measurement& row) {
+  const auto m = static_cast<double>(row.launch.shape.m);
+  const auto n = static_cast<double>(row.launch.shape.n);
+  const auto k = static_cast<double>(row.launch.shape.k);
+  return row.launch.power_limit_w && *row.power_w >= kShareOfLimit * *row.launch.power_limit_w &&
+         m * n * k / (m * k + k * n + m * n) > kIntensity;
+}
+
+struct Speedup {
+  double measured = 0, simulated = 0;
+};
+
+/// Sparsity, and of sparse launches the algorithm and the layout by which their kernel was taken.
+using Path = std::tuple<std::string, kernels::Algorithm, kernels::OperandLayout>;
+
+/// Logarithms of the times of one launch, which may have been measured more than once.
+struct LogTimes {
+  std::vector<double> measured, simulated;
+};
+
+std::string l2_name(const kernels::L2State& l2) {
+  return l2.kind == kernels::L2State::Kind::kRotate ? "rotate" : l2.name();
+}
+
+SpeedupFigures figures_of(const std::vector<Speedup>& speedups) {
+  SpeedupFigures figures;
+  figures.count = static_cast<std::int64_t>(speedups.size());
+  std::vector<double> log_measured;
+  std::vector<double> log_simulated;
+  std::vector<double> errors;
+  std::vector<Weighted> by_relative_error;
+  for (const Speedup& r : speedups) {
+    log_measured.push_back(std::log(r.measured));
+    log_simulated.push_back(std::log(r.simulated));
+    errors.push_back(100 * std::abs(r.simulated / r.measured - 1));
+    by_relative_error.emplace_back(r.measured, 1 / r.measured);
+    const bool called = r.simulated < kLoss;
+    figures.losses_measured += r.measured < kSurelyLoss ? 1 : 0;
+    figures.losses_called += r.measured < kSurelyLoss && called ? 1 : 0;
+    figures.false_losses += r.measured > kSurelyNoLoss && called ? 1 : 0;
+  }
+  const double constant = weighted_median(by_relative_error);
+  std::vector<double> errors_of_constant;
+  errors_of_constant.reserve(speedups.size());
+  for (const Speedup& r : speedups) {
+    errors_of_constant.push_back(100 * std::abs(constant / r.measured - 1));
+  }
+  figures.measured_geomean = std::exp(mean(log_measured));
+  figures.simulated_geomean = std::exp(mean(log_simulated));
+  figures.mean_error_percent = mean(errors);
+  figures.constant_error_percent = mean(errors_of_constant);
+  figures.log_correlation = correlation(log_measured, log_simulated);
+  return figures;
+}
+
 }  // namespace
 
 Accuracy measure_accuracy(std::span<const Comparison> rows) {
@@ -141,6 +211,121 @@ Accuracy measure_accuracy(std::span<const Comparison> rows) {
   add_kinds(rows, accuracy);
   accuracy.bands = bands_of(rows);
   accuracy.worst = worst_of(rows);
+  return accuracy;
+}
+
+std::vector<KernelAccuracy> measure_kernels(std::span<const Comparison> rows) {
+  std::map<std::tuple<numerics::DataType, std::string, kernels::Algorithm>, Rows> kinds;
+  for (const Comparison& row : rows) {
+    const MeasuredLaunch& launch = row.measured.launch;
+    if (row.recorded) {
+      kinds[{launch.dtype, launch.sparsity(), launch.conditions.algorithm}].push_back(&row);
+    }
+  }
+  std::vector<KernelAccuracy> result;
+  for (const auto& [kind, of_kind] : kinds) {
+    const auto& [dtype, sparsity, algorithm] = kind;
+    KernelAccuracy figures{dtype, sparsity, algorithm, errors_of(of_kind), {}, 0, 0};
+    figures.recorded = errors_of(of_kind, [](const Comparison& row) {
+      return row.recorded->time_us / row.measured.time_us - 1;
+    });
+    for (const Comparison* row : of_kind) {
+      const Prediction &chosen = row->simulated, &ran = *row->recorded;
+      const bool same_tile =
+          chosen.cta_tile.m == ran.cta_tile.m && chosen.cta_tile.n == ran.cta_tile.n;
+      const bool same_cut =
+          chosen.cluster_ctas == ran.cluster_ctas && chosen.split_k == ran.split_k;
+      const double share = 100 / static_cast<double>(of_kind.size());
+      figures.same_tile_percent += same_tile ? share : 0;
+      figures.same_kernel_percent += same_tile && same_cut ? share : 0;
+    }
+    result.push_back(figures);
+  }
+  return result;
+}
+
+bool has_steady_power(const Measurement& row) {
+  const std::optional<kernels::Repetition>& repetition = row.launch.repetition;
+  return row.power_w &&
+         (!repetition || (repetition->warmup + repetition->repeat) * row.time_us >= kAveragedUs);
+}
+
+std::optional<PowerAccuracy> measure_power(std::span<const Comparison> rows) {
+  std::vector<double> errors;
+  std::vector<double> signed_errors;
+  std::vector<double> energy_errors;
+  std::vector<double> energy_ratios;
+  for (const Comparison& row : rows) {
+    const Measurement& measured = row.measured;
+    const Prediction& simulated = row.simulated;
+    if (!has_steady_power(measured) || !simulated.power_w) {
+      continue;
+    }
+    signed_errors.push_back(100 * (*simulated.power_w / *measured.power_w - 1));
+    errors.push_back(std::abs(signed_errors.back()));
+    if (is_at_cap(measured)) {
+      // Of the same operations, so that joules compare as joules per operation do.
+      energy_ratios.push_back(*simulated.energy_uj / (*measured.power_w * measured.time_us));
+      energy_errors.push_back(100 * std::abs(energy_ratios.back() - 1));
+    }
+  }
+  if (errors.empty()) {
+    return std::nullopt;
+  }
+  PowerAccuracy accuracy;
+  accuracy.count = static_cast<std::int64_t>(errors.size());
+  accuracy.mape_percent = mean(errors);
+  accuracy.bias_percent = mean(signed_errors);
+  accuracy.at_cap_count = static_cast<std::int64_t>(energy_ratios.size());
+  if (!energy_ratios.empty()) {
+    accuracy.energy_per_flop_error_percent = mean(energy_errors);
+    accuracy.energy_per_flop_median_ratio = quantile(energy_ratios, 0.5);
+  }
+  return accuracy;
+}
+
+std::optional<SpeedupAccuracy> measure_speedups(std::span<const Comparison> rows) {
+  std::map<decltype(MeasuredLaunch().gain_key()), std::map<Path, LogTimes>> launches;
+  for (const Comparison& row : rows) {
+    const MeasuredLaunch& launch = row.measured.launch;
+    if (!launch.makes_gain()) {
+      continue;
+    }
+    // The path of a dense launch is all that its library has to offer.
+    const Path path = launch.pattern ? Path(launch.sparsity(), launch.conditions.algorithm,
+                                            launch.conditions.layout)
+                                     : Path(launch.sparsity(), {}, {});
+    LogTimes& times = launches[launch.gain_key()][path];
+    times.measured.push_back(std::log(row.measured.time_us));
+    times.simulated.push_back(std::log(row.simulated.time_us));
+  }
+  const Path dense(MeasuredLaunch().sparsity(), {}, {});
+  std::vector<Speedup> all;
+  std::map<std::tuple<numerics::DataType, kernels::Algorithm, std::string>, std::vector<Speedup>>
+      by;
+  for (const auto& [common, by_path] : launches) {
+    const auto base = by_path.find(dense);
+    if (base == by_path.end()) {
+      continue;
+    }
+    for (const auto& [path, times] : by_path) {
+      if (path != dense) {
+        all.push_back({std::exp(mean(base->second.measured) - mean(times.measured)),
+                       std::exp(mean(base->second.simulated) - mean(times.simulated))});
+        by[{std::get<numerics::DataType>(common), std::get<kernels::Algorithm>(path),
+            l2_name(std::get<kernels::L2State>(common))}]
+            .push_back(all.back());
+      }
+    }
+  }
+  if (all.empty()) {
+    return std::nullopt;
+  }
+  SpeedupAccuracy accuracy{figures_of(all), {}};
+  for (const auto& [kind, speedups] : by) {
+    const auto& [dtype, algorithm, l2] = kind;
+    accuracy.by.push_back({dtype, algorithm, l2, figures_of(speedups)});
+  }
   return accuracy;
 }
 

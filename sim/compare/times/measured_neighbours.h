@@ -3,7 +3,6 @@
 
 #include "sim/compare/times/measurements.h"
 #include "sim/config/architecture.h"
-#include "sim/run/measured_gain.h"
 #include "sim/run/run_result.h"
 #include "sim/run/simulation_options.h"
 

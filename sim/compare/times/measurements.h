@@ -7,6 +7,7 @@
 #include "sim/kernels/gemm_problem.h"
 #include "sim/kernels/launch_conditions.h"
 #include "sim/workload/operands.h"
+#include "sim/workload/workload.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -83,5 +84,28 @@ std::vector<Measurement> read_measurements(const std::filesystem::path& path,
 std::vector<Measurement> parse_measurements(std::string_view text, const std::string& file,
                                             const MeasurementDefaults& defaults = {},
                                             std::vector<std::string>* ignored = nullptr);
+
+/// The launches of a recording as measurements, one for each kind of launch. What a measurement
+/// cannot say (several batches, a convolution) is left out and said in `notes`. Throws InputError
+/// where no time is left.
+std::vector<Measurement> recorded_measurements(const workload::Workload& workload,
+                                               const std::string& file,
+                                               const MeasurementDefaults& defaults,
+                                               std::vector<std::string>& notes);
+
+/// What a profiler says of the kernel of a launch, as columns of a file of measured times have it;
+/// empty where it says nothing.
+struct KernelFields {
+  std::string_view tile = {};     ///< "112x128x64": m, n and logical k of a CTA
+  std::string_view cluster = {};  ///< "2x1"
+  std::string_view stages = {};
+  std::string_view notes = {};  ///< "sm80 mma.sync", "segment_k", nvjet's "v_bz_coopA_splitK_TNN"
+  std::string_view grid = {}, block = {};  ///< "2x64x1"
+};
+
+/// The kernel of `fields` for D[m, n], to be simulated; nothing where they have no tile. Throws
+/// InputError for numbers that are none.
+std::optional<kernels::KernelOverrides> recorded_kernel(const KernelFields& fields,
+                                                        const base::GemmShape& shape);
 
 }  // namespace sptc::compare::times

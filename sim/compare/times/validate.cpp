@@ -2,14 +2,13 @@
 #include "sim/compare/times/validate.h"
 
 #include "models/base/error.h"
+#include "sim/compare/times/accuracy.h"
 #include "sim/compare/times/launch_simulation.h"
-#include "sim/compare/times/power_accuracy.h"
-#include "sim/compare/times/recorded_measurements.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/kernels/kernel_choice.h"
+#include "sim/run/asked_work.h"
 #include "sim/run/run_options.h"
-#include "sim/run/unsupported_launches.h"
 #include "sim/workload/importer/recording_reader.h"
 #include "sim/workload/workload_text.h"
 

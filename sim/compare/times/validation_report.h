@@ -2,10 +2,6 @@
 #pragma once
 
 #include "sim/compare/times/accuracy.h"
-#include "sim/compare/times/comparison.h"
-#include "sim/compare/times/kernel_accuracy.h"
-#include "sim/compare/times/power_accuracy.h"
-#include "sim/compare/times/speedup_accuracy.h"
 
 #include <optional>
 #include <span>

@@ -7,7 +7,6 @@
 #include "sim/io/text_file.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cstring>
 #include <functional>
@@ -53,28 +52,14 @@ BitArray read_bit_array(const std::filesystem::path& path) {
 }
 
 void write_bit_array(const std::filesystem::path& path, const BitArray& array) {
-  // A tuple of one is written "(5,)".
-  const std::string shape =
-      fmt::format("{}{}", fmt::join(array.shape, ", "), array.shape.size() == 1 ? "," : "");
-  std::string header =
-      fmt::format("{{'descr': '{}u{}', 'fortran_order': False, 'shape': ({}), }}",
-                  array.element_bytes == 1 ? "|" : "<", array.element_bytes, shape);
-  // Magic, version, length and header together are a multiple of 64 bytes and end with a line
-  // break (numpy.lib.format, version 1.0).
-  constexpr std::size_t kAlignment = 64;
-  constexpr std::size_t kBefore = 10;
-  const std::size_t padded =
-      (kBefore + header.size() + 1 + kAlignment - 1) / kAlignment * kAlignment - kBefore;
-  header.resize(padded - 1, ' ');
-  header += '\n';
-  std::string bytes("\x93NUMPY");
-  bytes += {'\x01', '\x00', static_cast<char>(padded & 0xFF), static_cast<char>(padded >> 8)};
-  bytes += header;
-  for (const std::uint64_t element : array.bits) {
-    bytes.append(reinterpret_cast<const char*>(&element),
-                 static_cast<std::size_t>(array.element_bytes));
+  const auto bytes = static_cast<std::size_t>(array.element_bytes);
+  io::Tensor tensor{
+      "", fmt::format("U{}", 8 * bytes), {array.shape.begin(), array.shape.end()}, {}};
+  tensor.bytes.resize(array.bits.size() * bytes);
+  for (std::size_t i = 0; i < array.bits.size(); ++i) {
+    std::memcpy(tensor.bytes.data() + i * bytes, &array.bits[i], bytes);
   }
-  io::write_file(path, bytes);
+  io::write_file(path, io::npy_bytes(tensor));
 }
 
 }  // namespace sptc::compare::vectors

@@ -2,7 +2,6 @@
 #include "sim/compare/vectors/diagnosis.h"
 
 #include "models/mma/dot_step.h"
-#include "models/mma/f64_dot.h"
 #include "models/mma/lowered_fp8.h"
 #include "models/numerics/codec.h"
 

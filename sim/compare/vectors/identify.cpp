@@ -10,6 +10,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <functional>
+#include <numeric>
 #include <set>
 
 namespace sptc::compare::vectors {
@@ -43,25 +46,14 @@ std::optional<MmaOperands> fitted(const MmaOperands& operands,
   return result;
 }
 
-/// Elements of D that come out, up to the first that does not unless `count_all`.
+/// Elements of D that come out.
 std::size_t matching_elements(const MmaOperands& operands, const BitArray& d,
-                              const MmaInstruction& instruction, const mma::StepRules& rules,
-                              bool count_all) {
-  std::size_t matching = 0;
-  for (std::size_t index = 0; index < operands.cases(); ++index) {
-    for (std::size_t row = 0; row < operands.rows(); ++row) {
-      for (std::size_t column = 0; column < operands.columns(); ++column) {
-        const std::uint64_t computed =
-            dot(dot_operands(operands, instruction, index, row, column), instruction, rules);
-        if (computed == d.at(index, row, column)) {
-          ++matching;
-        } else if (!count_all) {
-          return matching;
-        }
-      }
-    }
-  }
-  return matching;
+                              const MmaInstruction& instruction, const mma::StepRules& rules) {
+  const BitArray computed = execute(operands, instruction, rules);
+  return std::transform_reduce(d.bits.begin(), d.bits.end(), computed.bits.begin(), std::size_t{0},
+                               std::plus<>(), [](std::uint64_t expected, std::uint64_t got) {
+                                 return std::size_t{expected == got ? 1U : 0U};
+                               });
 }
 
 /// Every (architecture, instruction, grouping) of the catalogue with known arithmetic, once per
@@ -120,33 +112,25 @@ Identification identify(const MmaOperands& operands, const std::optional<Metadat
   }
   Identification result;
   result.elements = d.bits.size();
-  std::vector<Candidate> fitting;
   for (Candidate& candidate : all_candidates()) {
     const auto own = fitted(operands, metadata, d, candidate.entry.instruction);
     if (!own) {
       continue;
     }
+    ++result.candidates;
     candidate.rules = mma::with_profile(candidate.rules, profile);
-    candidate.matching =
-        matching_elements(*own, d, candidate.entry.instruction, candidate.rules, false);
+    candidate.matching = matching_elements(*own, d, candidate.entry.instruction, candidate.rules);
     if (candidate.matching == result.elements) {
       result.matches.push_back(candidate);
+    } else if (!result.nearest || candidate.matching > result.nearest->matching) {
+      result.nearest = candidate;
     }
-    fitting.push_back(candidate);
   }
-  result.candidates = fitting.size();
-  if (fitting.empty()) {
+  if (result.candidates == 0) {
     throw base::InputError("no matrix instruction takes operands of these shapes and sizes");
   }
-  if (result.matches.empty()) {
-    for (Candidate& candidate : fitting) {
-      const auto own = fitted(operands, metadata, d, candidate.entry.instruction);
-      candidate.matching =
-          matching_elements(*own, d, candidate.entry.instruction, candidate.rules, true);
-      if (!result.nearest || candidate.matching > result.nearest->matching) {
-        result.nearest = candidate;
-      }
-    }
+  if (!result.matches.empty()) {
+    result.nearest.reset();
   }
   return result;
 }

@@ -5,7 +5,6 @@
 #include "models/base/matrix.h"
 #include "models/base/text.h"
 #include "models/sparsity/compress.h"
-#include "models/sparsity/layout_word.h"
 #include "models/sparsity/metadata.h"
 #include "sim/io/text_file.h"
 

@@ -4,7 +4,6 @@
 #include "models/base/error.h"
 #include "models/batched/mma_batch.h"
 #include "models/mma/dot_step.h"
-#include "models/mma/f64_dot.h"
 #include "models/sparsity/compress.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Architectures: read, derive, save."""
+from __future__ import annotations
+
 import functools
 import json
 import math
@@ -9,7 +11,8 @@ import shutil
 
 from . import _checks, _core
 from ._core import InputError
-from ._record import Record
+from ._record import Record, table
+from ._types import Mapping, Path
 
 
 class Architecture:
@@ -22,22 +25,22 @@ class Architecture:
         self._changes = changes or {}  # pointer: number in a derived file
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Its name: "a100-sxm4-80gb"."""
         return self._core.name
 
     @property
-    def numerics(self):
+    def numerics(self) -> str:
         """The generation whose arithmetic it has: "ampere"."""
         return self._core.numerics
 
     @property
-    def bases(self):
+    def bases(self) -> list[str]:
         """Names of what it was derived from, the nearest first."""
         return list(self._core.bases)
 
     @functools.cached_property
-    def parameters(self):
+    def parameters(self) -> list[Record]:
         """Every number: records with pointer, value, unit, evidence (measured, cited, derived, assumed), source."""
         return [Record(row) for row in self._core.parameters()]
 
@@ -49,7 +52,7 @@ class Architecture:
     def _document(self):
         return _core.architecture_document(self._origin)
 
-    def parameter(self, path):
+    def parameter(self, path: str) -> Record:
         """One of the parameters: path is a pointer ("/sm/max_warps"), "sm.max_warps", or a last key that occurs once.
 
         Raises InputError with the nearest names.
@@ -60,11 +63,12 @@ class Architecture:
             return found
         raise InputError(f"'{path}' is a word and no number of {self.name}")
 
-    def __getitem__(self, path):
+    def __getitem__(self, path: str) -> int | float:
         """The value of a parameter: arch["/sms"]."""
         return self.parameter(path).value
 
-    def with_(self, changes, name=None, source="set from Python"):
+    def with_(self, changes: Mapping[str, int | float], name: str | None = None,
+              source: str = "set from Python") -> Architecture:
         """A design with other numbers: arch.with_({"/sms": 216}).
 
         changes: {path: value}, paths as parameter() takes them. Values are checked as those of a file are; their
@@ -109,7 +113,7 @@ class Architecture:
             place[key] = number
         return document
 
-    def save(self, path):
+    def save(self, path: Path) -> None:
         """Writes a file that load() and --arch take. A design names what it is derived from; others are copied."""
         try:
             path = os.fspath(path)
@@ -131,13 +135,11 @@ class Architecture:
         return f"Architecture({self.name})"
 
     def _repr_html_(self):
-        cells = "".join(f"<tr><td>{p.pointer}</td><td>{p.value}</td><td>{p.unit}</td><td>{p.evidence}</td></tr>"
-                        for p in self.parameters)
-        return (f"<b>{self.name}</b><table><tr><th>parameter</th><th>value</th><th>unit</th><th>evidence</th></tr>"
-                f"{cells}</table>")
+        rows = [(p.pointer, p.value, p.unit, p.evidence) for p in self.parameters]
+        return f"<b>{self.name}</b>{table(('parameter', 'value', 'unit', 'evidence'), rows)}"
 
 
-def load(name):
+def load(name: Path) -> Architecture:
     """The architecture called `name`.
 
     name: one of architectures(), an alias ("A100", "NVIDIA GeForce RTX 4090"), or the path of a file.
@@ -149,7 +151,7 @@ def load(name):
     return Architecture(_core.load_architecture(name), name)
 
 
-def architectures():
+def architectures() -> list[str]:
     """Names of the architectures that come with sptcsim, or are in $SPTCSIM_CONFIG_DIR: a sorted list."""
     return _core.architecture_names()
 

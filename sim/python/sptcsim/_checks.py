@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments of the caller, refused in one sentence."""
 import json
+import os
 
 from ._core import InputError
 
@@ -28,6 +29,24 @@ def word(name, value):
     if not isinstance(value, str):
         raise InputError(f"{name} must be a word, not {type(value).__name__}")
     return value
+
+
+def words(**given):
+    """Those that are not None, each a str."""
+    return {name: word(name, value) for name, value in given.items() if value is not None}
+
+
+def path(name, value):
+    """`value`, the path of a file, as a str."""
+    try:
+        return os.fsdecode(value)
+    except TypeError:
+        raise InputError(f"{name} must be the path of a file, not {type(value).__name__}") from None
+
+
+def count(name, value, most):
+    """`value` as an int from 1 to `most`; 0 of None."""
+    return 0 if value is None else integer(name, value, 1, most)
 
 
 def mapping(name, value, what):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the commands of the program do beside simulating: compare, validate, import, show, verify, legal, energy, ..."""
+from __future__ import annotations
+
 import json
 import math
 import os
@@ -8,31 +10,22 @@ import tempfile
 from . import _checks, _core
 from ._architecture import chosen
 from ._core import InputError
-from ._record import Record
+from ._record import Record, record
 from ._simulation import _dims, _extent, _given
+from ._sweep import MOST_JOBS
+from ._types import Any, Arch, Callable, Mapping, Option, Path, Progress, Sequence, Sparse
 
-_MOST_JOBS = 1024
 _MOST_MMA_EXTENT = 256
 
 
-def _path(what, value):
-    if isinstance(value, (str, os.PathLike)):
-        return os.fspath(value)
-    raise InputError(f"{what} is the path of a file, not {type(value).__name__}")
-
-
 def _jobs(jobs):
-    return os.cpu_count() or 1 if jobs is None else _checks.integer("jobs", jobs, 1, _MOST_JOBS)
+    return _checks.count("jobs", jobs, MOST_JOBS) or os.cpu_count() or 1
 
 
 def _number(what, value):
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise InputError(f"{what} must be a finite number, not {value!r}")
     return float(value)
-
-
-def _record(text):
-    return Record(json.loads(text))
 
 
 def _names(what, value):
@@ -45,7 +38,9 @@ def _lists(what, given):
     return {name: [_extent(name, value) for value in _names(what, values)] for name, values in given.items()}
 
 
-def compare(workload, archs=("A100", "H100"), *, dims=None, sparse=None, jobs=None, progress=None, **options):
+def compare(workload: Path | Mapping[str, Any] | Record, archs: Arch | Sequence[Arch] = ("A100", "H100"), *,
+            dims: Mapping[str, int | Sequence[int]] | None = None, sparse: Sparse = None, jobs: int | None = None,
+            progress: Progress | None = None, **options: Option) -> Record:
     """Simulates a workload on several GPUs and with several extents, side by side.
 
     workload: the path of a workload or of a recording, or the JSON object of a workload as a dict.
@@ -62,28 +57,29 @@ def compare(workload, archs=("A100", "H100"), *, dims=None, sparse=None, jobs=No
         raise InputError("archs names no architecture")
     arguments = boards, _lists("dims", dims), _given(sparse, options), _jobs(jobs), _checks.function("progress", progress)
     if not isinstance(workload, (dict, Record)):
-        return _record(_core.compare(_path("a workload", workload), *arguments))
+        return record(_core.compare(_checks.path("a workload", workload), *arguments))
     with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
         path = os.path.join(directory, "workload.json")
         with open(path, "w", encoding="utf-8") as file:
             file.write(_checks.json_text("workload", workload))
-        return _record(_core.compare(path, *arguments))
+        return record(_core.compare(path, *arguments))
 
 
-def compare_saved(results):
+def compare_saved(results: Sequence[Path]) -> Record:
     """Sets saved results of gemm() and run() side by side.
 
     results: paths of two files or more, as 'sptcsim run --format json --out FILE' or json.dump(result.to_dict(), file)
         writes them.
     Returns a Record like that of compare(): a point for each file, whose dims is its name. Raises InputError.
     """
-    paths = [_path("a saved result", result) for result in results]
+    paths = [_checks.path("a saved result", result) for result in results]
     if len(paths) < 2:
         raise InputError("compare_saved takes two results or more")
-    return _record(_core.compare_saved(paths))
+    return record(_core.compare_saved(paths))
 
 
-def validate(measurements, *, arch=None, dtype="f16", sparse=False, data="random", jobs=None, progress=None, **options):
+def validate(measurements: Path, *, arch: Path | None = None, dtype: str = "f16", sparse: bool = False, data: str = "random",
+             jobs: int | None = None, progress: Progress | None = None, **options: Option) -> Record:
     """Simulates measured GEMMs and compares the times.
 
     measurements: the path of a CSV with the columns m, n, k, time_us_median and more ('sptcsim validate --help'), or of a
@@ -95,15 +91,19 @@ def validate(measurements, *, arch=None, dtype="f16", sparse=False, data="random
     progress: called as progress(done, total, "").
     Returns a Record: count, mape_percent, bias_percent, bands, worst, ... Raises InputError.
     """
-    board = "" if arch is None else _path("arch", arch)
-    return _record(_core.validate(_path("a file of measurements", measurements), board, _checks.word("dtype", dtype),
+    board = "" if arch is None else _checks.path("arch", arch)
+    return record(_core.validate(_checks.path("a file of measurements", measurements), board, _checks.word("dtype", dtype),
                                   _checks.switch("sparse", sparse), _checks.word("data", data), _given(None, options),
                                   _jobs(jobs), _checks.function("progress", progress)))
 
 
-def plan_model(model, *, workload=None, arch="A100", dims=None, inputs=None, activations=None, criterion="magnitude",
-               layers=None, exclude=None, transposed=None, evaluate=None, metric="higher", timeout=600, jobs=None,
-               max_loss=None, max_time=None, min_gain=None, out=None, progress=None, **options):
+def plan_model(model: Path, *, workload: Path | None = None, arch: Arch = "A100", dims: Mapping[str, int] | None = None,
+               inputs: Mapping[str, Sequence[int]] | None = None, activations: Path | None = None,
+               criterion: str = "magnitude", layers: str | None = None, exclude: str | None = None,
+               transposed: str | None = None, evaluate: str | None = None, metric: str = "higher", timeout: float = 600,
+               jobs: int | None = None, max_loss: float | None = None, max_time: float | None = None,
+               min_gain: float | None = None, out: Path | None = None,
+               progress: Callable[[int, int, str], object] | None = None, **options: Option) -> Record:
     """Says which layers of a model to prune: what each loses and saves, and the best sets of them.
 
     model: .onnx; with `workload`, a file whose operations are called as the tensors or a config.json of Hugging Face,
@@ -117,23 +117,23 @@ def plan_model(model, *, workload=None, arch="A100", dims=None, inputs=None, act
     progress: called as progress(done, total, ""). options: those of gemm(); fidelity is "analytic".
     Returns a Record with the names of `sptcsim plan --format json`. Raises InputError; then nothing is written.
     """
-    words = {"criterion": criterion, "layers": layers, "exclude": exclude, "transposed": transposed,
-             "evaluate": evaluate, "metric": metric}
+    texts = _checks.words(criterion=criterion, layers=layers, exclude=exclude, transposed=transposed, evaluate=evaluate,
+                          metric=metric)
     paths = {"workload": workload, "activations": activations, "out": out}
-    texts = {name: _checks.word(name, value) for name, value in words.items() if value is not None}
-    texts.update({name: _path(name, value) for name, value in paths.items() if value is not None})
+    texts.update({name: _checks.path(name, value) for name, value in paths.items() if value is not None})
     limits = {"max_loss": max_loss, "max_time": max_time, "min_gain": min_gain}
     numbers = {name: _number(name, value) for name, value in {**limits, "timeout": timeout}.items() if value is not None}
     if out is not None and not any(name in numbers for name in limits):
         raise InputError("out is a list of the layers of one plan: max_loss, max_time or min_gain chooses it")
     extents = {name: _extent(name, value) for name, value in (dims or {}).items()}
-    return _record(_core.plan_model(_path("model", model), chosen(arch)._core, texts, numbers, extents,
+    return record(_core.plan_model(_checks.path("model", model), chosen(arch)._core, texts, numbers, extents,
                                     _lists("inputs", inputs), _jobs(jobs),
                                     _given(None, {"fidelity": "analytic", **options}),
                                     _checks.function("progress", progress)))
 
 
-def load_workload(file, *, dims=None, inputs=None, convention="weight-first", tf32=False, strict=False):
+def load_workload(file: Path, *, dims: Mapping[str, int] | None = None, inputs: Mapping[str, Sequence[int]] | None = None,
+                  convention: str = "weight-first", tf32: bool = False, strict: bool = False) -> Record:
     """Reads a workload, or what another program recorded: the command 'import'.
 
     file: a workload (.json, .csv), a profile, a log or a model; recognised by content (traces/README.md).
@@ -143,13 +143,14 @@ def load_workload(file, *, dims=None, inputs=None, convention="weight-first", tf
     Returns a Record: workload (the JSON object that run() takes) and account (what was taken and what was not).
     Raises InputError.
     """
-    text, account = _core.load_workload(_path("a workload", file), _dims(dims), _lists("inputs", inputs),
+    text, account = _core.load_workload(_checks.path("a workload", file), _dims(dims), _lists("inputs", inputs),
                                         _checks.word("convention", convention), _checks.switch("tf32", tf32),
                                         _checks.switch("strict", strict))
     return Record({"workload": json.loads(text), "account": account})
 
 
-def show(instruction, *, arch="A100", row=0, col=0, selector=0, data="random", seed=0):
+def show(instruction: str, *, arch: Path = "A100", row: int = 0, col: int = 0, selector: int = 0, data: str = "random",
+         seed: int = 0) -> Record:
     """Takes one element of D of one matrix instruction apart: metadata, selected operands, sum, rounding.
 
     instruction: a PTX name, whole or in part: "mma.sp.m16n8k32.f32.f16.f16.f32". arch: a board, whose cycles are in the
@@ -157,14 +158,14 @@ def show(instruction, *, arch="A100", row=0, col=0, selector=0, data="random", s
     the metadata. data, seed: operand values, "random", "integers", "zeros" or "relu".
     Returns a Record with the keys of 'sptcsim show --format json'. Raises InputError.
     """
-    return _record(_core.show(_checks.word("instruction", instruction), _path("arch", arch),
+    return record(_core.show(_checks.word("instruction", instruction), _checks.path("arch", arch),
                               _checks.integer("row", row, 0, _MOST_MMA_EXTENT),
                               _checks.integer("col", col, 0, _MOST_MMA_EXTENT),
                               _checks.integer("selector", selector, 0, 3), _checks.word("data", data),
                               _checks.integer("seed", seed, 0, 2**64 - 1)))
 
 
-def legal(*what, arch="A100", dtype="f16"):
+def legal(*what: int | Path, arch: Path = "A100", dtype: str = "f16") -> Record:
     """Which shapes libraries take for 2:4 weights, and the nearest that they do.
 
     legal(m, n, k): one product with weights of m x k. legal(path): the layers of a model in a file, whose n is not known.
@@ -175,13 +176,14 @@ def legal(*what, arch="A100", dtype="f16"):
     if len(what) == 3:
         model, extents = "", [_extent(name, value) for name, value in zip("mnk", what)]
     elif len(what) == 1:
-        model, extents = _path("a model", what[0]), [0, 0, 0]
+        model, extents = _checks.path("a model", what[0]), [0, 0, 0]
     else:
         raise InputError(f"legal takes a model, or m, n and k, not {len(what)} arguments")
-    return _record(_core.legal(model, *extents, _path("arch", arch), _checks.word("dtype", dtype)))
+    return record(_core.legal(model, *extents, _checks.path("arch", arch), _checks.word("dtype", dtype)))
 
 
-def crosscheck_capture(directory, *, arch=None, fidelity="analytic", profile="hardware", threads=None):
+def crosscheck_capture(directory: Path, *, arch: Path | None = None, fidelity: str = "analytic", profile: str = "hardware",
+                       threads: int | None = None) -> Record:
     """Compares a capture of a GPU with the simulator: words bit for bit, and times beside simulated ones.
 
     directory: a capture (tests/hardware/CAPTURE.md). arch: whose times are simulated; None goes by the name of the GPU.
@@ -189,51 +191,52 @@ def crosscheck_capture(directory, *, arch=None, fidelity="analytic", profile="ha
     threads: of the host; None: all processors.
     Returns a Record with the keys of 'sptcsim crosscheck DIR --format json'. Raises InputError.
     """
-    threads = (os.cpu_count() or 1) if threads is None else _checks.integer("threads", threads, 1, 4096)
-    return _record(_core.crosscheck_capture(_path("a capture", directory), "" if arch is None else _path("arch", arch),
-                                            _checks.word("fidelity", fidelity), _checks.word("profile", profile), threads))
+    threads = _checks.count("threads", threads, 4096) or os.cpu_count() or 1
+    board = "" if arch is None else _checks.path("arch", arch)
+    return record(_core.crosscheck_capture(_checks.path("a capture", directory), board, _checks.word("fidelity", fidelity),
+                                           _checks.word("profile", profile), threads))
 
 
-def verify(directory, *, profile="hardware"):
+def verify(directory: Path, *, profile: str = "hardware") -> Record:
     """Computes test vectors of matrix instructions and compares every bit.
 
     directory: array sets, in any subdirectory. profile: "hardware" or "mma-sim": whose rounding rules count.
     Returns a Record: sets with their elements and mismatches. Raises InputError.
     """
-    return _record(_core.verify(_path("a directory", directory), _checks.word("profile", profile)))
+    return record(_core.verify(_checks.path("a directory", directory), _checks.word("profile", profile)))
 
 
-def microbench(arch="A100", instruction="", *, warps=None, ilp=None):
+def microbench(arch: Arch = "A100", instruction: str = "", *, warps: int | None = None, ilp: int | None = None) -> Record:
     """Simulates latency and throughput of instructions on one SM.
 
     instruction: a name as 'sptcsim microbench --help' explains; "" takes all rows that are published for the generation.
     warps, ilp: warps on the SM, and chains of dependent instructions per warp; None takes those of the published rows.
     Returns a Record: arch, rows with latency_cycles, fma_per_clk_per_sm, bytes_per_clk_per_sm. Raises InputError.
     """
-    warps = None if warps is None else _checks.integer("warps", warps, 1, _core.MOST_WARPS)
-    ilp = None if ilp is None else _checks.integer("ilp", ilp, 1, _core.MOST_ILP)
-    return _record(_core.microbench(chosen(arch)._core, _checks.word("instruction", instruction), warps, ilp))
+    warps = _checks.count("warps", warps, _core.MOST_WARPS) or None
+    ilp = _checks.count("ilp", ilp, _core.MOST_ILP) or None
+    return record(_core.microbench(chosen(arch)._core, _checks.word("instruction", instruction), warps, ilp))
 
 
-def energies():
+def energies() -> list[str]:
     """Names of the boards whose energies are known."""
     return _core.energy_names()
 
 
-def energy(name):
+def energy(name: Path) -> list[Record]:
     """Every number of an energy file: records with pointer, value, low, high, node_nm, scale, evidence, source.
 
     name: one of energies(), a file, or the file of an architecture that is derived from a board. `low` and `high` say
     where the truth may lie; `scale` carries `value` from the process `node_nm` to that of the board. Raises InputError.
     """
-    return _record(_core.energy(_path("an energy file", name))).parameters
+    return record(_core.energy(_checks.path("an energy file", name))).parameters
 
 
-def energy_area(arch="A100"):
+def energy_area(arch: Arch = "A100") -> Record:
     """The coarse silicon of a tensor core and of a GPU: arrays and arithmetic, no wiring.
 
     arch: as gemm() takes it; a design takes the energies of the board that it is derived from.
     Returns a Record: core_um2 (by part), sparse_overhead_percent, gpu_mm2, each with value, low and high, which have all
     numbers of the energy file at that end of their ranges. Raises InputError.
     """
-    return _record(_core.energy_area(chosen(arch)._core))
+    return record(_core.energy_area(chosen(arch)._core))

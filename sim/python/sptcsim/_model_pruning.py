@@ -1,33 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models in files: pruning, conversion between layouts, channel permutation."""
-import json
-import os
+from __future__ import annotations
 
 import numpy as np
 
 from . import _arrays, _checks, _core
 from ._core import InputError
-from ._record import wrap
+from ._record import record
+from ._types import Array, Path, Sequence
 
 
-def _path(name, value):
-    """A path as a string; "" of None."""
-    if value is None:
-        return ""
-    try:
-        return os.fsdecode(value)
-    except TypeError:
-        raise InputError(f"{name} must be a path, not {type(value).__name__}") from None
-
-
-def _word(name, value):
-    """A string; "" of None."""
-    return "" if value is None else _checks.word(name, value)
-
-
-def prune_model(model, out=None, *, masks=None, activations=None, criterion="magnitude", pattern=None, dtype=None,
-                layout="dense", layers=None, exclude=None, include=None, transposed=None, k_axis=None, permute=(),
-                seed=0):
+def prune_model(model: Path, out: Path | None = None, *, masks: Path | None = None, activations: Path | None = None,
+                criterion: str = "magnitude", pattern: str | None = None, dtype: str | None = None, layout: str = "dense",
+                layers: str | None = None, exclude: str | None = None, include: str | None = None,
+                transposed: str | None = None, k_axis: str | None = None, permute: str | Sequence[str] = (),
+                seed: int = 0) -> Record:
     """Prunes the weights of a model in a file, as `sptcsim prune` does, and writes it to `out`.
 
     model: .safetensors, .safetensors.index.json or its directory, .npz, .npy or .onnx. out, masks: files, or None for
@@ -42,27 +29,27 @@ def prune_model(model, out=None, *, masks=None, activations=None, criterion="mag
     if not isinstance(permute, (str, list, tuple)):
         raise InputError(f"permute must be a word or a list of words, not {type(permute).__name__}")
     rules = [permute] if isinstance(permute, str) else permute
-    return wrap(json.loads(_core.prune_model(
-        _path("model", model), _path("out", out), _path("masks", masks), _path("activations", activations),
-        _word("criterion", criterion), _word("pattern", pattern), _word("dtype", dtype), _word("layout", layout),
-        _word("layers", layers), _word("exclude", exclude), _word("include", include),
-        _word("transposed", transposed), _word("k_axis", k_axis), [_word("permute", rule) for rule in rules],
-        _checks.integer("seed", seed, 0, 2**63 - 1))))
+    words = _checks.words(criterion=criterion, pattern=pattern, dtype=dtype, layout=layout, layers=layers, exclude=exclude,
+                          include=include, transposed=transposed, k_axis=k_axis)
+    paths = {"out": out, "masks": masks, "activations": activations}
+    words.update({name: _checks.path(name, value) for name, value in paths.items() if value is not None})
+    return record(_core.prune_model(_checks.path("model", model), words, [_checks.word("permute", rule) for rule in rules],
+                                    _checks.integer("seed", seed, 0, 2**63 - 1)))
 
 
-def convert_model(model, out, layout, *, dtype=None, layers=None, exclude=None, include=None, transposed=None,
-                  k_axis=None):
+def convert_model(model: Path, out: Path, layout: str, *, dtype: str | None = None, layers: str | None = None,
+                  exclude: str | None = None, include: str | None = None, transposed: str | None = None,
+                  k_axis: str | None = None) -> Record:
     """Writes the 2:4 weights of a model in another layout, as `sptcsim convert` does. Arguments as of prune_model().
 
     Returns a Record with the names of `sptcsim convert --format json`. Raises InputError; then nothing is written.
     """
-    return wrap(json.loads(_core.convert_model(
-        _path("model", model), _path("out", out), _word("layout", layout), _word("dtype", dtype),
-        _word("layers", layers), _word("exclude", exclude), _word("include", include),
-        _word("transposed", transposed), _word("k_axis", k_axis))))
+    words = _checks.words(layout=layout, dtype=dtype, layers=layers, exclude=exclude, include=include, transposed=transposed,
+                          k_axis=k_axis)
+    return record(_core.convert_model(_checks.path("model", model), _checks.path("out", out), words))
 
 
-def permutation_search(a, seed=0):
+def permutation_search(a: Array, seed: int = 0) -> np.ndarray:
     """The order of the columns of a [rows, k] in which pruning to 2:4 keeps the most magnitude that was found.
 
     a: floating-point array, converted to float32. Returns an array of integers: a[:, order] is the matrix to prune.

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results whose attributes have the names of the JSON output."""
+from __future__ import annotations
+
 import difflib
 import html
+import json
+
+from ._core import InputError
+from ._types import Any, Iterator, Mapping
 
 
 class Record:
@@ -12,14 +18,14 @@ class Record:
 
     __slots__ = ("_values",)
 
-    def __init__(self, values):
+    def __init__(self, values: Mapping[str, Any]) -> None:
         object.__setattr__(self, "_values", values)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Everything as dict, list, str, int, float, bool and None, as json.loads() gives it."""
         return self._values
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         values = self.to_dict()
         try:
             return wrap(values[name])
@@ -28,16 +34,16 @@ class Record:
             hint = f"; did you mean '{near[0]}'?" if near else f"; there are {', '.join(values)}"
             raise AttributeError(f"no '{name}' here{hint}") from None
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Any:
         return wrap(self.to_dict()[name])
 
     def __setattr__(self, name, value):
         raise AttributeError(f"'{name}' is a result and cannot be set")
 
-    def __contains__(self, name):
+    def __contains__(self, name: str) -> bool:
         return name in self.to_dict()
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self.to_dict())
 
     def __dir__(self):
@@ -66,3 +72,24 @@ def wrap(value):
     if isinstance(value, dict):
         return Record(value)
     return [wrap(element) for element in value] if isinstance(value, list) else value
+
+
+def record(text):
+    """A JSON object as a Record."""
+    return Record(json.loads(text))
+
+
+def frame(rows):
+    """Dicts as a pandas.DataFrame; objects inside become columns such as "kernel.stages"."""
+    try:
+        import pandas
+    except ImportError:
+        raise InputError("to_pandas needs the package pandas, which is not installed") from None
+    return pandas.json_normalize(rows)
+
+
+def table(head, rows):
+    """HTML of rows of cells."""
+    def line(cells, tag):
+        return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+    return f"<table>{line(head, 'th')}{''.join(line(cells, 'td') for cells in rows)}</table>"

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time and energy: one GEMM, a workload, and what they return."""
+from __future__ import annotations
+
 import difflib
 import functools
 import html
@@ -9,7 +11,8 @@ import os
 from . import _checks, _core
 from ._architecture import chosen
 from ._core import InputError
-from ._record import Record, wrap
+from ._record import Record, frame, table
+from ._types import Any, Arch, Mapping, Option, Path, Progress, Sparse
 
 _VARIANTS = ("dense", "sparse")
 
@@ -34,7 +37,7 @@ class Result(Record):
             object.__setattr__(self, "_values", json.loads(self._run.json(self._arch)))
         return self._values
 
-    def rows(self):
+    def rows(self) -> list[dict[str, Any]]:
         """One dict for each operation and variant that was simulated: extents, variant, and all figures of it."""
         rows = []
         for operation in self.to_dict()["operations"]:
@@ -43,13 +46,9 @@ class Result(Record):
                      if operation.get(variant)]
         return rows
 
-    def to_pandas(self):
+    def to_pandas(self) -> Any:
         """rows() as a pandas.DataFrame; objects inside become columns such as "kernel.stages"."""
-        try:
-            import pandas
-        except ImportError:
-            raise InputError("to_pandas needs the package pandas, which is not installed") from None
-        return pandas.json_normalize(self.rows())
+        return frame(self.rows())
 
     def __reduce__(self):
         return Record, (self.to_dict(),)
@@ -62,15 +61,14 @@ class Result(Record):
         return f"{type(self).__name__}({values['workload']} on {values['arch']}: {times}{speedup})"
 
     def _repr_html_(self):
-        cells = []
+        rows = []
         for operation in self.to_dict()["operations"]:
             times = [f"{operation[v]['time_us']:.4g}" if operation.get(v) else "" for v in _VARIANTS]
             speedup = operation.get("speedup")
-            values = [operation["name"], operation["m"], operation["n"], operation["k"], *times,
-                      f"{speedup:.3f}" if speedup else ""]
-            cells.append("<tr>" + "".join(f"<td>{html.escape(str(value))}</td>" for value in values) + "</tr>")
-        head = "".join(f"<th>{title}</th>" for title in ("operation", "m", "n", "k", "dense us", "2:4 us", "speed-up"))
-        return f"<b>{html.escape(repr(self))}</b><table><tr>{head}</tr>{''.join(cells)}</table>"
+            rows.append([operation["name"], operation["m"], operation["n"], operation["k"], *times,
+                         f"{speedup:.3f}" if speedup else ""])
+        head = ("operation", "m", "n", "k", "dense us", "2:4 us", "speed-up")
+        return f"<b>{html.escape(repr(self))}</b>{table(head, rows)}"
 
 
 class Variant(Record):
@@ -112,17 +110,17 @@ class GemmResult(Result):
         return Variant(figures, lambda: self._operation()[name])
 
     @property
-    def dense(self):
+    def dense(self) -> Record | None:
         """Figures of the dense GEMM; None where it was not simulated."""
         return self._variant("dense")
 
     @property
-    def sparse(self):
+    def sparse(self) -> Record | None:
         """Figures of the GEMM with pruned weights; None where it was not simulated."""
         return self._variant("sparse")
 
     @property
-    def speedup(self):
+    def speedup(self) -> float | None:
         """dense / sparse time; None unless both were simulated."""
         quick = self._run.speedup()
         return quick if quick is not None else self._operation().get("speedup")
@@ -133,7 +131,7 @@ def _options():
     return {row["name"].replace("-", "_"): row for row in _core.options()}
 
 
-def options():
+def options() -> list[Record]:
     """The options of gemm() and run(): records with name, type, help, affects, default."""
     return [Record({**row, "name": name}) for name, row in _options().items()]
 
@@ -143,7 +141,7 @@ def _figures():
     return _core.figures()
 
 
-def figures():
+def figures() -> list[Record]:
     """What results hold: records with name, of ("operation" or "variant"), unit, meaning.
 
     A name such as "kernel.stages" is the attribute `result.operations[0].dense.kernel.stages`. Units are "us", "uJ",
@@ -203,8 +201,8 @@ def _simulated(workload, arch, sparse, explain, what_ifs, progress, options):
                           _checks.switch("what_ifs", what_ifs), _checks.function("progress", progress)), architecture
 
 
-def gemm(m, n, k, *, dtype=None, sparse=None, arch="A100", batch=1, explain=False, what_ifs=True, progress=None,
-         **options):
+def gemm(m: int, n: int, k: int, *, dtype: str | None = None, sparse: Sparse = None, arch: Arch = "A100", batch: int = 1,
+         explain: bool = False, what_ifs: bool = True, progress: Progress | None = None, **options: Option) -> GemmResult:
     """Simulates D[m, n] = A[m, k] B[k, n]; A is the weight.
 
     m, n, k, batch: elements, and independent GEMMs in one launch.
@@ -241,7 +239,9 @@ def _workload(workload, dims):
     raise InputError(f"a workload is the path of a file or the object of its JSON, not {type(workload).__name__}")
 
 
-def run(workload, *, dims=None, sparse=None, arch="A100", explain=False, what_ifs=True, progress=None, **options):
+def run(workload: Path | Mapping[str, Any] | Record, *, dims: Mapping[str, int] | None = None, sparse: Sparse = None,
+        arch: Arch = "A100", explain: bool = False, what_ifs: bool = True, progress: Progress | None = None,
+        **options: Option) -> Result:
     """Simulates every operation of a workload.
 
     workload: the path of a .json or .csv file (traces/README.md), or the JSON object, a dict or load_workload().workload.

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """2:4 weights: pruning, compression, metadata and its layouts."""
+from __future__ import annotations
+
 import numpy as np
 
 from . import _arrays, _checks, _core
 from ._core import InputError
+from ._types import Array
 
 _ALIASES = {"reordered": "cutlass", "pytorch": "cutlass", "lanes": "ptx"}
 
@@ -20,7 +23,7 @@ class Metadata:
     instruction_k, selector: of the layout "ptx".
     """
 
-    def __init__(self, words, layout, dtype, instruction_k=0, selector=0):
+    def __init__(self, words: Array, layout: str, dtype: str, instruction_k: int = 0, selector: int = 0) -> None:
         self.layout = layout_name(layout)
         self.dtype = dtype
         self.instruction_k = instruction_k
@@ -32,7 +35,7 @@ class Metadata:
             raise InputError(f"metadata: the shape {list(words.shape)} has no element")
         self.words = _arrays.packed(words.view(f"u{words.itemsize}"))
 
-    def convert(self, layout, *, instruction_k=None, selector=None):
+    def convert(self, layout: str, *, instruction_k: int | None = None, selector: int | None = None) -> Metadata:
         """The same metadata in another layout.
 
         layout: "nibbles" [m, groups], four bits of each group in a byte; "canonical" [m, elements], row-major, 4
@@ -73,7 +76,8 @@ class Compressed:
         self.logical_k = nibbles.shape[1] * _core.pattern(dtype)["group"]
         self._nibbles = Metadata(nibbles, "nibbles", dtype)
 
-    def metadata(self, layout="canonical", *, instruction_k=None, selector=None):
+    def metadata(self, layout: str = "canonical", *, instruction_k: int | None = None,
+                 selector: int | None = None) -> Metadata:
         """Metadata in `layout`, as Metadata.convert() describes it."""
         if layout_name(layout) == "nibbles":
             return self._nibbles
@@ -92,7 +96,7 @@ def _weights(array, dtype):
     return _arrays.bits(array, "A", name, 2), name
 
 
-def prune(a, dtype=None):
+def prune(a: Array, dtype: str | None = None) -> np.ndarray:
     """The weights with all but the largest of each group set to zero, at the pattern of the hardware.
 
     a: [m, k], k a multiple of the group: 2:4 for 16- and 8-bit types, 1:2 for tf32 (float32), 4:8 in pairs for 4-bit
@@ -106,7 +110,7 @@ def prune(a, dtype=None):
     return pruned
 
 
-def compress(a, dtype=None):
+def compress(a: Array, dtype: str | None = None) -> Compressed:
     """A matrix that obeys the pattern of its type, as values and metadata.
 
     a: [m, k], as prune() returns it. A group with too many non-zeros is refused with row and group.
@@ -121,7 +125,7 @@ def compress(a, dtype=None):
     return Compressed(values, nibbles, name)
 
 
-def decompress(values, metadata=None, dtype=None):
+def decompress(values: Compressed | Array, metadata: Metadata | Array | None = None, dtype: str | None = None) -> np.ndarray:
     """The dense matrix [m, k] again, +0 where nothing was kept.
 
     values: Compressed, or an array [m, compressed k] with `metadata` (Metadata, or nibbles [m, groups]).

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many runs: design-space exploration."""
+from __future__ import annotations
+
 import contextlib
 import json
 import os
@@ -9,8 +11,10 @@ import tempfile
 
 from . import _checks, _core
 from ._core import InputError
-from ._record import Record
+from ._record import Record, frame, record
+from ._types import Any, Callable, Mapping, Path, Sequence
 
+MOST_JOBS = 1024
 _RETRIES = 3  # of a part that a worker of Dask fails to run
 
 
@@ -23,13 +27,9 @@ class SweepResult(Record):
 
     __slots__ = ()
 
-    def to_pandas(self):
+    def to_pandas(self) -> Any:
         """The points as a pandas.DataFrame."""
-        try:
-            import pandas
-        except ImportError:
-            raise InputError("to_pandas needs the package pandas, which is not installed") from None
-        return pandas.DataFrame(self.to_dict()["points"])
+        return frame(self.to_dict()["points"])
 
     def __repr__(self):
         points = self.to_dict()["points"]
@@ -53,16 +53,6 @@ def _spec(spec):
     if isinstance(spec, (str, os.PathLike)):
         return None, os.fspath(spec)
     raise InputError(f"a sweep is the path of a file or the object of its JSON, not {type(spec).__name__}")
-
-
-def _path(name, value):
-    if not isinstance(value, (str, os.PathLike)):
-        raise InputError(f"{name} must be the path of a file, not {type(value).__name__}")
-    return os.fspath(value)
-
-
-def _jobs(jobs):
-    return 0 if jobs is None else _checks.integer("jobs", jobs, 1, 1024)
 
 
 def _shard(shard):
@@ -124,7 +114,9 @@ def _on_cluster(client, text, file, path, jobs, shards, progress):
                 _core.sweep_merge(parts, path, False)
 
 
-def sweep(spec, *, results=None, jobs=None, progress=None, resimulate=None, shard=(1, 1), client=None, shards=64):
+def sweep(spec: Path | Mapping[str, Any], *, results: Path | None = None, jobs: int | None = None,
+          progress: Callable[[int, int, int], object] | None = None, resimulate: int | None = None,
+          shard: tuple[int, int] = (1, 1), client: Any = None, shards: int = 64) -> SweepResult:
     """Runs every point of a sweep, in worker processes of this machine or on the workers of a Dask cluster.
 
     spec: the path of a sweep file (configs/sweeps/README.md), or its JSON object as a dict, whose paths are relative to
@@ -146,12 +138,12 @@ def sweep(spec, *, results=None, jobs=None, progress=None, resimulate=None, shar
     Raises InputError; with a client ImportError without the package distributed, and what Dask raises.
     """
     text, file = _spec(spec)
-    processes = _jobs(jobs)
+    processes = _checks.count("jobs", jobs, MOST_JOBS)
     again = 0 if resimulate is None else _checks.integer("resimulate", resimulate, 1, 1 << 20)
     part, shards = _shard(shard), _checks.integer("shards", shards, 1, 1_000_000)
     if part != (1, 1) and (again or client is not None):
         raise InputError("shard runs a part of the sweep, resimulate and client the whole of it: give one")
-    path = None if results is None else _path("results", results)
+    path = None if results is None else _checks.path("results", results)
     progress = _checks.function("progress", progress)
     with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
         path = path or os.path.join(directory, "sweep.sqlite")
@@ -162,7 +154,8 @@ def sweep(spec, *, results=None, jobs=None, progress=None, resimulate=None, shar
         return _read(path)
 
 
-def sweep_plan(spec, *, shard=(1, 1), jobs=None, first=5):
+def sweep_plan(spec: Path | Mapping[str, Any], *, shard: tuple[int, int] = (1, 1), jobs: int | None = None,
+               first: int = 5) -> Record:
     """What sweep() would run, without running it: points, time, time in closed form, designs without energies.
 
     spec: as of sweep(). shard: (I, N), part I of N. jobs: processes of the estimate; None: all processors.
@@ -170,37 +163,38 @@ def sweep_plan(spec, *, shard=(1, 1), jobs=None, first=5):
     Returns a Record of the schema sweep-plan. Raises InputError.
     """
     text, file = _spec(spec)
-    return Record(json.loads(_core.sweep_plan(text, file, *_shard(shard), _jobs(jobs),
-                                              _checks.integer("first", first, 0, 1_000_000_000))))
+    return record(_core.sweep_plan(text, file, *_shard(shard), _checks.count("jobs", jobs, MOST_JOBS),
+                                              _checks.integer("first", first, 0, 1_000_000_000)))
 
 
-def sweep_status(*results):
+def sweep_status(*results: Path) -> Record:
     """How far a sweep is: points done, failed and missing over all of its parts, and who works at each.
 
     results: paths of SQLite files; one that does not exist stands for its shards, NAME.1, NAME.2, ...
     Returns a Record of the schema sweep-status. Raises InputError.
     """
-    return Record(json.loads(_core.sweep_status([_path("results", file) for file in results])))
+    return record(_core.sweep_status([_checks.path("results", file) for file in results]))
 
 
-def sweep_merge(parts, out, *, mixed_builds=False):
+def sweep_merge(parts: Sequence[Path], out: Path, *, mixed_builds: bool = False) -> int:
     """Unites the results of the shards `parts` in the SQLite file `out`, which must not exist.
 
     mixed_builds: also those of different builds of the program. Returns the number of rows. Raises InputError.
     """
-    files, out = [_path("parts", part) for part in parts], _path("out", out)
+    files, out = [_checks.path("parts", part) for part in parts], _checks.path("out", out)
     if os.path.exists(out):
         raise InputError(f"out: {out} exists; remove it or give another")
     return _core.sweep_merge(files, out, bool(mixed_builds))
 
 
-def sweep_report(results, format="markdown"):
+def sweep_report(results: Path, format: str = "markdown") -> str:
     """The results of a sweep as text: "markdown", "csv" or "html" (one page that needs no network). Raises InputError."""
-    return _core.sweep_report(_path("results", results), _checks.word("format", format))
+    return _core.sweep_report(_checks.path("results", results), _checks.word("format", format))
 
 
-def sweep_emit(spec, kind, shards, *, results=None, jobs=1, program=None, setup=(), time="", mem="", partition="",
-               account="", whole_node=False, at_once=None, sbatch=()):
+def sweep_emit(spec: Path, kind: str, shards: int, *, results: Path | None = None, jobs: int = 1,
+               program: Path | None = None, setup: Sequence[str] = (), time: str = "", mem: str = "", partition: str = "",
+               account: str = "", whole_node: bool = False, at_once: int | None = None, sbatch: Sequence[str] = ()) -> str:
     """A job script that runs the shards of a sweep and merges them.
 
     spec: the path of a sweep file. kind: "slurm" or "gnu-parallel". shards: parts.
@@ -215,11 +209,11 @@ def sweep_emit(spec, kind, shards, *, results=None, jobs=1, program=None, setup=
     found = program or shutil.which("sptcsim")
     if found is None:
         raise InputError("program: there is no sptcsim in PATH")
-    name = _path("spec", spec)
-    path = os.path.splitext(os.path.basename(name))[0] + ".sqlite" if results is None else _path("results", results)
+    name = _checks.path("spec", spec)
+    path = os.path.splitext(os.path.basename(name))[0] + ".sqlite" if results is None else _checks.path("results", results)
     words = [_checks.word(key, value) for key, value in (("time", time), ("mem", mem), ("partition", partition),
                                                          ("account", account))]
-    return _core.sweep_emit(name, kind == "slurm", _path("program", found), path,
+    return _core.sweep_emit(name, kind == "slurm", _checks.path("program", found), path,
                             _checks.integer("shards", shards, 1, 1_000_000), _checks.integer("jobs", jobs, 1, 1024),
                             [_checks.word("setup", line) for line in setup], tuple(words),
                             _checks.switch("whole_node", whole_node),

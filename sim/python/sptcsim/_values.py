@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bits: matrix instructions, whole GEMMs, whose arithmetic made D, and the diagnosis of a kernel."""
+from __future__ import annotations
+
 import functools
 import json
 import os
@@ -10,8 +12,9 @@ import numpy as np
 from . import _arrays, _checks, _core
 from ._architecture import loaded, target_word
 from ._core import InputError
-from ._record import Record, wrap
+from ._record import record, wrap
 from ._sparsity import Compressed, Metadata, decompress, layout_name
+from ._types import Any, Arch, Array, Mapping, Path, Sparse
 
 
 @functools.lru_cache(maxsize=4096)
@@ -19,7 +22,7 @@ def _instruction(name):
     return json.loads(_core.instruction(name))
 
 
-def instructions(arch):
+def instructions(arch: Arch) -> list[Record]:
     """The matrix instructions of a target.
 
     arch: "sm_80", "ampere", "A100", or a name of architectures().
@@ -31,7 +34,7 @@ def instructions(arch):
     return wrap(target["instructions"])
 
 
-def step_rules(instruction, arch="A100", grouping="H1", profile="hardware"):
+def step_rules(instruction: str, arch: Arch = "A100", grouping: str = "H1", profile: str = "hardware") -> Record:
     """The arithmetic of an instruction: one step adds `products_per_step` products and the accumulator.
 
     instruction: a PTX name, whole ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32") or its shape and types.
@@ -40,8 +43,8 @@ def step_rules(instruction, arch="A100", grouping="H1", profile="hardware"):
     Returns a record: products_per_step, fraction_bits, rounding, exponent_floor, output, cleared_output_bits,
     lowered_fp8, zero_rule, evidence, source. Raises InputError.
     """
-    return Record(json.loads(_core.step_rules(target_word(arch), _checks.word("an instruction", instruction),
-                                              _checks.word("grouping", grouping), _checks.word("profile", profile))))
+    return record(_core.step_rules(target_word(arch), _checks.word("an instruction", instruction),
+                                              _checks.word("grouping", grouping), _checks.word("profile", profile)))
 
 
 def _kept(a, metadata):
@@ -92,8 +95,9 @@ def _metadata_bits(metadata, layout, selector, single):
     return (words[None] if single else words), layout, selector
 
 
-def mma(instruction, a, b, c=None, metadata=None, *, arch="A100", layout="canonical", selector=0, grouping="H1",
-        profile="hardware", a_scales=None, b_scales=None):
+def mma(instruction: str, a: Array, b: Array, c: Array | None = None, metadata: Metadata | Array | None = None, *,
+        arch: Arch = "A100", layout: str = "canonical", selector: int = 0, grouping: str = "H1", profile: str = "hardware",
+        a_scales: Array | None = None, b_scales: Array | None = None) -> np.ndarray:
     """D = A B + C of one matrix instruction, bit for bit as the tensor core of `arch` computes it.
 
     instruction: a PTX name, as step_rules() takes it.
@@ -123,7 +127,8 @@ def mma(instruction, a, b, c=None, metadata=None, *, arch="A100", layout="canoni
     return d[0] if single else d
 
 
-def identify(a, b, c, d, metadata=None, *, layout="canonical", selector=0, profile="hardware"):
+def identify(a: Array, b: Array, c: Array | None, d: Array, metadata: Metadata | Array | None = None, *,
+             layout: str = "canonical", selector: int = 0, profile: str = "hardware") -> Record:
     """Whose arithmetic made D: tries every instruction of every architecture whose operands may have these sizes.
 
     a, b, c, d: as mma() takes and returns them; c=None: zeros. Types are not looked at, element sizes are.
@@ -143,7 +148,7 @@ def identify(a, b, c, d, metadata=None, *, layout="canonical", selector=0, profi
         named.append((what, array.view(f"u{array.itemsize}"), size))
     (a, b, c, d), single = _operands(named[0][1], named)
     metadata, layout, selector = _metadata_bits(metadata, layout, selector, single)
-    return Record(json.loads(_core.identify(a, b, c, d, metadata, layout, selector, _checks.word("profile", profile))))
+    return record(_core.identify(a, b, c, d, metadata, layout, selector, _checks.word("profile", profile)))
 
 
 _ACCUMULATOR = {"f64": "f64", "s8": "s32", "u8": "s32", "s4": "s32", "u4": "s32", "b1": "s32"}
@@ -159,7 +164,8 @@ def _is_sparse(sparse, name):
     return True
 
 
-def matmul(a, b, c=None, *, arch="A100", sparse=False, dtype=None, d_dtype=None, split_k=1, threads=None):
+def matmul(a: Array, b: Array, c: Array | None = None, *, arch: Arch = "A100", sparse: Sparse = False,
+           dtype: str | None = None, d_dtype: str | None = None, split_k: int = 1, threads: int | None = None) -> np.ndarray:
     """D = A B + C as the GEMM kernels of `arch` compute it: steps in increasing k, the accumulator rounded each time.
 
     a, b, c: [m, k], [k, n], [m, n] with extents of at least 1; any strides. c has the accumulator's type; None: zeros.
@@ -188,15 +194,14 @@ def matmul(a, b, c=None, *, arch="A100", sparse=False, dtype=None, d_dtype=None,
         c = _arrays.bits(_arrays.as_numpy(c, "C"), "C", accumulator, 2)
         if c.shape != (a.shape[0], b.shape[1]):
             raise InputError(f"C must be {[a.shape[0], b.shape[1]]}, not {list(c.shape)}")
-    if threads is not None:
-        threads = _checks.integer("threads", threads, 1, 4096)
+    threads = _checks.count("threads", threads, 4096)
     split_k = _checks.integer("split_k", split_k, 1, 2**31 - 1)
     d_type = d_dtype or accumulator
     if d_type != accumulator and (accumulator != "f32" or d_type not in ("f16", "bf16")):
         raise InputError(f"d_dtype must be {'f32, f16 or bf16' if accumulator == 'f32' else accumulator} for {name}, "
                          f"not {d_dtype!r}")
     d, out = _arrays.result((a.shape[0], b.shape[1]), d_type)
-    _core.matmul(loaded(arch), name, _is_sparse(sparse, name), a, b, c, d_type, split_k, threads or 0, out)
+    _core.matmul(loaded(arch), name, _is_sparse(sparse, name), a, b, c, d_type, split_k, threads, out)
     return d
 
 
@@ -227,7 +232,8 @@ def _save(array, path):
     return os.path.basename(path)
 
 
-def crosscheck(kernel, threads=None, *, d=None, launch=None, entry=None, map=None):
+def crosscheck(kernel: Path | Mapping[str, Any], threads: int | None = None, *, d: Path | Array | None = None,
+               launch: str | None = None, entry: int | None = None, map: Path | None = None) -> Record:
     """Why and where a kernel's D differs: computes it as declared, compares every word, looks for what explains the rest.
 
     kernel: the object of a kernel file (schema sptcsim-kernel/0.1), in which "a", "b", "c", "d" and "metadata" are
@@ -244,11 +250,10 @@ def crosscheck(kernel, threads=None, *, d=None, launch=None, entry=None, map=Non
     launches, and entry one GEMM of a batch. map: the path of an image (.svg, .png) to write of where D differs.
     Returns a record with the keys of `sptcsim crosscheck --kernel --format json`. Raises InputError.
     """
-    if threads is not None:
-        threads = _checks.integer("threads", threads, 1, 4096)
+    threads = _checks.count("threads", threads, 4096)
     map = os.fspath(map) if map is not None else ""
     if isinstance(kernel, (str, os.PathLike)):
-        return _crosscheck_file(os.fspath(kernel), threads or 0, d, launch, entry, map)
+        return _crosscheck_file(os.fspath(kernel), threads, d, launch, entry, map)
     if not isinstance(kernel, dict):
         raise InputError(f"a kernel is a dict or the path of a file, not {type(kernel).__name__}")
     for name, value in (("d", d), ("launch", launch), ("entry", entry)):
@@ -270,7 +275,7 @@ def crosscheck(kernel, threads=None, *, d=None, launch=None, entry=None, map=Non
             document["epilogue"] = {**epilogue, "bias": bias}
         if "types" not in document and "instruction" not in document and types.get("a") and types.get("b"):
             document["types"] = {"a": types["a"], "b": types["b"]}
-        return Record(json.loads(_core.crosscheck(_checks.json_text("kernel", document), directory, threads or 0, map)))
+        return record(_core.crosscheck(_checks.json_text("kernel", document), directory, threads, map))
 
 
 def _crosscheck_file(file, threads, d, launch, entry, map):
@@ -281,4 +286,4 @@ def _crosscheck_file(file, threads, d, launch, entry, map):
             _save(_arrays.as_numpy(d, "D"), path)
             d = path
         d = os.fspath(d) if d is not None else ""
-        return Record(json.loads(_core.crosscheck_file(file, launch or "", d, entry, threads, map)))
+        return record(_core.crosscheck_file(file, launch or "", d, entry, threads, map))

@@ -8,6 +8,8 @@ spec is that of sptcsim.sweep(), with one workload. An axis with "random" stands
 its count. Points are evaluated as sweep() does, by default in closed form. `pip install sptcsim[explore]` brings the
 packages; a function whose package is missing raises ImportError.
 """
+from __future__ import annotations
+
 import importlib
 import itertools
 import json
@@ -20,7 +22,8 @@ import tempfile
 from . import _checks, _core
 from ._core import InputError
 from ._record import Record
-from ._sweep import SweepResult, _jobs, _read, _spec
+from ._sweep import MOST_JOBS, SweepResult, _read, _spec
+from ._types import Any, Mapping, Sequence, Spec
 
 __all__ = ["front", "hypercube", "sensitivity"]
 
@@ -101,7 +104,7 @@ class _Space:
                     text = opened.read()
             except OSError as error:
                 raise InputError(f"{self.file}: {error.strerror}") from None
-        self.jobs = _jobs(jobs)
+        self.jobs = _checks.count("jobs", jobs, MOST_JOBS)
         # C++ checks the spec, and says what is wrong. One point of it is enough.
         try:
             document = json.loads(text)
@@ -176,7 +179,8 @@ def _mark_front(rows, figures):
         row["front"] = figure in best
 
 
-def front(spec, objectives=("sparse_time_us", "sparse_energy_uj_total"), *, trials=200, seed=0, jobs=None):
+def front(spec: Spec, objectives: Sequence[str] = ("sparse_time_us", "sparse_energy_uj_total"), *, trials: int = 200,
+          seed: int = 0, jobs: int | None = None) -> SweepResult:
     """Searches the Pareto front of a sweep.
 
     spec: a path or a dict, as of sptcsim.sweep(); its "sample" is left away.
@@ -244,7 +248,8 @@ def _search(optuna, space, figures, objectives, trials, seed):
         optuna.logging.set_verbosity(level)
 
 
-def sensitivity(spec, figure="sparse_time_us", *, samples=256, seed=0, jobs=None):
+def sensitivity(spec: Spec, figure: str = "sparse_time_us", *, samples: int = 256, seed: int = 0,
+                jobs: int | None = None) -> Record:
     """Which share of a figure's variance each axis of a sweep explains: its Sobol indices.
 
     The values of an axis count as equally likely, and axes as independent: a spec with `where` is refused.
@@ -281,7 +286,7 @@ def sensitivity(spec, figure="sparse_time_us", *, samples=256, seed=0, jobs=None
                    "variance": float(values.var()), "axes": axes})
 
 
-def hypercube(axes, n, *, seed=0):
+def hypercube(axes: Sequence[Mapping[str, Any]], n: int, *, seed: int = 0) -> list[dict[str, Any]]:
     """A Latin hypercube of n points: each axis is cut into n equal parts, and each part is met once.
 
     axes: a list, as `axes` of a spec. Returns `axes` for a spec with these points, a list with one zip; points that an

@@ -3,13 +3,12 @@
 
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
-#include "sim/sweep/analysis/objectives.h"
-#include "sim/sweep/analysis/tie.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -115,7 +114,7 @@ void count_best(const SweepTable& table, const SweepColumn& axis, const SweepCol
   }
 }
 
-/// The value that is best most often, or a tie.
+/// The value that is best most often, or a tie: "tie: 54, 108" of two, else "tie: 54 to 216".
 std::string best_values(const BestCounts& counts) {
   std::size_t most = 0;
   for (const auto& [key, value] : counts) {
@@ -127,7 +126,9 @@ std::string best_values(const BestCounts& counts) {
       best.push_back(value.first);
     }
   }
-  return best.size() == 1 ? best.front() : tie_text(best.front(), best.back(), best.size() == 2);
+  return best.size() == 1
+             ? best.front()
+             : "tie: " + best.front() + (best.size() == 2 ? ", " : " to ") + best.back();
 }
 
 Sensitivity sensitivity(const SweepTable& table, const SweepColumn& axis,
@@ -177,7 +178,10 @@ Sensitivity sensitivity(const SweepTable& table, const SweepColumn& axis,
 }  // namespace
 
 bool SweepColumn::more_is_better() const {
-  return analysis::more_is_better(name);
+  constexpr std::array<std::string_view, 4> kWords = {"speedup", "flops", "accuracy",
+                                                      "performance"};
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return name.find(word) != std::string::npos; });
 }
 
 const SweepColumn* SweepTable::find(std::string_view name) const {
@@ -260,17 +264,32 @@ SweepTable read_sweep_table(const std::filesystem::path& results) {
 }
 
 std::vector<const SweepColumn*> default_objectives(const SweepTable& table) {
-  std::vector<std::string> totals;
-  for (const SweepColumn& column : table.columns) {
-    if (column.role == SweepColumn::Role::kTotal) {
-      totals.push_back(column.name);
+  for (const std::string variant : {"sparse_", "dense_"}) {
+    const SweepColumn* const time = table.find_total(variant + "time_us");
+    if (time == nullptr) {
+      continue;
     }
+    std::vector<const SweepColumn*> objectives{time};
+    const auto add_first = [&](std::string_view word) {
+      for (const SweepColumn& total : table.columns) {
+        if (total.role == SweepColumn::Role::kTotal && total.name.find(word) != std::string::npos &&
+            (total.name.starts_with(variant) || total.name == word ||
+             total.name.starts_with("total_"))) {
+          objectives.push_back(&total);
+          return true;
+        }
+      }
+      return false;
+    };
+    // The whole, not its first part in the alphabet.
+    const bool energy = add_first("energy_uj_total") || add_first("energy");
+    const bool area = add_first("area_mm2") || add_first("area");
+    if (!energy && !area) {
+      add_first("accuracy");
+    }
+    return objectives;
   }
-  std::vector<const SweepColumn*> objectives;
-  for (const std::string& name : objectives_among(totals)) {
-    objectives.push_back(table.find_total(name));
-  }
-  return objectives;
+  return {};
 }
 
 std::vector<std::vector<std::size_t>> rows_by_workload(

@@ -12,6 +12,9 @@
 
 namespace sptc::sweep::analysis {
 
+/// The ratio up to which two figures count as equally good: half a percent.
+inline constexpr double kTie = 1.005;
+
 /// One column of the results, for all rows. Words are numbered in the order of their appearance.
 struct SweepColumn {
   enum class Role { kPosition, kStatus, kReason, kAxis, kTotal };
@@ -55,7 +58,8 @@ RangeColumns range_of(const SweepTable& table, const SweepColumn& total);
 
 SweepTable read_sweep_table(const std::filesystem::path& results);
 
-/// The columns of objectives_among() the totals.
+/// The totals of a trade-off: time, then energy and area where the results have them, else
+/// accuracy; of the sparse variant where it was simulated, else of the dense one.
 std::vector<const SweepColumn*> default_objectives(const SweepTable& table);
 
 /// Of each workload the rows that have all of `objectives`, ascending by the first one, then by the

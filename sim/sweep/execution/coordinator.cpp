@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,46 +22,37 @@ using SteadyClock = std::chrono::steady_clock;
 // Points in closed form take microseconds: they travel in batches, and the next
 // batch waits at the worker.
 constexpr std::size_t kBatch = 128;
-// Such points are stored in their order, each at most so far behind the first that is not done.
-constexpr std::size_t kWindow = 3 * kBatch;  // times the workers
 constexpr std::chrono::milliseconds kReportInterval{200};
 
 struct PendingPoint {
   std::uint64_t position;
   float seconds;
-  bool alone;     ///< not in a batch: SystemC simulates it, or it may have ended its worker
-  bool in_order;  ///< SystemC does not simulate it: stored when all before it are
+  bool alone;  ///< not in a batch: SystemC simulates it, or it may have ended its worker
 };
-
-/// Calls what it gets with one position after the other.
-using Positions = std::function<void(const std::function<bool(std::uint64_t)>&)>;
 
 class Coordinator {
  public:
   Coordinator(const space::SweepPlan& plan, point::PointRunner& runner,
-              const executors::PointLimits& limits, const Positions& positions,
+              const executors::PointLimits& limits, std::span<const std::uint64_t> positions,
               store::SweepStore& store, executors::LocalExecutor& executor)
       : store_(store), executor_(executor), in_flight_(executor.workers()) {
-    positions([&](std::uint64_t position) {
-      ++progress_.total;
+    progress_.total = positions.size();
+    for (const std::uint64_t position : positions) {
       if (store.has(position)) {
         ++progress_.reused;
-        return true;
+        continue;
       }
       const space::SweepPoint point = plan.point(position);
       const auto seconds = static_cast<float>(runner.estimated_seconds(plan, point));
       const bool alone = limits.any() || runner.needs_process(plan, point);
-      pending_.push_back({position, seconds, alone, !alone});
-      return true;
+      pending_.push_back({position, seconds, alone});
+    }
+    // The longest first; what takes microseconds in order of the positions.
+    std::stable_sort(pending_.begin(), pending_.end(), [](const auto& a, const auto& b) {
+      return a.alone != b.alone ? a.alone
+             : a.alone          ? a.seconds > b.seconds
+                                : a.position < b.position;
     });
-    // The longest first; what takes microseconds in order, so that it can be stored as it comes.
-    const auto light = std::stable_partition(pending_.begin(), pending_.end(),
-                                             [](const auto& point) { return point.alone; });
-    std::stable_sort(pending_.begin(), light,
-                     [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
-    std::sort(light, pending_.end(),
-              [](const auto& a, const auto& b) { return a.position < b.position; });
-    first_waiting_ = static_cast<std::size_t>(light - pending_.begin());
     for (const PendingPoint& point : pending_) {
       estimate_left_ += point.seconds;
     }
@@ -81,7 +71,7 @@ class Coordinator {
         report(progress_);
       }
     }
-    store_waiting();
+    store_ready();
     progress_.interrupted = progress_.reused + progress_.done < progress_.total;
     measure();
     return progress_;
@@ -122,9 +112,7 @@ class Coordinator {
     if (!again_.empty()) {
       return &again_.front();
     }
-    const bool far = next_ >= first_waiting_ + kWindow * executor_.workers();
-    return next_ < pending_.size() && !(far && pending_[next_].in_order) ? &pending_[next_]
-                                                                         : nullptr;
+    return next_ < pending_.size() ? &pending_[next_] : nullptr;
   }
   void pop() {
     if (!again_.empty()) {
@@ -160,16 +148,11 @@ class Coordinator {
       progress_.failures += event.outcome.failed;
       estimate_left_ -= point.seconds;
       estimate_done_ += point.seconds;
-      if (point.in_order) {
-        waiting_.emplace(point.position, std::move(event.outcome));
-      } else {
+      if (point.alone) {
         store({&event.outcome, 1});
+      } else {
+        ready_.push_back(std::move(event.outcome));
       }
-    }
-    for (auto first = waiting_.begin();
-         first != waiting_.end() && first->first == pending_[first_waiting_].position;
-         first = waiting_.erase(first), ++first_waiting_) {
-      ready_.push_back(std::move(first->second));
     }
     if (ready_.size() >= kBatch || SteadyClock::now() - stored_ >= kReportInterval) {
       store_ready();
@@ -180,15 +163,6 @@ class Coordinator {
     store(ready_);
     ready_.clear();
     stored_ = SteadyClock::now();
-  }
-
-  /// All that is done, though something before it may not be.
-  void store_waiting() {
-    for (auto& [position, outcome] : waiting_) {
-      ready_.push_back(std::move(outcome));
-    }
-    waiting_.clear();
-    store_ready();
   }
 
   void store(std::span<const point::PointOutcome> batch) {
@@ -216,10 +190,7 @@ class Coordinator {
   std::vector<PendingPoint> pending_;
   std::size_t next_ = 0;
   std::deque<PendingPoint> again_;
-  std::map<std::uint64_t, point::PointOutcome>
-      waiting_;                             ///< done, by position; not so all before them
-  std::size_t first_waiting_ = 0;           ///< of pending_: the first in order that is not done
-  std::vector<point::PointOutcome> ready_;  ///< done as all before them, and soon stored
+  std::vector<point::PointOutcome> ready_;  ///< done, and soon stored
   SteadyClock::time_point stored_ = SteadyClock::now();
   std::vector<std::deque<PendingPoint>> in_flight_;
   SweepProgress progress_;
@@ -238,6 +209,18 @@ report::Progress SweepProgress::shown() const {
           {}};
 }
 
+std::vector<std::uint64_t> positions_of(const space::SweepPlan& plan, const SweepShard& shard) {
+  std::vector<std::uint64_t> positions;
+  std::uint64_t number = 0;
+  plan.for_each([&](std::uint64_t position) {
+    if (number++ % shard.count == shard.index - 1) {
+      positions.push_back(position);
+    }
+    return true;
+  });
+  return positions;
+}
+
 bool finish(store::SweepStore& store) {
   try {
     return store.finish();
@@ -253,10 +236,7 @@ SweepProgress run_points(const space::SweepPlan& plan, point::PointRunner& runne
                          std::span<const std::uint64_t> positions, store::SweepStore& store,
                          executors::LocalExecutor& executor, const std::atomic<bool>& stop,
                          const std::function<void(const SweepProgress&)>& report) {
-  const auto visit_all = [&](const std::function<bool(std::uint64_t)>& visit) {
-    std::all_of(positions.begin(), positions.end(), visit);
-  };
-  return Coordinator(plan, runner, limits, visit_all, store, executor).run(stop, report);
+  return Coordinator(plan, runner, limits, positions, store, executor).run(stop, report);
 }
 
 SweepProgress run_sweep(const space::SweepPlan& plan, point::PointRunner& runner,
@@ -264,13 +244,7 @@ SweepProgress run_sweep(const space::SweepPlan& plan, point::PointRunner& runner
                         store::SweepStore& store, executors::LocalExecutor& executor,
                         const std::atomic<bool>& stop,
                         const std::function<void(const SweepProgress&)>& report) {
-  const auto positions = [&](const std::function<bool(std::uint64_t)>& visit) {
-    std::uint64_t number = 0;
-    plan.for_each([&](std::uint64_t position) {
-      return number++ % shard.count != shard.index - 1 || visit(position);
-    });
-  };
-  return Coordinator(plan, runner, limits, positions, store, executor).run(stop, report);
+  return run_points(plan, runner, limits, positions_of(plan, shard), store, executor, stop, report);
 }
 
 }  // namespace sptc::sweep::execution

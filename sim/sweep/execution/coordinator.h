@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 namespace sptc::sweep::execution {
 
@@ -17,6 +18,8 @@ namespace sptc::sweep::execution {
 struct SweepShard {
   std::uint64_t index = 1, count = 1;
 };
+
+std::vector<std::uint64_t> positions_of(const space::SweepPlan& plan, const SweepShard& shard);
 
 struct SweepProgress {
   std::size_t total = 0;     ///< points of this shard
@@ -34,8 +37,8 @@ struct SweepProgress {
 bool finish(store::SweepStore& store);
 
 /// Hands the points of the shard that the store lacks to the workers, longest first, and stores
-/// what they report: every point that SystemC simulated in a transaction of its own, the
-/// others in order of their positions, several at a time. Ends early when `stop` becomes true.
+/// what they report: every point that SystemC simulated in a transaction of its own, of the others
+/// several at a time. Ends early when `stop` becomes true.
 /// `report` is called a few times per second. Throws InputError where the store cannot be written
 /// or a worker that was lost cannot be replaced.
 SweepProgress run_sweep(const space::SweepPlan& plan, point::PointRunner& runner,

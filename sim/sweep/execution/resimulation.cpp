@@ -3,8 +3,6 @@
 
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
-#include "sim/sweep/analysis/objectives.h"
-#include "sim/sweep/analysis/tie.h"
 #include "sim/sweep/executors/local_executor.h"
 #include "sim/sweep/files/database.h"
 #include "sim/sweep/store/result_table.h"

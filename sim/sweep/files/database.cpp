@@ -88,19 +88,26 @@ class Source {
       throw base::InputError(fmt::format("{}: cannot be opened", shown_));
     }
     ::fstat(file_.descriptor, &seen_);
-    bytes_ = with_log(file_.descriptor, file);
+    constexpr int kTries = 20;
+    for (int i = 0; i < kTries && has_log(file); ++i) {
+      copy_.emplace(file);
+      if (copy_->is_whole()) {
+        return;
+      }
+      copy_.reset();
+    }
+    if (has_log(file)) {
+      throw base::InputError(shown_ + ": changes faster than it can be read; repeat the command");
+    }
   }
 
-  /// The database in memory, where rows are in its log alone; null where the file has all of it.
-  unsigned char* bytes() const {
-    return bytes_ ? reinterpret_cast<unsigned char*>(bytes_->data()) : nullptr;
-  }
-  std::size_t size() const { return bytes_->size(); }
+  /// A copy with its log, where rows are in that alone; null where the file has all of them.
+  const CopyWithLog* copy() const { return copy_ ? &*copy_ : nullptr; }
 
   /// Throws InputError where somebody has written to the file since it was opened.
   void require_unchanged() const {
     struct stat now {};
-    if (!bytes_ && ::fstat(file_.descriptor, &now) == 0 &&
+    if (!copy_ && ::fstat(file_.descriptor, &now) == 0 &&
         (now.st_size != seen_.st_size || now.st_mtim.tv_sec != seen_.st_mtim.tv_sec ||
          now.st_mtim.tv_nsec != seen_.st_mtim.tv_nsec)) {
       throw base::InputError(
@@ -121,7 +128,7 @@ class Source {
   std::string shown_;
   Open file_;
   struct stat seen_ {};
-  mutable std::optional<std::string> bytes_;  ///< SQLite does not write to them
+  std::optional<CopyWithLog> copy_;
 };
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
@@ -172,9 +179,6 @@ void Statement::reset() {
 int Statement::columns() const {
   return sqlite3_column_count(statement_.get());
 }
-std::string Statement::name(int column) const {
-  return sqlite3_column_name(statement_.get(), column);
-}
 
 Statement::Type Statement::type(int column) const {
   switch (sqlite3_column_type(statement_.get(), column)) {
@@ -210,12 +214,14 @@ Database::Database(const std::filesystem::path& file, Mode mode)
   require_nothing_half_done(behind, written);
   std::string name = behind.string();
   int flags = SQLITE_OPEN_READWRITE | (mode == Mode::kCreate ? SQLITE_OPEN_CREATE : 0);
-  unsigned char* bytes = nullptr;
   if (!written) {
     source_ = std::make_shared<const Source>(behind);
-    bytes = source_->bytes();
-    name = bytes != nullptr ? ":memory:" : immutable_uri(behind);
-    flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+    if (const CopyWithLog* const copy = source_->copy()) {
+      name = copy->path().string();
+    } else {
+      name = immutable_uri(behind);
+      flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+    }
   }
   sqlite3* opened = nullptr;
   // A connection is used by one thread: no locks for each value.
@@ -229,14 +235,6 @@ Database::Database(const std::filesystem::path& file, Mode mode)
   for (const int off : {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW,
                         SQLITE_DBCONFIG_TRUSTED_SCHEMA}) {
     sqlite3_db_config(opened, off, 0, nullptr);
-  }
-  if (bytes != nullptr) {
-    const auto size = static_cast<sqlite3_int64>(source_->size());
-    if (const int taken =
-            sqlite3_deserialize(opened, "main", bytes, size, size, SQLITE_DESERIALIZE_READONLY);
-        taken != SQLITE_OK) {
-      fail(file_, taken, sqlite3_errmsg(opened));
-    }
   }
 }
 

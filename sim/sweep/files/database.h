@@ -32,7 +32,6 @@ class Statement {
   void reset();
 
   int columns() const;
-  std::string name(int column) const;
   Type type(int column) const;
   std::int64_t integer(int column) const;
   double real(int column) const;
@@ -54,7 +53,7 @@ class Statement {
 /// database, a full disk, another program's lock. Triggers and views in the file do not run.
 ///
 /// A file that is read is left alone, and so is what lies beside it: nothing is played back,
-/// written, removed or locked. Rows that are in its log alone (-wal) are read, in memory. A file
+/// written, removed or locked. Rows that are in its log alone (-wal) are read from a copy. A file
 /// with a journal that holds what a program has not undone is refused, in every mode: playing it
 /// back removes whatever file it names.
 class Database {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/io/scratch_file.h"
+
+#include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
+#include <string_view>
 
 namespace sptc::sweep::files {
 
@@ -12,13 +14,23 @@ namespace sptc::sweep::files {
 /// the name stands for anything but a regular file that has no other name.
 std::uintmax_t size_beside(const std::filesystem::path& file, std::string_view end);
 
-/// The open database `descriptor` of SQLite with what its log `file`-wal holds, as one that needs
-/// no log: one state, whoever writes meanwhile. Nothing where there is no log, or an empty one.
-/// Throws InputError where the log is damaged, or a program writes more than can be read.
-std::optional<std::string> with_log(int descriptor, const std::filesystem::path& file);
+/// Whether rows of the database `file` may be in its log alone.
+bool has_log(const std::filesystem::path& file);
 
-/// `database` after the transactions of `log` that are whole. Throws InputError, which begins with
-/// `shown`, where the log is of another database.
-void apply_log(std::string& database, std::string_view log, const std::string& shown);
+/// A copy of a database and of its log, which is there as long as this object.
+class CopyWithLog {
+ public:
+  /// Throws InputError where there is no room for it.
+  explicit CopyWithLog(const std::filesystem::path& file);
+
+  /// Whether it is one state of the database, though somebody wrote to it meanwhile.
+  bool is_whole() const { return is_whole_; }
+  const std::filesystem::path& path() const { return database_.path(); }
+
+ private:
+  io::ScratchFile folder_;
+  io::ScratchFile database_, log_, index_;
+  bool is_whole_ = false;
+};
 
 }  // namespace sptc::sweep::files

@@ -4,9 +4,9 @@
 #include "models/base/error.h"
 #include "sim/config/derivation.h"
 #include "sim/report/figures.h"
+#include "sim/run/asked_work.h"
 #include "sim/run/option_table.h"
 #include "sim/run/simulate.h"
-#include "sim/run/unsupported_launches.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

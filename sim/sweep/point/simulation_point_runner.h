@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/config/architecture.h"
-#include "sim/run/simulation_caches.h"
+#include "sim/run/energy.h"
 #include "sim/run/simulation_options.h"
 #include "sim/sweep/point/point_runner.h"
 

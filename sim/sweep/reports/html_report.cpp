@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/sweep/reports/html_report.h"
-
 #include "models/base/error.h"
 #include "sim/report/html_page.h"
 #include "sim/sweep/analysis/cost_front.h"
 #include "sim/sweep/execution/resimulation.h"
+#include "sim/sweep/reports/sweep_report.h"
 #include "sim/sweep/space/sweep_spec.h"
 
 #include <boost/archive/iterators/base64_from_binary.hpp>

@@ -7,7 +7,6 @@
 #include "sim/sweep/analysis/cost_front.h"
 #include "sim/sweep/analysis/sweep_table.h"
 #include "sim/sweep/execution/resimulation.h"
-#include "sim/sweep/reports/html_report.h"
 #include "sim/sweep/space/sweep_spec.h"
 #include "sim/sweep/store/sweep_store.h"
 

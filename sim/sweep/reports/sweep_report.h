@@ -24,6 +24,10 @@ std::string sweep_report(const analysis::SweepTable& table, SweepReportFormat fo
 std::string sweep_report(const std::filesystem::path& results, SweepReportFormat format,
                          const std::string& command = "");
 
+/// One HTML file that needs no network: sim/sweep/reports/report.html with the table inside, and
+/// the command that writes it, empty where none does.
+std::string html_report(const analysis::SweepTable& table, const std::string& command);
+
 /// Whether `file` is the spec of the sweep in `results`, which hold no more than its text. Throws
 /// InputError where `results` holds no sweep.
 bool is_spec_of(const std::filesystem::path& results, const std::filesystem::path& file);

@@ -4,16 +4,25 @@
 #include "models/base/error.h"
 #include "models/base/random.h"
 #include "sim/config/architecture.h"
+#include "sim/config/board_names.h"
 #include "sim/config/derivation.h"
+#include "sim/config/named_file.h"
+#include "sim/io/text_file.h"
 #include "sim/run/option_table.h"
+#include "sim/run/run_options.h"
 #include "sim/run/simulation_options.h"
 #include "sim/sweep/files/digest.h"
-#include "sim/sweep/space/option_files.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <vector>
 
 namespace sptc::sweep::space {
 namespace {
@@ -76,6 +85,106 @@ bool has_own_design(const SweepSpec& spec) {
                      [](const SweepArchitecture& given) {
                        return !config::is_shipped(architecture_of(given));
                      });
+}
+
+using Files = std::vector<std::filesystem::path>;
+
+/// Of the configuration directory: where options name files.
+constexpr std::array<std::string_view, 4> kFolders{"energy", "energy/mig", "engines", "libraries"};
+
+/// Adds the file at the path `name`, relative to `folder`, and those so called in kFolders.
+void add(const std::string& name, const std::filesystem::path& folder, Files& files) {
+  const auto add_one = [&](const std::filesystem::path& file) {
+    std::error_code error;
+    if (std::filesystem::is_regular_file(file, error) &&
+        std::find(files.begin(), files.end(), file) == files.end()) {
+      files.push_back(file);
+    }
+  };
+  add_one((folder / name).lexically_normal());
+  if (config::is_path(name)) {
+    return;
+  }
+  const std::string known = config::board_name(name) + ".json";
+  for (const std::string_view kind : kFolders) {
+    for (const std::filesystem::path& directory : config::config_directories(kind)) {
+      add_one((directory / known).lexically_normal());
+    }
+  }
+}
+
+/// What the key "base" of a JSON file says; empty where it says nothing.
+std::string base_of(const std::filesystem::path& file) {
+  if (file.extension() != ".json") {
+    return {};
+  }
+  std::ifstream stream(file, std::ios::binary);
+  const auto document = nlohmann::json::parse(stream, nullptr, false);
+  const auto found = document.find("base");
+  return found != document.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+/// Fingerprints of the files that `value` of `option` names, and of those that they have as base.
+/// Empty where it names none. Throws InputError where one cannot be read.
+std::string option_files_digest(std::string_view option, const std::string& value) {
+  const auto options = run::simulation_options();
+  if (std::none_of(options.begin(), options.end(), [&](const run::SimulationOption& row) {
+        return row.name == option && row.names_file;
+      })) {
+    return {};
+  }
+  Files files;
+  add(value, {}, files);
+  std::string digest;
+  for (std::size_t i = 0; i < files.size(); ++i) {  // the bases of a file are added behind it
+    const std::filesystem::path file = files[i];
+    digest += files::fingerprint_of_file(file);
+    if (const std::string base = base_of(file); !base.empty()) {
+      add(base, file.parent_path(), files);
+    }
+  }
+  return digest;
+}
+
+/// The same of the files that `architecture` names itself: by the option that names another one,
+/// "energy" and "library".
+std::map<std::string, std::string> default_files_digests(const config::Architecture& architecture,
+                                                         const nlohmann::json& document) {
+  std::map<std::string, std::string> digests;
+  const auto add_file = [&](const std::string& option, const std::string& name) {
+    if (std::string digest = name.empty() ? "" : option_files_digest(option, name);
+        !digest.empty()) {
+      digests[option] = std::move(digest);
+    }
+  };
+  run::EnergyFiles files;
+  add_file("energy", run::energy_source({}, architecture, files).name);
+  add_file("library", document.value(nlohmann::json::json_pointer("/kernels/library"), ""));
+  return digests;
+}
+
+bool runs_more_than_gemms(const run::SimulationOptions& options) {
+  const std::optional<network::EngineSpec> engine = run::asked_engine(options);
+  return engine && !engine->gemms_only;
+}
+
+/// Whether options go together is seen at the points that have them.
+void check_option(const io::JsonPlace& place, const std::string& option, const std::string& value) {
+  try {
+    run::SimulationOptions alone;
+    run::set_option(alone, option, value);
+    run::require_nothing_saved(alone, "a sweep");
+    if (!alone.memory.empty() || !alone.memory_config.empty()) {
+      throw base::InputError(fmt::format(
+          "--{} loads code, which no specification may name; 'sptcsim run' takes it", option));
+    }
+    if (option == "tp" || option == "link" || runs_more_than_gemms(alone)) {
+      throw base::InputError(fmt::format(
+          "--{}: a sweep compares GEMMs alone; 'run' and 'compare' take an engine", option));
+    }
+  } catch (const base::InputError& error) {
+    place.fail(error.what());
+  }
 }
 
 }  // namespace
@@ -300,6 +409,25 @@ std::string SweepPlan::digest() const {
     }
   }
   return files::fingerprint(text);
+}
+
+SweepPlan checked_plan(SweepSpec spec, std::string version) {
+  const std::string file = io::printable(spec.file.string());
+  for (const auto& [option, value] : spec.options) {
+    check_option({file, "/options"}, option, value);
+  }
+  for (const SweepAxis& axis : spec.axes) {
+    if (axis.kind == SweepAxis::Kind::kOption) {
+      for (const nlohmann::json& value : axis.values) {
+        check_option(axis.place, axis.target, run::option_text(value));
+      }
+    }
+  }
+  SweepPlan plan(std::move(spec), std::move(version));
+  if (plan.empty()) {
+    io::JsonPlace{file, "/where"}.fail(fmt::format("leaves none of the {} points", plan.product()));
+  }
+  return plan;
 }
 
 }  // namespace sptc::sweep::space

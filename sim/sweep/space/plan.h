@@ -89,4 +89,8 @@ class SweepPlan {
   std::vector<std::map<std::string, std::string>> default_files_;
 };
 
+/// The plan of a sweep whose options exist and have the values that it gives them, and that has a
+/// point at least. Throws InputError. `version`: as in SweepPlan.
+SweepPlan checked_plan(SweepSpec spec, std::string version);
+
 }  // namespace sptc::sweep::space

@@ -4,8 +4,7 @@
 #include "models/base/error.h"
 #include "sim/config/architecture.h"
 #include "sim/config/cost_factors.h"
-#include "sim/run/asked_types.h"
-#include "sim/run/energy_files.h"
+#include "sim/run/asked_work.h"
 #include "sim/run/option_table.h"
 #include "sim/run/run_options.h"
 

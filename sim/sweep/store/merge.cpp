@@ -164,7 +164,7 @@ std::size_t write_merged(std::vector<Part>& parts, const std::filesystem::path& 
   files::Database out(file, files::Database::Mode::kCreate);
   out.execute("PRAGMA journal_mode = OFF");  // the file has no name that matters yet
   out.execute("BEGIN");
-  set_row_order(out, RowOrder::kFinished);
+  set_finished(out, true);
   write_entries(out, parts.front().entries.texts);
   const MergedTable points(points_layout(parts.front().entries.axes), parts);
   const MergedTable operations(operations_layout(), parts);

@@ -69,9 +69,7 @@ class ResultTable {
 
   const TableLayout& layout() const { return layout_; }
 
-  /// The columns of the figures of a row.
-  std::vector<std::string> columns_of(const point::PointFigures& figures) const;
-  /// Those of them that the table does not have.
+  /// The columns of the figures of a row that the table does not have.
   std::vector<std::string> missing(const point::PointFigures& figures);
   void add_columns(const std::vector<std::string>& names);
 
@@ -80,6 +78,7 @@ class ResultTable {
   files::Statement& row(const point::PointFigures& figures);
 
  private:
+  std::vector<std::string> columns_of(const point::PointFigures& figures) const;
   const std::vector<int>& parameters_of(const point::PointFigures& figures);
   void prepare();
 

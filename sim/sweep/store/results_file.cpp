@@ -121,13 +121,8 @@ std::vector<std::string> axes_of(const files::Database& results, const SweepEntr
   return names;
 }
 
-std::optional<std::uint64_t> points_of(const files::Database& results,
-                                       const SweepEntries& entries) {
-  const auto found = entries.texts.find("points");
-  if (found == entries.texts.end()) {
-    return std::nullopt;
-  }
-  const std::string& text = found->second;
+std::uint64_t points_of(const files::Database& results, const SweepEntries& entries) {
+  const std::string& text = entries.text("points");
   std::uint64_t points = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), points);
   if (error != std::errc() || end != text.data() + text.size()) {
@@ -195,7 +190,7 @@ bool is_empty(files::Database& results) {
 }
 
 std::size_t SweepEntries::missing(std::size_t rows) const {
-  return points && *points > rows ? *points - rows : 0;
+  return points > rows ? points - rows : 0;
 }
 
 SweepEntries read_entries(files::Database& results) {
@@ -209,7 +204,8 @@ SweepEntries read_entries(files::Database& results) {
       refuse_file(results.file(), "an entry of its table 'sweep' is no text, or there twice");
     }
   }
-  for (const char* const key : {"schema", "name", "version", "build", "digest", "spec", "axes"}) {
+  for (const char* const key :
+       {"schema", "name", "version", "build", "digest", "points", "spec", "axes"}) {
     if (!entries.texts.contains(key)) {
       refuse_file(results.file(), fmt::format("its table 'sweep' has no entry '{}'", key));
     }
@@ -250,9 +246,9 @@ ResultRows::ResultRows(files::Database& results, const TableLayout& layout,
     cells_.push_back(layout.cell(column));
   }
   // Rows of a table without key lie in the order of their insertion.
-  const char* const order = one_per_position_                      ? "position"
-                            : row_order(results) != RowOrder::kAny ? "rowid"
-                                                                   : "position, rowid";
+  const char* const order = one_per_position_      ? "position"
+                            : is_finished(results) ? "rowid"
+                                                   : "position, rowid";
   statement_ = results.prepare(
       fmt::format("SELECT {} FROM {} ORDER BY {}", fmt::join(list, ", "), table_, order));
 }
@@ -287,47 +283,42 @@ void ResultRows::check_cell(int column) {
   using Type = files::Statement::Type;
   const auto at = static_cast<std::size_t>(column);
   const Type type = statement_->type(column);
+  const bool nothing = type == Type::kNull;
   const bool text = type == Type::kText;
   const bool number =
       type == Type::kInteger || (type == Type::kReal && std::isfinite(statement_->real(column)));
-  bool good = false;
-  switch (cells_[at]) {
-    case Cell::kIndex:
-      good = type == Type::kInteger && statement_->integer(column) >= 0;
-      break;
-    case Cell::kStatus:
-      good = text && (statement_->text(column) == "done" || statement_->text(column) == "failed");
-      break;
-    case Cell::kText:
-      good = text;
-      break;
-    case Cell::kTextOrNull:
-      good = text || type == Type::kNull;
-      break;
-    case Cell::kValue:
-      good = text || number;
-      break;
-    case Cell::kNumber:
-      good = number || type == Type::kNull;
-      break;
-    case Cell::kFigure:
-      has_text_[at] = has_text_[at] || text;
-      has_number_[at] = has_number_[at] || number;
-      good = (text || number || type == Type::kNull) && !(has_text_[at] && has_number_[at]);
-      break;
-  }
-  if (!good) {
+  const auto is_good = [&] {
+    switch (cells_[at]) {
+      case Cell::kIndex:
+        return type == Type::kInteger && statement_->integer(column) >= 0;
+      case Cell::kStatus:
+        return text && (statement_->text(column) == "done" || statement_->text(column) == "failed");
+      case Cell::kText:
+        return text;
+      case Cell::kTextOrNull:
+        return text || nothing;
+      case Cell::kValue:
+        return text || number;
+      case Cell::kNumber:
+        return number || nothing;
+      case Cell::kFigure:
+        break;
+    }
+    has_text_[at] = has_text_[at] || text;
+    has_number_[at] = has_number_[at] || number;
+    return (text || number || nothing) && !(has_text_[at] && has_number_[at]);
+  };
+  if (!is_good()) {
     refuse(fmt::format("'{}' is not {}", io::printable(columns_[at]), expected(cells_[at])));
   }
 }
 
-RowOrder row_order(files::Database& database) {
-  const std::string order = database.value("PRAGMA user_version");
-  return order == "1" ? RowOrder::kFinished : order == "2" ? RowOrder::kSoFar : RowOrder::kAny;
+bool is_finished(files::Database& database) {
+  return database.value("PRAGMA user_version") == "1";
 }
 
-void set_row_order(files::Database& database, RowOrder order) {
-  database.execute(fmt::format("PRAGMA user_version = {}", static_cast<int>(order)));
+void set_finished(files::Database& database, bool finished) {
+  database.execute(fmt::format("PRAGMA user_version = {}", finished ? 1 : 0));
 }
 
 }  // namespace sptc::sweep::store

@@ -32,7 +32,7 @@ struct SweepEntries {
   std::map<std::string, std::string> texts;  ///< all of them; schema, name, version, build, digest
   std::string description;                   ///< of the spec; empty where it has none
   std::vector<std::string> axes;
-  std::optional<std::uint64_t> points;  ///< files of older programs do not say
+  std::uint64_t points = 0;  ///< planned
 
   const std::string& text(const std::string& key) const { return texts.at(key); }
   /// Points of the sweep that a file with `rows` points lacks: of parts that were not merged, or
@@ -79,9 +79,8 @@ class ResultRows {
   std::optional<std::int64_t> last_;  ///< position of the row before
 };
 
-/// What a file that merge_sweeps() has written, or might have, says of itself (user_version).
-enum class RowOrder { kAny, kFinished, kSoFar };
-RowOrder row_order(files::Database& database);
-void set_row_order(files::Database& database, RowOrder order);
+/// Whether a file says that merge_sweeps() has written it, rows in order (user_version is 1).
+bool is_finished(files::Database& database);
+void set_finished(files::Database& database, bool finished);
 
 }  // namespace sptc::sweep::store

@@ -14,7 +14,6 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -228,7 +227,6 @@ void SweepStore::verify(const SweepEntries& recorded, const Options& options) {
         "file with --db, or --mixed-builds to go on with this one",
         shown));
   }
-  in_order_ = row_order(*database_) != RowOrder::kAny;
   if (columns_of(*database_, "points").empty()) {
     return;  // ended before its first row
   }
@@ -239,14 +237,12 @@ void SweepStore::verify(const SweepEntries& recorded, const Options& options) {
         "DELETE FROM operations WHERE position IN "
         "(SELECT position FROM points WHERE status = 'failed')");
     database_->execute("DELETE FROM points WHERE status = 'failed'");
-    out_of_order();
     database_->execute("COMMIT");
   }
   constexpr int kStatus = 2;
   ResultRows rows(*database_, points_layout(recorded.axes));
   while (rows.step()) {
-    last_ = static_cast<std::uint64_t>(rows.position());
-    finished_.insert(last_);
+    finished_.insert(static_cast<std::uint64_t>(rows.position()));
     failures_ += rows.row().text(kStatus) == "failed";
   }
   open_tables();
@@ -262,12 +258,7 @@ void SweepStore::begin_writing() {
   database_->execute("PRAGMA synchronous = NORMAL");
   constexpr int kWalPages = 4096;  // then they go to the file, and the disk is waited for
   database_->execute(fmt::format("PRAGMA wal_autocheckpoint = {}", kWalPages));
-  set_row_order(*database_, in_order_ ? RowOrder::kSoFar : RowOrder::kAny);
-}
-
-void SweepStore::out_of_order() {
-  in_order_ = false;
-  set_row_order(*database_, RowOrder::kAny);
+  set_finished(*database_, false);
 }
 
 void SweepStore::open_tables() {
@@ -275,29 +266,17 @@ void SweepStore::open_tables() {
   operations_ = std::make_unique<ResultTable>(*database_, operations_layout());
 }
 
-void SweepStore::create_tables(std::span<const point::PointOutcome> outcomes) {
+void SweepStore::create_tables() {
   open_tables();
-  std::set<std::string> totals;
-  std::set<std::string> figures;
-  for (const point::PointOutcome& outcome : outcomes) {
-    for (std::string& name : points_->columns_of(outcome.totals)) {
-      totals.insert(std::move(name));
-    }
-    for (const point::PointFigures& operation : outcome.operations) {
-      for (std::string& name : operations_->columns_of(operation)) {
-        figures.insert(std::move(name));
-      }
-    }
+  for (const ResultTable* const table : {points_.get(), operations_.get()}) {
+    database_->execute(table->layout().create({}));
   }
-  database_->execute(points_->layout().create(totals));
-  database_->execute(operations_->layout().create(figures));
 }
 
 void SweepStore::add_columns(const point::PointOutcome& outcome) {
   const auto add_to = [&](ResultTable& table, const point::PointFigures& figures) {
     if (const std::vector<std::string> names = table.missing(figures); !names.empty()) {
       table.add_columns(names);
-      out_of_order();
     }
   };
   add_to(*points_, outcome.totals);
@@ -307,10 +286,6 @@ void SweepStore::add_columns(const point::PointOutcome& outcome) {
 }
 
 void SweepStore::insert(const point::PointOutcome& outcome) {
-  if (in_order_ && outcome.position < last_) {
-    out_of_order();
-  }
-  last_ = std::max(last_, outcome.position);
   add_columns(outcome);
   const space::SweepSpec& spec = plan_.spec();
   const auto position = static_cast<std::int64_t>(outcome.position);
@@ -347,7 +322,7 @@ void SweepStore::add(std::span<const point::PointOutcome> outcomes) {
   try {
     database_->execute("BEGIN IMMEDIATE");
     if (points_ == nullptr) {
-      create_tables(outcomes);
+      create_tables();
     }
     for (const point::PointOutcome& outcome : outcomes) {
       insert(outcome);
@@ -369,12 +344,12 @@ void SweepStore::add(std::span<const point::PointOutcome> outcomes) {
 }
 
 bool SweepStore::finish() {
-  if (row_order(*database_) == RowOrder::kFinished) {
+  if (is_finished(*database_)) {
     return database_->end_log();  // a sweep that was killed as it began to write had not
   }
   begin_writing();
   if (points_ == nullptr) {
-    create_tables({});
+    create_tables();
   }
   points_.reset();
   operations_.reset();
@@ -382,14 +357,9 @@ bool SweepStore::finish() {
   if (!database_->end_log()) {
     return false;
   }
-  if (in_order_) {
-    set_row_order(*database_, RowOrder::kFinished);
-  }
   database_.reset();
-  if (!in_order_) {
-    const std::filesystem::path parts[] = {file_};
-    merge_sweeps(parts, file_, true);
-  }
+  const std::filesystem::path parts[] = {file_};
+  merge_sweeps(parts, file_, true);
   return true;
 }
 

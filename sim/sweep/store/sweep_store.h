@@ -44,9 +44,9 @@ class FileLock {
 ///     operations(position, operation, variant, name, m, n, k, ..., <figures>)
 ///
 /// The tables of rows come with the first row. While a sweep runs the file is in WAL mode and every
-/// add() is a transaction. When all points are there it is rewritten in order, unless its rows came
-/// in order, so that equal results are equal tables. One process at a time writes: the file is
-/// locked. Everything throws InputError.
+/// add() is a transaction. When all points are there it is rewritten in order, so that equal
+/// results are equal tables. One process at a time writes: the file is locked. Everything throws
+/// InputError.
 class SweepStore {
  public:
   struct Options {
@@ -80,12 +80,10 @@ class SweepStore {
   void verify(const SweepEntries& recorded, const Options& options);
   void begin_writing();
   void open_tables();
-  /// The tables of rows, with columns for the figures of `outcomes`.
-  void create_tables(std::span<const point::PointOutcome> outcomes);
+  void create_tables();
   /// Adds columns where figures of `outcome` have none.
   void add_columns(const point::PointOutcome& outcome);
   void insert(const point::PointOutcome& outcome);
-  void out_of_order();
 
   std::filesystem::path file_;
   const space::SweepPlan& plan_;
@@ -93,9 +91,7 @@ class SweepStore {
   std::unique_ptr<files::Database> database_;
   std::unique_ptr<ResultTable> points_, operations_;  ///< where the tables are there
   std::unordered_set<std::uint64_t> finished_;
-  std::uint64_t last_ = 0;  ///< highest position
   std::size_t failures_ = 0;
-  bool in_order_ = true;  ///< rows and columns are where merge_sweeps() would put them
   bool wrote_ = false;
 };
 

@@ -19,31 +19,13 @@ constexpr const char* kCusparseltMatmul = "cusparseLtMatmul";
 
 /// Our name of a type; as logged where there is none.
 std::string our_type(std::string_view word) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kTypes{
-      {{"R_16F", "f16"},
-       {"R_16BF", "bf16"},
-       {"R_32F", "f32"},
-       {"R_64F", "f64"},
-       {"R_8I", "s8"},
-       {"R_32I", "s32"},
-       {"R_8F_E4M3", "e4m3"},
-       {"R_8F_E5M2", "e5m2"},
-       {"R_6F_E2M3", "e2m3"},
-       {"R_6F_E3M2", "e3m2"},
-       {"R_4F_E2M1", "e2m1"},
-       {"R_4I", "s4"},
-       {"R_8U", "u8"},
-       {"f4_r", "e2m1"},
-       {"f16_r", "f16"},
-       {"bf16_r", "bf16"},
-       {"f32_r", "f32"},
-       {"f64_r", "f64"},
-       {"i8_r", "s8"},
-       {"i32_r", "s32"},
-       {"f8_r", "e4m3"},
-       {"bf8_r", "e5m2"},
-       {"R_16F_PEDANTIC", "f16"},
-       {"s8_r", "s8"}}};
+  static constexpr std::pair<std::string_view, std::string_view> kTypes[] = {
+      {"R_8I", "s8"},   {"R_32F", "f32"}, {"f64_r", "f64"},   {"R_8F_E4M3", "e4m3"},
+      {"R_4I", "s4"},   {"R_64F", "f64"}, {"i32_r", "s32"},   {"R_8F_E5M2", "e5m2"},
+      {"R_8U", "u8"},   {"R_32I", "s32"}, {"f8_r", "e4m3"},   {"R_6F_E2M3", "e2m3"},
+      {"i8_r", "s8"},   {"f4_r", "e2m1"}, {"bf8_r", "e5m2"},  {"R_6F_E3M2", "e3m2"},
+      {"s8_r", "s8"},   {"f16_r", "f16"}, {"R_16BF", "bf16"}, {"R_4F_E2M1", "e2m1"},
+      {"R_16F", "f16"}, {"f32_r", "f32"}, {"bf16_r", "bf16"}, {"R_16F_PEDANTIC", "f16"}};
   constexpr std::string_view kCuda = "CUDA_";
   if (word.starts_with(kCuda)) {
     word.remove_prefix(kCuda.size());
@@ -58,6 +40,32 @@ std::string our_type(std::string_view word) {
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
+}
+
+/// The value of `key` in "key=value key=[..] key={..}": what brackets hold, or up to the next
+/// blank, comma or bracket. Nothing where the key is not there.
+std::optional<std::string_view> value_of(std::string_view text, std::string_view key) {
+  for (std::size_t at = text.find(key); at != std::string_view::npos; at = text.find(key, at + 1)) {
+    const std::size_t equals = at + key.size();
+    const bool begins =
+        at == 0 || text[at - 1] == ' ' || text[at - 1] == '[' || text[at - 1] == '{';
+    if (!begins || equals >= text.size() || text[equals] != '=') {
+      continue;
+    }
+    std::string_view rest = text.substr(equals + 1);
+    if (!rest.empty() && (rest[0] == '[' || rest[0] == '{')) {
+      int depth = 0;
+      for (std::size_t i = 0; i < rest.size(); ++i) {
+        depth += rest[i] == '[' || rest[i] == '{' ? 1 : rest[i] == ']' || rest[i] == '}' ? -1 : 0;
+        if (depth == 0) {
+          return rest.substr(1, i - 1);
+        }
+      }
+      return rest.substr(1);
+    }
+    return rest.substr(0, rest.find_first_of(" ,]}\r"));
+  }
+  return std::nullopt;
 }
 
 bool is_fp8(std::string_view type) {
@@ -240,39 +248,35 @@ Recorded logged_choice(std::string_view body, std::string_view compute) {
   return chosen;
 }
 
-/// The word behind "--name" or "-name" of a command line.
-std::optional<std::string_view> option(std::string_view line, std::string_view name) {
+/// The word behind `name`, which stands after one of `before` and before `mark`; `quotes` around it
+/// are left out, and one of `ends` ends it.
+std::optional<std::string_view> word_behind(std::string_view line, std::string_view name,
+                                            std::string_view before, char mark,
+                                            std::string_view quotes, std::string_view ends) {
   for (std::size_t at = line.find(name); at != std::string_view::npos;
        at = line.find(name, at + 1)) {
     const std::size_t end = at + name.size();
-    if (at > 0 && line[at - 1] == ' ' && end < line.size() && line[end] == ' ') {
-      const std::size_t begin = line.find_first_not_of(' ', end);
+    if (at > 0 && before.find(line[at - 1]) != std::string_view::npos && end < line.size() &&
+        line[end] == mark) {
+      const std::size_t begin = line.find_first_not_of(quotes, end + 1);
       if (begin == std::string_view::npos) {
         return std::nullopt;
       }
-      const std::size_t stop = line.find_first_of(" \t\r", begin);
+      const std::size_t stop = line.find_first_of(ends, begin);
       return line.substr(begin, stop == std::string_view::npos ? stop : stop - begin);
     }
   }
   return std::nullopt;
 }
 
+/// The word behind "--name" or "-name" of a command line.
+std::optional<std::string_view> option(std::string_view line, std::string_view name) {
+  return word_behind(line, name, " ", ' ', " ", " \t\r");
+}
+
 /// The value behind "name:" of a YAML line, without quotes.
 std::optional<std::string_view> yaml_value(std::string_view line, std::string_view name) {
-  for (std::size_t at = line.find(name); at != std::string_view::npos;
-       at = line.find(name, at + 1)) {
-    const std::size_t end = at + name.size();
-    if (at > 0 && (line[at - 1] == ' ' || line[at - 1] == '{') && end < line.size() &&
-        line[end] == ':') {
-      const std::size_t begin = line.find_first_not_of(" '\"", end + 1);
-      if (begin == std::string_view::npos) {
-        return std::nullopt;
-      }
-      const std::size_t stop = line.find_first_of(",}'\" ", begin);
-      return line.substr(begin, stop == std::string_view::npos ? stop : stop - begin);
-    }
-  }
-  return std::nullopt;
+  return word_behind(line, name, " {", ':', " '\"", ",}'\" ");
 }
 
 /// m, n, k and the batch; each must be there but the batch.
@@ -376,30 +380,6 @@ bool has_unmodelled_scales(const BlasCall& call) {
   return false;
 }
 
-std::optional<std::string_view> value_of(std::string_view text, std::string_view key) {
-  for (std::size_t at = text.find(key); at != std::string_view::npos; at = text.find(key, at + 1)) {
-    const std::size_t equals = at + key.size();
-    const bool begins =
-        at == 0 || text[at - 1] == ' ' || text[at - 1] == '[' || text[at - 1] == '{';
-    if (!begins || equals >= text.size() || text[equals] != '=') {
-      continue;
-    }
-    std::string_view rest = text.substr(equals + 1);
-    if (!rest.empty() && (rest[0] == '[' || rest[0] == '{')) {
-      int depth = 0;
-      for (std::size_t i = 0; i < rest.size(); ++i) {
-        depth += rest[i] == '[' || rest[i] == '{' ? 1 : rest[i] == ']' || rest[i] == '}' ? -1 : 0;
-        if (depth == 0) {
-          return rest.substr(1, i - 1);
-        }
-      }
-      return rest.substr(1);
-    }
-    return rest.substr(0, rest.find_first_of(" ,]}\r"));
-  }
-  return std::nullopt;
-}
-
 std::optional<BlasCall> read_lt_line(std::string_view line, const std::string& place) {
   const std::size_t trace = line.find("[Trace][");
   if (trace == std::string_view::npos) {
@@ -444,17 +424,6 @@ std::optional<BlasCall> read_lt_line(std::string_view line, const std::string& p
         place, m_of_a, call.k, k_of_b, n_of_b, call.m, call.n));
   }
   return call;
-}
-
-std::optional<std::string_view> heuristic_call(std::string_view line) {
-  constexpr std::string_view kBegin = "[Api][";
-  const std::size_t api = line.find(kBegin);
-  const std::string_view rest =
-      api == std::string_view::npos ? "" : line.substr(api + kBegin.size());
-  const std::string_view function = rest.substr(0, rest.find(']'));
-  const bool asks = function.ends_with("MatmulAlgoGetHeuristic") ||
-                    function.ends_with("MatmulAlgoCheck") || function.ends_with("MatmulAlgoGetIds");
-  return asks ? std::optional(function) : std::nullopt;
 }
 
 std::optional<BlasCall> read_cusparselt_line(std::string_view line, const std::string& place) {

@@ -34,22 +34,10 @@ RecordedLaunch launch_of(const BlasCall& call);
 /// type of its own.
 bool has_unmodelled_scales(const BlasCall& call);
 
-inline constexpr std::string_view kBlasWeightGround =
-    "the logs do not say which operand is the weight: A is taken for it where the launch has one "
-    "batch and B is not transposed, as in the gradient of a weight";
-inline constexpr std::string_view kFailedCallsGround = "calls that fail are logged, too";
-
-/// The value of `key` in "key=value key=[..] key={..}": what brackets hold, or up to the next
-/// blank, comma or bracket. Nothing where the key is not there.
-std::optional<std::string_view> value_of(std::string_view text, std::string_view key);
-
 // One line of a log each; nothing where it is no launch. Throw InputError with `place`.
 
 /// "[date][cublasLt][pid][Trace][cublasLtMatmul] A=.. Adesc=[..] .." and hipBLASLt's like.
 std::optional<BlasCall> read_lt_line(std::string_view line, const std::string& place);
-/// The function of "[date][cublasLt][pid][Api][cublasLtMatmulAlgoGetHeuristic] ..": a question that
-/// launches nothing. Nothing for other lines.
-std::optional<std::string_view> heuristic_call(std::string_view line);
 /// "[date][CUSPARSELT][pid][Api][..] .. m=, n=, k=, .. is_A_sparse=true ..".
 std::optional<BlasCall> read_cusparselt_line(std::string_view line, const std::string& place);
 /// "hipblaslt-bench -m .. -n ..", "rocblas-bench -f gemm_ex ..".

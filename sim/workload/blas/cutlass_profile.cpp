@@ -3,7 +3,7 @@
 #include "sim/io/csv.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/blas/call.h"
-#include "sim/workload/blas/readers.h"
+#include "sim/workload/readers.h"
 
 #include <fmt/format.h>
 
@@ -124,14 +124,7 @@ RecordedLaunch read_row(const Row& row) {
   return launch;
 }
 
-}  // namespace
-
-bool is_cutlass_profile(std::string_view head) {
-  return head.find(kHeader) != std::string_view::npos;
-}
-
-void read_cutlass_profile(input::InputStream& input, const ImportOptions& /*options*/,
-                          Recording& recording) {
+void read(input::InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
   constexpr std::size_t kMaxBytes = 256 << 20;
   const std::string text = input.rest(kMaxBytes);
   // What the program prints before the table is skipped.
@@ -184,5 +177,11 @@ void read_cutlass_profile(input::InputStream& input, const ImportOptions& /*opti
       "A is taken for the weight; of each problem the fastest kernel counts as one launch");
   std::move(list).move_to(recording, input.name());
 }
+
+}  // namespace
+
+const Reader kCutlassProfile{
+    "profile of CUTLASS",
+    [](const Head& head) { return head.text.find(kHeader) != std::string_view::npos; }, read};
 
 }  // namespace sptc::workload::blas

@@ -2,7 +2,7 @@
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/blas/call.h"
-#include "sim/workload/blas/readers.h"
+#include "sim/workload/readers.h"
 
 #include <fmt/format.h>
 
@@ -17,6 +17,11 @@
 
 namespace sptc::workload::blas {
 namespace {
+
+constexpr std::string_view kBlasWeightGround =
+    "the logs do not say which operand is the weight: A is taken for it where the launch has one "
+    "batch and B is not transposed, as in the gradient of a weight";
+constexpr std::string_view kFailedCallsGround = "calls that fail are logged, too";
 
 /// What cuBLAS logs of one call: a line of its own per argument.
 class CublasCall {
@@ -97,13 +102,23 @@ std::string_view process_of(std::string_view line, std::string_view of_level) {
   return open == std::string_view::npos ? "" : line.substr(open + 1, level - open - 1);
 }
 
-/// "[date][cublasLt][7617][Error][cublasLtMatmul] ..": the launch of that process before it failed.
+/// The function of "[date][cublasLt][7617][Api][cublasLtMatmul] .." behind "[Api]["; empty in other
+/// lines.
+std::string_view function_behind(std::string_view line, std::string_view level) {
+  const std::size_t at = line.find(level);
+  const std::string_view rest = at == std::string_view::npos ? "" : line.substr(at + level.size());
+  return rest.substr(0, rest.find(']'));
+}
+
+/// Whether a call of `function` is a question that launches nothing.
+bool asks(std::string_view function) {
+  return function.ends_with("MatmulAlgoGetHeuristic") || function.ends_with("MatmulAlgoCheck") ||
+         function.ends_with("MatmulAlgoGetIds");
+}
+
+/// Whether the launch of that process before this line failed.
 bool is_failure(std::string_view line) {
-  constexpr std::string_view kLevel = "][Error][";
-  const std::size_t level = line.find(kLevel);
-  const std::string_view rest =
-      level == std::string_view::npos ? "" : line.substr(level + kLevel.size());
-  const std::string_view function = rest.substr(0, rest.find(']'));
+  const std::string_view function = function_behind(line, "][Error][");
   return function.starts_with("cublasLt") && function.ends_with("Matmul");
 }
 
@@ -173,8 +188,8 @@ class LogReader {
     if (cublas_call_.take(line) || line.size() < kShortest) {
       return;
     }
-    if (const auto function = heuristic_call(line)) {
-      heuristic_ = io::printable(*function);
+    if (const std::string_view function = function_behind(line, "[Api]["); asks(function)) {
+      heuristic_ = io::printable(function);
       ++heuristics_;
       return;
     }
@@ -264,27 +279,28 @@ class LogReader {
   LaunchList list_;
 };
 
-}  // namespace
-
-bool is_blas_log(std::string_view head) {
+bool recognises(const Head& head) {
   static constexpr std::string_view kMarks[] = {
       "][cublasLt][", "[cublasLt][",      "][CUSPARSELT][", "][HIPBLASLT][",
       "I! cuBLAS (",  "hipblaslt-bench ", "rocblas-bench ", "rocblas_function: "};
   for (const std::string_view mark : kMarks) {
-    if (head.find(mark) != std::string_view::npos) {
+    if (head.text.find(mark) != std::string_view::npos) {
       return true;
     }
   }
   return false;
 }
 
-void read_blas_log(input::InputStream& input, const ImportOptions& /*options*/,
-                   Recording& recording) {
+void read(input::InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
   LogReader reader(input);
   LaunchList list = reader.take_launches(recording.account.notes);
   recording.account.notes.emplace_back(kBlasWeightGround);
   recording.account.notes.emplace_back(kFailedCallsGround);
   std::move(list).move_to(recording, input.name());
 }
+
+}  // namespace
+
+const Reader kLog{"log of a BLAS library", recognises, read};
 
 }  // namespace sptc::workload::blas

@@ -5,12 +5,9 @@
 #include "models/base/text.h"
 #include "sim/config/board_names.h"
 #include "sim/io/text_file.h"
-#include "sim/workload/blas/readers.h"
-#include "sim/workload/input/json_head.h"
-#include "sim/workload/onnx/reader.h"
+#include "sim/workload/input/json_elements.h"
 #include "sim/workload/open_dims.h"
-#include "sim/workload/profile/readers.h"
-#include "sim/workload/topology/readers.h"
+#include "sim/workload/readers.h"
 #include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
@@ -26,21 +23,6 @@ namespace {
 
 constexpr std::size_t kMaxWorkloadBytes = 16 << 20;
 
-/// What tells one format from another.
-struct Head {
-  std::string_view text;
-  std::vector<std::string> keys;  ///< of a JSON object
-
-  bool has(std::string_view key) const {
-    return std::find(keys.begin(), keys.end(), key) != keys.end();
-  }
-  /// Whether the first line names the columns m, n and k.
-  bool names_columns() const {
-    const std::string line = base::lower_case(text.substr(0, text.find_first_of("\r\n")));
-    return ("," + line + ",").find(",m,") != std::string::npos;
-  }
-};
-
 void read_own_json(input::InputStream& input, const ImportOptions& options, Recording& recording) {
   recording.workload =
       parse_workload_json(input.rest(kMaxWorkloadBytes), input.path(), options.dims);
@@ -51,52 +33,40 @@ void read_own_csv(input::InputStream& input, const ImportOptions& options, Recor
       parse_workload_csv(input.rest(kMaxWorkloadBytes), input.path(), options.convention);
 }
 
-/// Chrome's trace as a bare array of events.
-bool is_bare_trace(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && text[first] == '[' &&
-         text.find("\"ph\"") != std::string_view::npos;
-}
-
-struct Format {
-  std::string_view name;  ///< empty: a workload of our own
-  bool (*recognises)(const Head& head);
-  void (*read)(input::InputStream& input, const ImportOptions& options, Recording& recording);
-  bool has_dims = false;  ///< leaves dimensions open
-};
+constexpr Reader kOwnJson{"",
+                          [](const Head& head) { return head.has("schema") && head.has("ops"); },
+                          read_own_json, true};
+constexpr Reader kOwnCsv{"", nullptr, read_own_csv};
 
 /// In the order in which they are tried.
-constexpr Format kFormats[] = {
-    {"", [](const Head& head) { return head.has("schema") && head.has("ops"); }, read_own_json,
-     true},
-    {"PyTorch profile",
-     [](const Head& head) {
-       return head.has("traceEvents") || head.has("deviceProperties") ||
-              head.has("schemaVersion") || is_bare_trace(head.text);
-     },
-     profile::read_kineto},
-    {"PyTorch execution trace",
-     [](const Head& head) { return head.has("schema") && head.has("nodes"); },
-     profile::read_execution_trace},
-    {"export of Nsight Systems",
-     [](const Head& head) { return head.text.starts_with("SQLite format 3"); }, profile::read_nsys},
-    {"profile of CUTLASS", [](const Head& head) { return blas::is_cutlass_profile(head.text); },
-     blas::read_cutlass_profile},
-    {"ONNX model", [](const Head& head) { return onnx::is_onnx(head.text); }, onnx::read_onnx,
-     true},
-    {"log of a BLAS library", [](const Head& head) { return blas::is_blas_log(head.text); },
-     blas::read_blas_log},
-    {"trace of SASS instructions",
-     [](const Head& head) { return profile::is_sass_trace(head.text); }, profile::read_sass_trace},
-    {"topology of SCALE-Sim", [](const Head& head) { return topology::is_scale_sim(head.text); },
-     topology::read_scale_sim},
-    {"model configuration of Hugging Face", [](const Head& head) { return head.has("model_type"); },
-     topology::read_transformer_config, true},
-};
+constexpr const Reader* kReaders[] = {&kOwnJson,
+                                      &profile::kKineto,
+                                      &profile::kExecutionTrace,
+                                      &profile::kNsys,
+                                      &blas::kCutlassProfile,
+                                      &onnx::kModel,
+                                      &blas::kLog,
+                                      &profile::kSassTrace,
+                                      &topology::kScaleSim,
+                                      &topology::kTransformerConfig};
+
+/// The one that recognises `head`; null where none does.
+const Reader* recognised(const Head& head) {
+  const auto* const found =
+      std::find_if(std::begin(kReaders), std::end(kReaders),
+                   [&](const Reader* reader) { return reader->recognises(head); });
+  return found == std::end(kReaders) ? nullptr : *found;
+}
 
 bool is_json(const Head& head) {
   const std::size_t first = head.text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && (head.text[first] == '{' || head.text[first] == '[');
+}
+
+/// Whether the first line names the columns m, n and k.
+bool names_columns(std::string_view text) {
+  const std::string line = base::lower_case(text.substr(0, text.find_first_of("\r\n")));
+  return ("," + line + ",").find(",m,") != std::string::npos;
 }
 
 /// Output of other programs that has no shapes of GEMMs: what it is.
@@ -116,9 +86,7 @@ std::string_view without_shapes(std::string_view text) {
 
 /// What no format recognises may still be a workload of our own with a fault, which its reader
 /// names.
-const Format& own_format(const Head& head, const input::InputStream& input) {
-  static constexpr Format kJson{"", nullptr, read_own_json, true};
-  static constexpr Format kCsv{"", nullptr, read_own_csv};
+const Reader& own_reader(const Head& head, const input::InputStream& input) {
   const std::string extension = input.path().extension().string();
   if (const std::string_view what = without_shapes(head.text); !what.empty()) {
     throw base::InputError(fmt::format(
@@ -137,59 +105,49 @@ const Format& own_format(const Head& head, const input::InputStream& input) {
                                                       std::min<std::size_t>(8, head.keys.size())),
                               ", ")))));
     }
-    return kJson;
+    return kOwnJson;
   }
   if (extension == ".json") {
-    return kJson;
+    return kOwnJson;
   }
-  if (extension == ".csv" || head.names_columns()) {
-    return kCsv;
+  if (extension == ".csv" || names_columns(head.text)) {
+    return kOwnCsv;
   }
   throw base::InputError(
       input.name() +
       ": neither a workload nor a recording that is read here (see traces/README.md)");
 }
 
-const Format& format_of(const Head& head, const input::InputStream& input) {
-  for (const Format& format : kFormats) {
-    if (format.recognises(head)) {
-      return format;
-    }
-  }
-  return own_format(head, input);
-}
-
 }  // namespace
 
 bool is_recording(const input::InputStream& input) {
   const Head head{input.head(), input::top_level_keys(input.head())};
-  return is_json(head) ||
-         std::any_of(std::begin(kFormats), std::end(kFormats),
-                     [&](const Format& format) { return format.recognises(head); });
+  return is_json(head) || recognised(head) != nullptr;
 }
 
 Recording read_recording(input::InputStream& input, const ImportOptions& options) {
   const Head head{input.head(), input::top_level_keys(input.head())};
-  const Format& format = format_of(head, input);
-  if (!format.has_dims && !options.dims.empty()) {
+  const Reader* const found = recognised(head);
+  const Reader& reader = found != nullptr ? *found : own_reader(head, input);
+  if (!reader.has_dims && !options.dims.empty()) {
     OpenDims(options.dims, input.name()).refuse_unused();
   }
-  if (format.read != onnx::read_onnx && !options.inputs.empty()) {
+  if (&reader != &onnx::kModel && !options.inputs.empty()) {
     throw base::InputError(
         fmt::format("--input: only an ONNX model has inputs, and {} is none", input.name()));
   }
-  if (format.read != read_own_csv && options.convention != Convention::kWeightFirst) {
+  if (&reader != &kOwnCsv && options.convention != Convention::kWeightFirst) {
     throw base::InputError(fmt::format(
         "--convention: only a CSV of m, n, k leaves it open, and {} is none", input.name()));
   }
   Recording recording;
-  recording.account.format = format.name;
-  if (!format.name.empty()) {
+  recording.account.format = reader.name;
+  if (!reader.name.empty()) {
     recording.workload.file = input.path();
     recording.workload.name = input.path().stem().string();
-    recording.workload.source = fmt::format("{}: {}", input.name(), format.name);
+    recording.workload.source = fmt::format("{}: {}", input.name(), reader.name);
   }
-  format.read(input, options, recording);
+  reader.read(input, options, recording);
   if (!input.choice().empty()) {
     recording.workload.notes.insert(recording.workload.notes.begin(), input.choice());
   }

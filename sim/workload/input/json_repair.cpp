@@ -11,7 +11,7 @@
 namespace sptc::workload::input {
 namespace {
 
-constexpr std::size_t kMostOpen = 512;  // JsonStream refuses half of it
+constexpr std::size_t kMostOpen = 512;  // read_elements() refuses half of it
 constexpr std::size_t kMostHeld = 64;
 constexpr unsigned char kFirstOfSequence = 0x80;
 

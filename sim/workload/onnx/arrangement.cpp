@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sptc::workload::onnx {
@@ -268,21 +271,13 @@ Value rule::concat(const Node& node, const Inputs& in) {
 }
 
 void add_arrangement_rules(Rules& rules) {
-  rules.insert({{"Reshape", reshape},
-                {"Flatten", flatten},
-                {"Transpose", transpose},
-                {"Concat", rule::concat},
-                {"Gather", gather},
-                {"GatherElements", gather_elements},
-                {"GatherND", gather_nd},
-                {"Unsqueeze", unsqueeze},
-                {"Squeeze", squeeze},
-                {"Slice", slice},
-                {"Expand", expand},
-                {"Tile", tile},
-                {"Pad", pad},
-                {"DepthToSpace", space},
-                {"SpaceToDepth", space}});
+  static constexpr std::pair<std::string_view, Rule> kRules[] = {
+      {"Pad", pad},       {"Reshape", reshape},    {"SpaceToDepth", space},
+      {"Tile", tile},     {"Flatten", flatten},    {"Transpose", transpose},
+      {"Slice", slice},   {"Squeeze", squeeze},    {"Concat", rule::concat},
+      {"Gather", gather}, {"GatherND", gather_nd}, {"Unsqueeze", unsqueeze},
+      {"Expand", expand}, {"DepthToSpace", space}, {"GatherElements", gather_elements}};
+  rules.insert(std::begin(kRules), std::end(kRules));
 }
 
 }  // namespace sptc::workload::onnx

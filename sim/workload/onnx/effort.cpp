@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/onnx/effort.h"
-
 #include "models/base/error.h"
+#include "sim/workload/onnx/walker.h"
 
 #include <fmt/format.h>
 

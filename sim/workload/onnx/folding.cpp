@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/onnx/folding.h"
-
+#include "sim/workload/onnx/rule.h"
 #include "sim/workload/workload_text.h"
 
 #include <algorithm>

@@ -3,8 +3,10 @@
 #include "sim/workload/workload_text.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace sptc::workload::onnx {
@@ -230,15 +232,11 @@ Lowered sum_of_products(const Call& call) {
 }  // namespace
 
 void add_layer_rules(LoweringRules& rules) {
-  rules.insert({{"LSTM", recurrence},
-                {"GRU", recurrence},
-                {"RNN", recurrence},
-                {"DynamicQuantizeLSTM", recurrence},
-                {"Attention", attention},
-                {"QAttention", attention},
-                {"MultiHeadAttention", attention},
-                {"GroupQueryAttention", attention},
-                {"Einsum", sum_of_products}});
+  static constexpr std::pair<std::string_view, Lowered (*)(const Call&)> kRules[] = {
+      {"GRU", recurrence},  {"Attention", attention},    {"MultiHeadAttention", attention},
+      {"RNN", recurrence},  {"QAttention", attention},   {"GroupQueryAttention", attention},
+      {"LSTM", recurrence}, {"Einsum", sum_of_products}, {"DynamicQuantizeLSTM", recurrence}};
+  rules.insert(std::begin(kRules), std::end(kRules));
 }
 
 }  // namespace sptc::workload::onnx

@@ -333,36 +333,20 @@ std::string lowering::type_of(const Node& node, const Value& x, const Value& w) 
   if (integers && has_four_bits(w.type) && !has_four_bits(x.type)) {
     return "s8 x s4";
   }
-  switch (type) {
-    case Type::kFloat16:
-      return "f16";
-    case Type::kBfloat16:
-      return "bf16";
-    case Type::kE4m3:
-      return "e4m3";
-    case Type::kE5m2:
-      return "e5m2";
-    case Type::kE2m1:
-      return "e2m1";
-    case Type::kInt4:
-    case Type::kUint4:
-      return "s4";
-    case Type::kDouble:
-      return "f64";
-    case Type::kInt16:
-    case Type::kUint16:
-      return "s16";
-    case Type::kNone:
-    case Type::kFloat:
-    case Type::kInt8:
-    case Type::kUint8:
-    case Type::kInt32:
-    case Type::kInt64:
-    case Type::kBool:
-      return integers ? "s8" : "tf32";
-    default:
-      return fmt::format("type {} of ONNX", static_cast<int>(type));
+  // Those without a name are TF32 or, of quantized operands, INT8.
+  static constexpr std::pair<Type, std::string_view> kTypes[] = {
+      {Type::kFloat16, "f16"}, {Type::kBfloat16, "bf16"}, {Type::kE4m3, "e4m3"},
+      {Type::kE5m2, "e5m2"},   {Type::kE2m1, "e2m1"},     {Type::kInt4, "s4"},
+      {Type::kUint4, "s4"},    {Type::kDouble, "f64"},    {Type::kInt16, "s16"},
+      {Type::kUint16, "s16"},  {Type::kNone, ""},         {Type::kFloat, ""},
+      {Type::kInt8, ""},       {Type::kUint8, ""},        {Type::kInt32, ""},
+      {Type::kInt64, ""},      {Type::kBool, ""}};
+  for (const auto& [known, ours] : kTypes) {
+    if (known == type) {
+      return ours.empty() ? (integers ? "s8" : "tf32") : std::string(ours);
+    }
   }
+  return fmt::format("type {} of ONNX", static_cast<int>(type));
 }
 
 Value lowering::activation(const Dims& dims, Type type) {

@@ -27,7 +27,18 @@ struct Field {
   std::string_view bytes;
 
   std::int64_t integer() const { return static_cast<std::int64_t>(value); }
-  std::string text() const { return std::string(bytes); }
+
+  /// Gives `to` the text, or adds it, where this is field `wanted`.
+  void read(std::uint32_t wanted, std::string& to) const {
+    if (number == wanted) {
+      to = bytes;
+    }
+  }
+  void read(std::uint32_t wanted, std::vector<std::string>& to) const {
+    if (number == wanted) {
+      to.emplace_back(bytes);
+    }
+  }
 };
 
 /// Goes through the fields of one message.
@@ -158,7 +169,7 @@ void read_external(Message message, External& external) {
   std::string key, value;
   Field field;
   while (message.next(field)) {
-    (field.number == 1 ? key : value) = field.text();
+    (field.number == 1 ? key : value) = field.bytes;
   }
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
@@ -183,34 +194,21 @@ Tensor read_tensor(Message message) {
   std::string_view raw, packed;
   Field field;
   while (message.next(field)) {
-    switch (field.number) {
-      case 1:
-        add_integers(message, field, tensor.dims);
-        break;
-      case 2:
-        tensor.type = static_cast<Type>(field.value);
-        break;
-      case 4:
-        packed = field.bytes;
-        break;
-      case 5:
-      case 7:
-        add_integers(message, field, values);
-        break;
-      case 8:
-        tensor.name = field.text();
-        break;
-      case 9:
-        raw = field.bytes;
-        break;
-      case 13:
-        read_external(message.inside(field), external);
-        break;
-      case 14:
-        place = field.value;
-        break;
-      default:
-        break;
+    field.read(8, tensor.name);
+    if (field.number == 1) {
+      add_integers(message, field, tensor.dims);
+    } else if (field.number == 2) {
+      tensor.type = static_cast<Type>(field.value);
+    } else if (field.number == 4) {
+      packed = field.bytes;
+    } else if (field.number == 5 || field.number == 7) {
+      add_integers(message, field, values);
+    } else if (field.number == 9) {
+      raw = field.bytes;
+    } else if (field.number == 13) {
+      read_external(message.inside(field), external);
+    } else if (field.number == 14) {
+      place = field.value;
     }
   }
   message.require_rank(tensor.dims);
@@ -238,38 +236,22 @@ std::pair<std::string, Attribute> read_attribute(Message message, int depth) {
   Attribute& attribute = result.second;
   Field field;
   while (message.next(field)) {
-    switch (field.number) {
-      case 1:
-        result.first = field.text();
-        break;
-      case 2:
-        attribute.real = std::bit_cast<float>(static_cast<std::uint32_t>(field.value));
-        break;
-      case 3:
-        attribute.integer = field.integer();
-        break;
-      case 4:
-        attribute.text = field.text();
-        break;
-      case 5:
-        attribute.tensor = read_tensor(message.inside(field));
-        break;
-      case 6:
-      case 11:
-        attribute.graphs.push_back(
-            std::make_shared<Graph>(read_graph(message.inside(field), depth + 1)));
-        break;
-      case 7:
-        add_reals(field, attribute.reals);
-        break;
-      case 8:
-        add_integers(message, field, attribute.integers);
-        break;
-      case 21:
-        attribute.refers_to = field.text();
-        break;
-      default:
-        break;
+    field.read(1, result.first);
+    field.read(4, attribute.text);
+    field.read(21, attribute.refers_to);
+    if (field.number == 2) {
+      attribute.real = std::bit_cast<float>(static_cast<std::uint32_t>(field.value));
+    } else if (field.number == 3) {
+      attribute.integer = field.integer();
+    } else if (field.number == 5) {
+      attribute.tensor = read_tensor(message.inside(field));
+    } else if (field.number == 6 || field.number == 11) {
+      attribute.graphs.push_back(
+          std::make_shared<Graph>(read_graph(message.inside(field), depth + 1)));
+    } else if (field.number == 7) {
+      add_reals(field, attribute.reals);
+    } else if (field.number == 8) {
+      add_integers(message, field, attribute.integers);
     }
   }
   return result;
@@ -279,27 +261,13 @@ Node read_node(Message message, int depth) {
   Node node;
   Field field;
   while (message.next(field)) {
-    switch (field.number) {
-      case 1:
-        node.inputs.push_back(field.text());
-        break;
-      case 2:
-        node.outputs.push_back(field.text());
-        break;
-      case 3:
-        node.name = field.text();
-        break;
-      case 4:
-        node.op = field.text();
-        break;
-      case 5:
-        node.attributes.insert(read_attribute(message.inside(field), depth));
-        break;
-      case 7:
-        node.domain = field.text();
-        break;
-      default:
-        break;
+    field.read(1, node.inputs);
+    field.read(2, node.outputs);
+    field.read(3, node.name);
+    field.read(4, node.op);
+    field.read(7, node.domain);
+    if (field.number == 5) {
+      node.attributes.insert(read_attribute(message.inside(field), depth));
     }
   }
   return node;
@@ -311,52 +279,49 @@ void read_dimension(Message message, Input& input) {
   std::string name;
   Field field;
   while (message.next(field)) {
-    if (field.number == 1) {
-      value = field.integer();
-    } else if (field.number == 2) {
-      name = field.text();
-    }
+    field.read(2, name);
+    value = field.number == 1 ? field.integer() : value;
   }
   input.dims.push_back(value > 0 ? value : -1);
   input.dim_names.push_back(name);
+}
+
+/// TypeProto.Tensor: the type of its elements and its shape.
+void read_tensor_type(Message message, Input& input) {
+  Field field;
+  while (message.next(field)) {
+    if (field.number == 1) {
+      input.type = static_cast<Type>(field.value);
+    }
+    if (field.number != 2) {
+      continue;
+    }
+    input.has_shape = true;
+    Message shape = message.inside(field);
+    Field dimension;
+    while (shape.next(dimension)) {
+      if (dimension.number == 1) {
+        read_dimension(shape.inside(dimension), input);
+      }
+    }
+    if (input.dims.size() > kMaxRank) {
+      input.has_shape = false;
+      input.dims.clear();
+      input.dim_names.clear();
+    }
+  }
 }
 
 Input read_value_info(Message message) {
   Input input;
   Field field;
   while (message.next(field)) {
-    if (field.number == 1) {
-      input.name = field.text();
-    }
-    if (field.number != 2) {
-      continue;
-    }
+    field.read(1, input.name);
     Message type = message.inside(field);
     Field kind;
-    while (type.next(kind)) {
-      if (kind.number != 1) {
-        continue;
-      }
-      Message tensor = type.inside(kind);
-      Field part;
-      while (tensor.next(part)) {
-        if (part.number == 1) {
-          input.type = static_cast<Type>(part.value);
-        } else if (part.number == 2) {
-          input.has_shape = true;
-          Message shape = tensor.inside(part);
-          Field dimension;
-          while (shape.next(dimension)) {
-            if (dimension.number == 1) {
-              read_dimension(shape.inside(dimension), input);
-            }
-          }
-          if (input.dims.size() > kMaxRank) {
-            input.has_shape = false;
-            input.dims.clear();
-            input.dim_names.clear();
-          }
-        }
+    while (field.number == 2 && type.next(kind)) {
+      if (kind.number == 1) {
+        read_tensor_type(type.inside(kind), input);
       }
     }
   }
@@ -370,24 +335,16 @@ Graph read_graph(Message message, int depth) {
   Graph graph;
   Field field;
   while (message.next(field)) {
-    switch (field.number) {
-      case 1:
-        graph.nodes.push_back(read_node(message.inside(field), depth));
-        break;
-      case 5:
-        graph.initializers.push_back(read_tensor(message.inside(field)));
-        break;
-      case 11:
-        graph.inputs.push_back(read_value_info(message.inside(field)));
-        break;
-      case 12:
-        graph.outputs.push_back(read_value_info(message.inside(field)).name);
-        break;
-      case 13:
-        graph.values.push_back(read_value_info(message.inside(field)));
-        break;
-      default:
-        break;
+    if (field.number == 1) {
+      graph.nodes.push_back(read_node(message.inside(field), depth));
+    } else if (field.number == 5) {
+      graph.initializers.push_back(read_tensor(message.inside(field)));
+    } else if (field.number == 11) {
+      graph.inputs.push_back(read_value_info(message.inside(field)));
+    } else if (field.number == 12) {
+      graph.outputs.push_back(read_value_info(message.inside(field)).name);
+    } else if (field.number == 13) {
+      graph.values.push_back(read_value_info(message.inside(field)));
     }
   }
   return graph;
@@ -397,27 +354,14 @@ Function read_function(Message message) {
   Function function;
   Field field;
   while (message.next(field)) {
-    switch (field.number) {
-      case 1:
-        function.name = field.text();
-        break;
-      case 4:
-        function.inputs.push_back(field.text());
-        break;
-      case 5:
-        function.outputs.push_back(field.text());
-        break;
-      case 7:
-        function.nodes.push_back(read_node(message.inside(field), 0));
-        break;
-      case 10:
-        function.domain = field.text();
-        break;
-      case 11:
-        function.defaults.insert(read_attribute(message.inside(field), 0));
-        break;
-      default:
-        break;
+    field.read(1, function.name);
+    field.read(4, function.inputs);
+    field.read(5, function.outputs);
+    field.read(10, function.domain);
+    if (field.number == 7) {
+      function.nodes.push_back(read_node(message.inside(field), 0));
+    } else if (field.number == 11) {
+      function.defaults.insert(read_attribute(message.inside(field), 0));
     }
   }
   return function;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/onnx/reader.h"
-
 #include "sim/io/text_file.h"
 #include "sim/workload/onnx/walker.h"
+#include "sim/workload/readers.h"
 
 #include <fmt/format.h>
 
@@ -18,9 +17,8 @@ constexpr std::string_view kTf32Note =
     "ONNX says no type of computation: float GEMMs are taken as TF32, quantized ones as INT8; "
     "--dtype f16 changes all of them";
 
-}  // namespace
-
-bool is_onnx(std::string_view head) {
+bool recognises(const Head& of_file) {
+  const std::string_view head = of_file.text;
   // ir_version, which is field 1, and then a field that a model begins with.
   constexpr std::string_view kNext = "\x12\x1A\x22\x28\x2A\x32\x3A\x42";
   constexpr char kMostVersions = 32;
@@ -28,7 +26,7 @@ bool is_onnx(std::string_view head) {
          kNext.find(head[2]) != std::string_view::npos;
 }
 
-void read_onnx(input::InputStream& input, const ImportOptions& options, Recording& recording) {
+void read(input::InputStream& input, const ImportOptions& options, Recording& recording) {
   constexpr std::size_t kMaxBytes = std::size_t{2} << 30;  // of protobuf
   const auto bytes = std::make_shared<ModelBytes>(input.rest(kMaxBytes), input.path());
   Model model = parse_onnx(bytes->model(), input.name());
@@ -40,7 +38,7 @@ void read_onnx(input::InputStream& input, const ImportOptions& options, Recordin
   notes.emplace_back(kTf32Note);
   notes.emplace_back(
       "A is the operand that the model holds as a weight; of two activations it is the second");
-  notes.insert(notes.end(), walker.notes().begin(), walker.notes().end());
+  recording.account.add_notes(walker.notes());
   if (!bytes->absent().empty()) {
     notes.push_back(fmt::format("weights in {} are not there, so that their values are generated",
                                 io::printable(*bytes->absent().begin())));
@@ -55,9 +53,11 @@ void read_onnx(input::InputStream& input, const ImportOptions& options, Recordin
         "kernels of such weights have no TF32",
         few_bits));
   }
-  for (std::string& note : mark_sparse_weights(recording.workload.operations)) {
-    notes.push_back(std::move(note));
-  }
+  recording.account.add_notes(mark_sparse_weights(recording.workload.operations));
 }
+
+}  // namespace
+
+const Reader kModel{"ONNX model", recognises, read, true};
 
 }  // namespace sptc::workload::onnx

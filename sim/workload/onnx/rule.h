@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the rules of shape inference have in common.
+// What the rules of shape inference have in common, and what a model computes of its shapes:
+// numbers that are known before it runs.
 #pragma once
 
 #include "sim/workload/onnx/shapes.h"
 #include "sim/workload/workload_text.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -91,4 +93,15 @@ Value concat(const Node& node, const Inputs& inputs);
 Value with_dims(const Value& like, const std::optional<Dims>& dims);
 
 }  // namespace rule
+
+/// The elements of `value`, in order, where all are known.
+std::optional<std::vector<double>> numbers_of(const Value& value);
+
+/// Gives `output`, whose extents are known, its elements where `node` computes them from known
+/// ones.
+void fold(const Node& node, const rule::Inputs& inputs, Value& output);
+
+/// The same for a part of `whole` from `begin` on along `axis`: `output` has its extents.
+void fold_part(const Value& whole, std::size_t axis, std::int64_t begin, Value& output);
+
 }  // namespace sptc::workload::onnx

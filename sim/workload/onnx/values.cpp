@@ -2,13 +2,15 @@
 //
 // Rules of operators whose extents or type are values of their operands or attributes.
 #include "sim/workload/launch_list.h"
-#include "sim/workload/onnx/folding.h"
 #include "sim/workload/onnx/rule.h"
 #include "sim/workload/workload_text.h"
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sptc::workload::onnx {
@@ -213,21 +215,13 @@ Value dft(const Node& node, const Inputs& in) {
 }  // namespace
 
 void add_value_rules(Rules& rules) {
-  rules.insert({{"Shape", shape},
-                {"Constant", constant},
-                {"ConstantOfShape", constant_of_shape},
-                {"QuantizeLinear", quantize},
-                {"DequantizeLinear", dequantize},
-                {"Range", range},
-                {"EmbedLayerNormalization", embed},
-                {"OneHot", one_hot},
-                {"GridSample", grid_sample},
-                {"TopK", top_k},
-                {"Size", size_of},
-                {"STFT", stft},
-                {"DFT", dft},
-                {"CastLike", cast},
-                {"Cast", cast}});
+  static constexpr std::pair<std::string_view, Rule> kRules[] = {
+      {"DFT", dft},     {"Range", range},       {"GridSample", grid_sample},
+      {"STFT", stft},   {"Size", size_of},      {"QuantizeLinear", quantize},
+      {"Cast", cast},   {"CastLike", cast},     {"DequantizeLinear", dequantize},
+      {"TopK", top_k},  {"OneHot", one_hot},    {"EmbedLayerNormalization", embed},
+      {"Shape", shape}, {"Constant", constant}, {"ConstantOfShape", constant_of_shape}};
+  rules.insert(std::begin(kRules), std::end(kRules));
 }
 
 }  // namespace sptc::workload::onnx

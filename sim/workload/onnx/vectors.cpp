@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -15,31 +16,20 @@ namespace {
 
 using Kind = VectorKind;
 
-/// Operators that stand for a vector operation by themselves.
-constexpr std::array<std::pair<std::string_view, Kind>, 22> kOperators{{
-    {"Gemm", Kind::kBias},  // with its third operand
-    {"Conv", Kind::kBias},
-    {"Relu", Kind::kRelu},
-    {"Gelu", Kind::kGelu},
-    {"FastGelu", Kind::kGelu},
-    {"BiasGelu", Kind::kGelu},
-    {"QuickGelu", Kind::kSilu},
-    {"Silu", Kind::kSilu},
-    {"Tanh", Kind::kTanh},
-    {"Erf", Kind::kTanh},
-    {"Sigmoid", Kind::kSigmoid},
-    {"Softmax", Kind::kSoftmax},
-    {"LayerNormalization", Kind::kLayerNorm},
-    {"SkipLayerNormalization", Kind::kLayerNorm},
-    {"SimplifiedLayerNormalization", Kind::kRmsNorm},
-    {"RMSNormalization", Kind::kRmsNorm},
-    {"BatchNormalization", Kind::kBias},
-    {"MaxPool", Kind::kPooling},
-    {"AveragePool", Kind::kPooling},
-    {"GlobalAveragePool", Kind::kPooling},
-    {"Transpose", Kind::kCopy},
-    {"Concat", Kind::kCopy},
-}};
+/// Operators that stand for a vector operation by themselves; Gemm and Conv with their third
+/// operand.
+constexpr std::pair<std::string_view, Kind> kOperators[] = {
+    {"Erf", Kind::kTanh},       {"Transpose", Kind::kCopy},
+    {"Gemm", Kind::kBias},      {"Sigmoid", Kind::kSigmoid},
+    {"Conv", Kind::kBias},      {"Softmax", Kind::kSoftmax},
+    {"Relu", Kind::kRelu},      {"MaxPool", Kind::kPooling},
+    {"Gelu", Kind::kGelu},      {"AveragePool", Kind::kPooling},
+    {"Silu", Kind::kSilu},      {"BatchNormalization", Kind::kBias},
+    {"Tanh", Kind::kTanh},      {"RMSNormalization", Kind::kRmsNorm},
+    {"Concat", Kind::kCopy},    {"GlobalAveragePool", Kind::kPooling},
+    {"FastGelu", Kind::kGelu},  {"LayerNormalization", Kind::kLayerNorm},
+    {"BiasGelu", Kind::kGelu},  {"SkipLayerNormalization", Kind::kLayerNorm},
+    {"QuickGelu", Kind::kSilu}, {"SimplifiedLayerNormalization", Kind::kRmsNorm}};
 
 /// Formulas as exporters write them, operator by operator.
 struct Formula {
@@ -111,9 +101,9 @@ std::optional<Kind> kind_of_binary(bool adds, const std::vector<Value>& inputs,
 
 std::optional<Kind> kind_of(const std::string& op, const std::vector<Value>& inputs,
                             const Value& output) {
-  const auto known = std::find_if(kOperators.begin(), kOperators.end(),
-                                  [&](const auto& row) { return row.first == op; });
-  if (known != kOperators.end()) {
+  const auto* const known = std::find_if(std::begin(kOperators), std::end(kOperators),
+                                         [&](const auto& row) { return row.first == op; });
+  if (known != std::end(kOperators)) {
     return known->second;
   }
   if (op == "Add" || op == "Sub" || op == "Mul" || op == "Div") {

@@ -4,7 +4,6 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/io/text_file.h"
-#include "sim/workload/onnx/folding.h"
 #include "sim/workload/onnx/rule.h"
 #include "sim/workload/workload_text.h"
 

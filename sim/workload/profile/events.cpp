@@ -3,7 +3,6 @@
 
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
-#include "sim/workload/profile/processes.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -436,9 +435,7 @@ void take_profile(ProfileEvents& events, const std::string& file, std::string_vi
         profile.backwards == 1 ? "it begins" : "they begin"));
   }
   std::move(list).move_to(recording, file);
-  for (std::string& ground : grounds_of(recording.workload.operations)) {
-    account.notes.push_back(std::move(ground));
-  }
+  account.add_notes(grounds_of(recording.workload.operations));
 }
 
 }  // namespace sptc::workload::profile

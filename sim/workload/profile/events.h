@@ -89,6 +89,11 @@ class ProfileBuilder {
   std::uint32_t process_ = ProfileEvents::kUnknownProcess;  ///< of the last operation or call
 };
 
+/// Says of each kernel of `events` which process launched it, where its recording does not: ids of
+/// operations and calls are those of a process, and files of several ranks repeat them. `notes`
+/// gets that processes are counted together, and where the order alone tells them apart.
+void assign_processes(ProfileEvents& events, std::vector<std::string>& notes);
+
 /// Takes the launches of `events` into `recording`; `no_shapes` is why a kernel without operation
 /// is not taken, and `tf32` decides f32 where no kernel is recorded. Throws InputError.
 void take_profile(ProfileEvents& events, const std::string& file, std::string_view no_shapes,

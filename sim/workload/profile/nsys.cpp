@@ -2,7 +2,7 @@
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/profile/events.h"
-#include "sim/workload/profile/readers.h"
+#include "sim/workload/readers.h"
 
 #include <fmt/format.h>
 
@@ -183,9 +183,7 @@ void read_ranges(const Database& database, const std::string& file, const Names&
       });
 }
 
-}  // namespace
-
-void read_nsys(input::InputStream& input, const ImportOptions& options, Recording& recording) {
+void read(input::InputStream& input, const ImportOptions& options, Recording& recording) {
   constexpr std::size_t kMaxBytes = std::size_t{2} << 30;
   const Database database(input.rest(kMaxBytes), input.name());
   if (!database.has("CUPTI_ACTIVITY_KIND_KERNEL", "demangledName") ||
@@ -211,5 +209,10 @@ void read_nsys(input::InputStream& input, const ImportOptions& options, Recordin
   builder.events.one_after_other = false;  // in tables of their own
   take_profile(builder.events, input.name(), kNoShapes, options.tf32, recording);
 }
+
+}  // namespace
+
+const Reader kNsys{"export of Nsight Systems",
+                   [](const Head& head) { return head.text.starts_with("SQLite format 3"); }, read};
 
 }  // namespace sptc::workload::profile

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/profile/processes.h"
+#include "sim/workload/profile/events.h"
 
 #include <fmt/format.h>
 

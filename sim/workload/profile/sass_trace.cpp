@@ -5,7 +5,7 @@
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/launch_list.h"
-#include "sim/workload/profile/readers.h"
+#include "sim/workload/readers.h"
 
 #include <fmt/format.h>
 
@@ -114,14 +114,12 @@ struct Mix {
   }
 };
 
-}  // namespace
-
-bool is_sass_trace(std::string_view head) {
-  return head.starts_with(kNameKey) && head.find("#traces format") != std::string_view::npos;
+bool recognises(const Head& head) {
+  return head.text.starts_with(kNameKey) &&
+         head.text.find("#traces format") != std::string_view::npos;
 }
 
-void read_sass_trace(input::InputStream& input, const ImportOptions& /*options*/,
-                     Recording& recording) {
+void read(input::InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
   Mix mix;
   while (const std::optional<std::string_view> next = input.line(kMaxLineBytes)) {
     const std::string_view line = *next;
@@ -139,5 +137,9 @@ void read_sass_trace(input::InputStream& input, const ImportOptions& /*options*/
   list.add(std::move(launch), input.name());
   std::move(list).move_to(recording, input.name());
 }
+
+}  // namespace
+
+const Reader kSassTrace{"trace of SASS instructions", recognises, read};
 
 }  // namespace sptc::workload::profile

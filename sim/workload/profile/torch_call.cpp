@@ -4,15 +4,13 @@
 #include "models/base/error.h"
 #include "models/sparsity/pattern.h"
 #include "sim/io/text_file.h"
-#include "sim/workload/profile/torch_convolution.h"
-#include "sim/workload/profile/torch_library_call.h"
+#include "sim/workload/profile/torch_products.h"
 #include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -39,60 +37,58 @@ enum class Kind {
 struct Leaf {
   std::string_view name;
   Kind kind;
-  std::size_t first;        ///< input that is the first operand
-  std::size_t pad, stride;  ///< of a convolution: which inputs they are
+  std::size_t first = 0;            ///< input that is the first operand
+  std::size_t pad = 0, stride = 0;  ///< of a convolution: which inputs they are
 };
 
-constexpr std::array<Leaf, 40> kLeaves{{
-    {"aten::mm", Kind::kMm, 0, 0, 0},
-    {"aten::_int_mm", Kind::kMm, 0, 0, 0},
-    {"aten::addmm", Kind::kAddmm, 1, 0, 0},
-    {"aten::_addmm_activation", Kind::kAddmm, 1, 0, 0},
-    {"aten::_scaled_mm", Kind::kScaledMm, 0, 0, 0},
-    {"aten::bmm", Kind::kBmm, 0, 0, 0},
-    {"aten::baddbmm", Kind::kBmm, 1, 0, 0},
-    {"aten::cudnn_convolution", Kind::kConvolution, 0, 2, 3},
-    {"aten::cudnn_convolution_relu", Kind::kConvolution, 0, 4, 3},
-    {"aten::miopen_convolution", Kind::kConvolution, 0, 3, 4},
-    {"aten::mkldnn_convolution", Kind::kConvolution, 0, 3, 4},
-    {"aten::_cslt_sparse_mm", Kind::kSparse, 0, 0, 0},
-    {"aten::_sparse_semi_structured_linear", Kind::kSparse, 0, 0, 0},
-    {"aten::_sparse_semi_structured_mm", Kind::kSparse, 0, 0, 0},
-    {"aten::_sparse_semi_structured_addmm", Kind::kSparse, 1, 0, 0},
-    {"aten::_flash_attention_forward", Kind::kAttention, 0, 0, 0},
-    {"aten::_flash_attention_backward", Kind::kAttention, 0, 0, 0},
-    {"aten::_efficient_attention_forward", Kind::kAttention, 0, 0, 0},
-    {"aten::_efficient_attention_backward", Kind::kAttention, 0, 0, 0},
-    {"aten::_scaled_dot_product_flash_attention_for_cpu", Kind::kAttention, 0, 0, 0},
-    {"aten::_cudnn_attention_forward", Kind::kAttention, 0, 0, 0},
-    {"aten::_cudnn_attention_backward", Kind::kAttention, 0, 0, 0},
-    {"aten::convolution_backward", Kind::kBackward, 0, 0, 0},
-    {"aten::cudnn_convolution_backward", Kind::kBackward, 0, 0, 0},
-    {"aten::cudnn_convolution_transpose", Kind::kTransposed, 0, 0, 0},
-    {"aten::_grouped_mm", Kind::kGrouped, 0, 0, 0},
-    {"aten::_scaled_grouped_mm", Kind::kGrouped, 0, 0, 0},
-    {"aten::_scaled_grouped_mm_v2", Kind::kGrouped, 0, 0, 0},
-    {"aten::_scaled_mm_v2", Kind::kScaledMm, 0, 0, 0},
-    {"_C::cutlass_scaled_mm", Kind::kScaledMm, 1, 0, 0},  // of vLLM: (out, a, b, ..)
-    {"_C::cutlass_scaled_mm_azp", Kind::kScaledMm, 1, 0, 0},
-    {"trtllm::cublas_mm", Kind::kMm, 0, 0, 0},
-    {"trtllm::cublas_scaled_mm", Kind::kScaledMm, 0, 0, 0},
-    {"sgl_kernel::bmm_fp8", Kind::kBmm, 0, 0, 0},
-    {"sgl_kernel::fp8_blockwise_scaled_mm", Kind::kScaledMm, 0, 0, 0},
-    {"sgl_kernel::fp8_scaled_mm", Kind::kScaledMm, 0, 0, 0},
-    {"sgl_kernel::int8_scaled_mm", Kind::kScaledMm, 0, 0, 0},
-    {"tex_ts::te_gemm_ts", Kind::kTransformerEngine, 0, 0, 0},
-    {"aten::_thnn_fused_lstm_cell", Kind::kAttention, 0, 0, 0},
-    {"aten::_cudnn_rnn", Kind::kAttention, 0, 0, 0},
-}};
+// vLLM has (out, a, b, ..).
+constexpr Leaf kLeaves[] = {{"aten::mm", Kind::kMm},
+                            {"aten::_int_mm", Kind::kMm},
+                            {"aten::addmm", Kind::kAddmm, 1},
+                            {"aten::_addmm_activation", Kind::kAddmm, 1},
+                            {"aten::_scaled_mm", Kind::kScaledMm},
+                            {"aten::bmm", Kind::kBmm},
+                            {"aten::baddbmm", Kind::kBmm, 1},
+                            {"aten::cudnn_convolution", Kind::kConvolution, 0, 2, 3},
+                            {"aten::cudnn_convolution_relu", Kind::kConvolution, 0, 4, 3},
+                            {"aten::miopen_convolution", Kind::kConvolution, 0, 3, 4},
+                            {"aten::mkldnn_convolution", Kind::kConvolution, 0, 3, 4},
+                            {"aten::_cslt_sparse_mm", Kind::kSparse},
+                            {"aten::_sparse_semi_structured_linear", Kind::kSparse},
+                            {"aten::_sparse_semi_structured_mm", Kind::kSparse},
+                            {"aten::_sparse_semi_structured_addmm", Kind::kSparse, 1},
+                            {"aten::_flash_attention_forward", Kind::kAttention},
+                            {"aten::_flash_attention_backward", Kind::kAttention},
+                            {"aten::_efficient_attention_forward", Kind::kAttention},
+                            {"aten::_efficient_attention_backward", Kind::kAttention},
+                            {"aten::_scaled_dot_product_flash_attention_for_cpu", Kind::kAttention},
+                            {"aten::_cudnn_attention_forward", Kind::kAttention},
+                            {"aten::_cudnn_attention_backward", Kind::kAttention},
+                            {"aten::convolution_backward", Kind::kBackward},
+                            {"aten::cudnn_convolution_backward", Kind::kBackward},
+                            {"aten::cudnn_convolution_transpose", Kind::kTransposed},
+                            {"aten::_grouped_mm", Kind::kGrouped},
+                            {"aten::_scaled_grouped_mm", Kind::kGrouped},
+                            {"aten::_scaled_grouped_mm_v2", Kind::kGrouped},
+                            {"aten::_scaled_mm_v2", Kind::kScaledMm},
+                            {"_C::cutlass_scaled_mm", Kind::kScaledMm, 1},
+                            {"_C::cutlass_scaled_mm_azp", Kind::kScaledMm, 1},
+                            {"trtllm::cublas_mm", Kind::kMm},
+                            {"trtllm::cublas_scaled_mm", Kind::kScaledMm},
+                            {"sgl_kernel::bmm_fp8", Kind::kBmm},
+                            {"sgl_kernel::fp8_blockwise_scaled_mm", Kind::kScaledMm},
+                            {"sgl_kernel::fp8_scaled_mm", Kind::kScaledMm},
+                            {"sgl_kernel::int8_scaled_mm", Kind::kScaledMm},
+                            {"tex_ts::te_gemm_ts", Kind::kTransformerEngine},
+                            {"aten::_thnn_fused_lstm_cell", Kind::kAttention},
+                            {"aten::_cudnn_rnn", Kind::kAttention}};
 
 constexpr std::string_view kUndecidedF32 =
     "f32, and no kernel says whether it runs as TF32 (--tf32 says so)";
 
 const Leaf* find_leaf(std::string_view name) {
-  const auto found = std::find_if(kLeaves.begin(), kLeaves.end(),
-                                  [name](const auto& row) { return row.name == name; });
-  return found == kLeaves.end() ? nullptr : &*found;
+  const Leaf* const found = std::ranges::find(kLeaves, name, &Leaf::name);
+  return found == std::end(kLeaves) ? nullptr : found;
 }
 
 /// Of experts.
@@ -343,31 +339,23 @@ const Extents& TorchCall::input(std::size_t index) const {
   return index < dims.size() ? dims[index] : kNone;
 }
 
-void TorchCall::clear() {
-  name.clear();
-  dims.clear();
-  strides.clear();
-  types.clear();
-  values.clear();
-}
-
 std::string TorchCall::signature() const {
   return fmt::format("{} {} {} {} {}", name, dims, strides, types, values);
 }
 
 std::string our_type(std::string_view word) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kTypes{
-      {{"c10::Float4_e2m1fn_x2", "e2m1"},
-       {"c10::BFloat16", "bf16"},
-       {"c10::Half", "f16"},
-       {"float", "f32"},
-       {"double", "f64"},
-       {"signed char", "s8"},
-       {"c10::Float8_e4m3fn", "e4m3"},
-       {"c10::Float8_e5m2", "e5m2"},
-       {"c10::Float8_e4m3fnuz", "e4m3"},
-       {"c10::Float8_e5m2fnuz", "e5m2"},
-       {"", "?"}}};
+  static constexpr std::pair<std::string_view, std::string_view> kTypes[] = {
+      {"c10::Float4_e2m1fn_x2", "e2m1"},
+      {"c10::BFloat16", "bf16"},
+      {"c10::Half", "f16"},
+      {"float", "f32"},
+      {"double", "f64"},
+      {"signed char", "s8"},
+      {"c10::Float8_e4m3fn", "e4m3"},
+      {"c10::Float8_e5m2", "e5m2"},
+      {"c10::Float8_e4m3fnuz", "e4m3"},
+      {"c10::Float8_e5m2fnuz", "e5m2"},
+      {"", "?"}};
   for (const auto& [torch, ours] : kTypes) {
     if (torch == word) {
       return std::string(ours);

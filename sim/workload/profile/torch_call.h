@@ -22,7 +22,6 @@ struct TorchCall {
 
   /// Extents of an input; none where there is no such input.
   const std::vector<std::int64_t>& input(std::size_t index) const;
-  void clear();
   /// All of it in one text: equal calls have the same.
   std::string signature() const;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/profile/torch_convolution.h"
+#include "sim/workload/profile/torch_products.h"
 
 #include <algorithm>
 #include <charconv>

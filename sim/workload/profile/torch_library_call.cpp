@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/profile/torch_library_call.h"
-
 #include "models/base/shape.h"
-#include "sim/workload/profile/torch_convolution.h"
+#include "sim/workload/profile/torch_products.h"
 #include "sim/workload/workload_text.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <optional>
 
@@ -29,42 +26,39 @@ enum class Kind {
 struct Row {
   std::string_view name;
   Kind kind;
-  std::size_t first;  ///< input that is the first operand
+  std::size_t first = 0;  ///< input that is the first operand
 };
 
 // Their schemas: vllm-project/vllm csrc/torch_bindings.cpp, sgl-project/sglang sgl-kernel,
 // NVIDIA/TensorRT-LLM cpp/tensorrt_llm/thop, pytorch/FBGEMM, bitsandbytes, pytorch/pytorch
 // native_functions.yaml.
-constexpr std::array<Row, 19> kRows{{
-    {"_C::marlin_gemm", Kind::kMarlin, 0},
-    {"_C::gptq_marlin_gemm", Kind::kMarlin, 0},
-    {"sgl_kernel::gptq_marlin_gemm", Kind::kMarlin, 0},
-    {"_C::gptq_marlin_24_gemm", Kind::kMarlin24, 0},
-    {"_C::awq_gemm", Kind::kAwq, 0},
-    {"_C::machete_mm", Kind::kMachete, 0},
-    {"_C::cutlass_scaled_sparse_mm", Kind::kSparse, 1},
-    {"_C::cutlass_scaled_fp4_mm", Kind::kFourBits, 1},
-    {"sgl_kernel::cutlass_scaled_fp4_mm", Kind::kFourBits, 1},
-    {"trtllm::fp4_gemm", Kind::kFourBits, 0},
-    {"trtllm::nvfp4_gemm", Kind::kFourBits, 0},
-    {"trtllm::fp8_block_scaling_gemm", Kind::kLinear, 0},
-    {"vllm::w8a8_triton_block_scaled_mm_func", Kind::kLinear, 0},
-    {"bitsandbytes::int8_linear_matmul", Kind::kLinear, 0},
-    {"fbgemm::f8f8bf16_rowwise", Kind::kLinear, 0},
-    {"fbgemm::f8f8bf16_tensorwise", Kind::kLinear, 0},
-    {"fbgemm::f8f8bf16_blockwise", Kind::kLinear, 0},
-    {"fbgemm::f8f8bf16_cublas", Kind::kLinear, 0},
-    {"aten::_weight_int4pack_mm", Kind::kTinyGemm, 0},
-}};
+constexpr Row kRows[] = {{"_C::marlin_gemm", Kind::kMarlin},
+                         {"_C::gptq_marlin_gemm", Kind::kMarlin},
+                         {"sgl_kernel::gptq_marlin_gemm", Kind::kMarlin},
+                         {"_C::gptq_marlin_24_gemm", Kind::kMarlin24},
+                         {"_C::awq_gemm", Kind::kAwq},
+                         {"_C::machete_mm", Kind::kMachete},
+                         {"_C::cutlass_scaled_sparse_mm", Kind::kSparse, 1},
+                         {"_C::cutlass_scaled_fp4_mm", Kind::kFourBits, 1},
+                         {"sgl_kernel::cutlass_scaled_fp4_mm", Kind::kFourBits, 1},
+                         {"trtllm::fp4_gemm", Kind::kFourBits},
+                         {"trtllm::nvfp4_gemm", Kind::kFourBits},
+                         {"trtllm::fp8_block_scaling_gemm", Kind::kLinear},
+                         {"vllm::w8a8_triton_block_scaled_mm_func", Kind::kLinear},
+                         {"bitsandbytes::int8_linear_matmul", Kind::kLinear},
+                         {"fbgemm::f8f8bf16_rowwise", Kind::kLinear},
+                         {"fbgemm::f8f8bf16_tensorwise", Kind::kLinear},
+                         {"fbgemm::f8f8bf16_blockwise", Kind::kLinear},
+                         {"fbgemm::f8f8bf16_cublas", Kind::kLinear},
+                         {"aten::_weight_int4pack_mm", Kind::kTinyGemm}};
 
 constexpr std::string_view kUntold = "the recorded inputs do not tell m, n and k";
 
 constexpr std::string_view kTemplate = "triton_tem_fused_";
 
 const Row* find_row(std::string_view name) {
-  const auto found =
-      std::find_if(kRows.begin(), kRows.end(), [name](const Row& row) { return row.name == name; });
-  return found == kRows.end() ? nullptr : &*found;
+  const Row* const found = std::ranges::find(kRows, name, &Row::name);
+  return found == std::end(kRows) ? nullptr : found;
 }
 
 bool is_real(std::string_view type) {

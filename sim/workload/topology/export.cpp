@@ -95,8 +95,8 @@ std::string timeloop_text(const Workload& workload) {
 ExportFormat parse_export_format(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, ExportFormat>, 3> kFormats{
       {{"workload", ExportFormat::kWorkload},
-       {"scalesim", ExportFormat::kScaleSim},
-       {"timeloop", ExportFormat::kTimeloop}}};
+       {"scalesim", ExportFormat::kScaleSimRows},
+       {"timeloop", ExportFormat::kTimeloopProblems}}};
   std::array<std::string_view, kFormats.size()> names{};
   for (std::size_t i = 0; i < kFormats.size(); ++i) {
     names[i] = kFormats[i].first;

@@ -17,7 +17,7 @@ std::string scale_sim_text(const Workload& workload);
 std::string timeloop_text(const Workload& workload);
 
 /// What `import --to` writes: "workload", "scalesim" or "timeloop". Throws InputError.
-enum class ExportFormat { kWorkload, kScaleSim, kTimeloop };
+enum class ExportFormat { kWorkload, kScaleSimRows, kTimeloopProblems };
 ExportFormat parse_export_format(std::string_view name);
 
 }  // namespace sptc::workload::topology

@@ -7,7 +7,7 @@
 #include "sim/io/csv.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/launch_list.h"
-#include "sim/workload/topology/readers.h"
+#include "sim/workload/readers.h"
 #include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
@@ -208,14 +208,7 @@ void add_notes(const Columns& columns, std::int64_t comments, std::vector<std::s
   }
 }
 
-}  // namespace
-
-bool is_scale_sim(std::string_view head) {
-  return columns_of(head).has_value();
-}
-
-void read_scale_sim(input::InputStream& input, const ImportOptions& /*options*/,
-                    Recording& recording) {
+void read(input::InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
   constexpr std::size_t kMaxBytes = 64 << 20;
   const std::optional<Columns> columns = columns_of(input.head());
   if (!columns) {
@@ -255,5 +248,10 @@ void read_scale_sim(input::InputStream& input, const ImportOptions& /*options*/,
   add_notes(*columns, comments, recording.account.notes);
   std::move(list).move_to(recording, input.name());
 }
+
+}  // namespace
+
+const Reader kScaleSim{"topology of SCALE-Sim",
+                       [](const Head& head) { return columns_of(head.text).has_value(); }, read};
 
 }  // namespace sptc::workload::topology

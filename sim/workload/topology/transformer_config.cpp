@@ -4,8 +4,8 @@
 #include "sim/io/text_file.h"
 #include "sim/workload/launch_list.h"
 #include "sim/workload/open_dims.h"
+#include "sim/workload/readers.h"
 #include "sim/workload/topology/model_config.h"
-#include "sim/workload/topology/readers.h"
 #include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
@@ -465,10 +465,7 @@ class Builder {
   json ops_ = json::array();
 };
 
-}  // namespace
-
-void read_transformer_config(input::InputStream& input, const ImportOptions& options,
-                             Recording& recording) {
+void read(input::InputStream& input, const ImportOptions& options, Recording& recording) {
   constexpr std::size_t kMaxBytes = 4 << 20;
   const nlohmann::json document = io::parse_json(input.rest(kMaxBytes), input.name());
   const io::JsonObject root(document, {input.name(), ""});
@@ -487,9 +484,7 @@ void read_transformer_config(input::InputStream& input, const ImportOptions& opt
       break;
   }
   dims.refuse_unused();
-  for (std::string& note : std::move(config).notes()) {
-    recording.account.add_note(std::move(note));
-  }
+  recording.account.add_notes(std::move(config).notes());
   recording.account.notes.emplace_back("A is the weight of each layer, as the model defines it");
   recording.parametric = std::move(builder).workload(io::printable(root.text("model_type"))).dump();
   const std::filesystem::path file = recording.workload.file;
@@ -498,5 +493,11 @@ void read_transformer_config(input::InputStream& input, const ImportOptions& opt
   recording.workload.file = file;
   recording.workload.source = source;
 }
+
+}  // namespace
+
+const Reader kTransformerConfig{"model configuration of Hugging Face",
+                                [](const Head& head) { return head.has("model_type"); }, read,
+                                true};
 
 }  // namespace sptc::workload::topology

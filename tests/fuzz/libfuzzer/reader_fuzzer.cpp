@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reader that $SPTC_FUZZ_READER names, under libFuzzer.
 #include "models/base/error.h"
-#include "tests/fuzz/json_mutation.h"
+#include "tests/fuzz/mutate.h"
 #include "tests/fuzz/readers.h"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every vector of a type that we have, compared as register words. What the files are: README.md
-// beside this one.
+// Every vector, compared as register words. What the files are: README.md beside this one.
 #include "models/mma/fragment_layout.h"
 #include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
 #include "models/sparsity/metadata.h"
 #include "models/sparsity/metadata_register.h"
+#include "tests/support/fragments.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -26,7 +26,6 @@ using numerics::DataType;
 using numerics::Word;
 using sparsity::CompressedMatrix;
 using sparsity::LaneWords;
-using Integers = base::Matrix<std::int64_t>;
 
 const json& vectors_of(const std::string& file) {
   static std::map<std::string, json> read;
@@ -37,24 +36,12 @@ const json& vectors_of(const std::string& file) {
   return read[file];
 }
 
-/// The cases of `file` whose type is in our table.
-std::vector<json> covered(const std::string& file) {
-  std::vector<json> cases;
-  for (const json& vector : vectors_of(file)) {
-    if (numerics::parse_data_type(vector.at("dtype").get<std::string>())) {
-      cases.push_back(vector);
-    }
-  }
-  EXPECT_FALSE(cases.empty()) << file;
-  return cases;
-}
-
 const char* const kDense = "mma_dense_vectors.json";
 const char* const kSparse = "mma_sp_instruction_vectors.json";
 const char* const kMatrices = "metadata_matrix_vectors.json";
 
 DataType type_of(const json& vector) {
-  return *numerics::parse_data_type(vector.at("dtype").get<std::string>());
+  return numerics::parse_data_type(vector.at("dtype").get<std::string>()).value();
 }
 
 std::uint32_t from_hex(const json& text) {
@@ -71,10 +58,6 @@ base::Matrix<T> read_matrix(const json& rows, Convert convert) {
     }
   }
   return matrix;
-}
-
-Integers read_integers(const json& rows) {
-  return read_matrix<std::int64_t>(rows, [](const json& x) { return x.get<std::int64_t>(); });
 }
 
 base::Matrix<Word> read_words(const json& rows, DataType type) {
@@ -111,19 +94,6 @@ MmaInstruction instruction_of(const json& vector, bool sparse) {
           .sparse = sparse};
 }
 
-/// The matrix that registers hold, as integers.
-Integers integers_in(const base::Matrix<std::uint32_t>& registers,
-                     const mma::FragmentLayout& layout, DataType type) {
-  const base::Matrix<Word> words = mma::unpack_fragment(layout, registers);
-  Integers values(words.rows(), words.cols());
-  for (std::size_t r = 0; r < words.rows(); ++r) {
-    for (std::size_t c = 0; c < words.cols(); ++c) {
-      values(r, c) = static_cast<std::int64_t>(numerics::to_double(words(r, c), type));
-    }
-  }
-  return values;
-}
-
 std::string title(const json& vector) {
   if (vector.contains("name")) {
     return vector.at("name").get<std::string>();
@@ -149,80 +119,20 @@ void expect_operand_registers(const json& vector, const MmaInstruction& instruct
   }
 }
 
-/// Cases of `file` per type, split by whether we have the type.
-std::pair<std::map<std::string, int>, std::map<std::string, int>> count_types(
-    const std::string& file) {
-  std::map<std::string, int> have;
-  std::map<std::string, int> lack;
-  for (const json& vector : vectors_of(file)) {
-    const auto type = vector.at("dtype").get<std::string>();
-    ++(numerics::parse_data_type(type) ? have : lack)[type];
-  }
-  return {have, lack};
-}
-
-using Counts = std::map<std::string, int>;
-
-TEST(PtxVectors, CoverTheTypesOfTheTable) {
-  const auto [dense, no_dense] = count_types(kDense);
-  EXPECT_EQ(dense, (Counts{{"f16", 2},
-                           {"bf16", 2},
-                           {"tf32", 2},
-                           {"s8", 2},
-                           {"u8", 2},
-                           {"s4", 2},
-                           {"u4", 2},
-                           {"e4m3", 2},
-                           {"e5m2", 2}}));
-  EXPECT_EQ(no_dense, Counts{});
-  const auto [sparse, no_sparse] = count_types(kSparse);
-  EXPECT_EQ(sparse, (Counts{{"f16", 4},
-                            {"bf16", 4},
-                            {"tf32", 4},
-                            {"s8", 4},
-                            {"u8", 4},
-                            {"s4", 4},
-                            {"u4", 4},
-                            {"e4m3", 2},
-                            {"e5m2", 2}}));
-  EXPECT_EQ(no_sparse, Counts{});
-  const auto [matrices, no_matrices] = count_types(kMatrices);
-  EXPECT_EQ(matrices,
-            (Counts{{"f16", 4}, {"bf16", 2}, {"tf32", 4}, {"s8", 6}, {"s4", 2}, {"e4m3", 2}}));
-  EXPECT_EQ(no_matrices, Counts{});
-}
-
-TEST(DenseMmaVectors, RegistersOfEveryOperandAreEqualAsWords) {
-  for (const json& vector : covered(kDense)) {
+TEST(MmaVectors, RegistersOfEveryOperandAreEqualAsWords) {
+  EXPECT_EQ(vectors_of(kDense).size(), 18U);  // two of each of nine types
+  for (const json& vector : vectors_of(kDense)) {
     SCOPED_TRACE(title(vector));
     expect_operand_registers(vector, instruction_of(vector, false), "A");
   }
-}
-
-TEST(DenseMmaVectors, ProductOfTheRegistersIsExactlyD) {
-  for (const json& vector : covered(kDense)) {
+  for (const json& vector : vectors_of(kSparse)) {
     SCOPED_TRACE(title(vector));
-    const MmaInstruction instruction = instruction_of(vector, false);
-    const Integers a =
-        integers_in(read_registers(vector.at("A_regs")),
-                    mma::fragment_layout(instruction, FragmentOperand::kA), instruction.a_type);
-    const Integers b =
-        integers_in(read_registers(vector.at("B_regs")),
-                    mma::fragment_layout(instruction, FragmentOperand::kB), instruction.b_type);
-    Integers d = read_integers(vector.at("C"));
-    for (std::size_t row = 0; row < d.rows(); ++row) {
-      for (std::size_t col = 0; col < d.cols(); ++col) {
-        for (std::size_t k = 0; k < a.cols(); ++k) {
-          d(row, col) += a(row, k) * b(k, col);
-        }
-      }
-    }
-    EXPECT_EQ(d, read_integers(vector.at("D")));
+    expect_operand_registers(vector, instruction_of(vector, true), "A_compressed");
   }
 }
 
 TEST(SparseMmaVectors, CompressionGivesTheValuesAndTheNibbles) {
-  for (const json& vector : covered(kSparse)) {
+  for (const json& vector : vectors_of(kSparse)) {
     SCOPED_TRACE(title(vector));
     const DataType type = type_of(vector);
     const base::Matrix<Word> dense = read_words(vector.at("A_dense"), type);
@@ -233,16 +143,9 @@ TEST(SparseMmaVectors, CompressionGivesTheValuesAndTheNibbles) {
   }
 }
 
-TEST(SparseMmaVectors, RegistersOfEveryOperandAreEqualAsWords) {
-  for (const json& vector : covered(kSparse)) {
-    SCOPED_TRACE(title(vector));
-    expect_operand_registers(vector, instruction_of(vector, true), "A_compressed");
-  }
-}
-
 TEST(SparseMmaVectors, MetadataOfEverySelectorIsEqualAsWords) {
   int words = 0;
-  for (const json& vector : covered(kSparse)) {
+  for (const json& vector : vectors_of(kSparse)) {
     SCOPED_TRACE(title(vector));
     const MmaInstruction instruction = instruction_of(vector, true);
     const auto format = sparsity::metadata_register_format(instruction.a_type, instruction.shape.k);
@@ -263,40 +166,6 @@ TEST(SparseMmaVectors, MetadataOfEverySelectorIsEqualAsWords) {
   EXPECT_EQ(words, 4 * 4 + 4 * 2 + 2 * 4 + 2 * 2 + 4 * (2 * 2 + 2 * 1) + 2 * 2 * 1);
 }
 
-TEST(SparseMmaVectors, SelectingRowsOfBByTheMetadataGivesExactlyD) {
-  for (const json& vector : covered(kSparse)) {
-    SCOPED_TRACE(title(vector));
-    const MmaInstruction instruction = instruction_of(vector, true);
-    const auto format = sparsity::metadata_register_format(instruction.a_type, instruction.shape.k);
-    const Integers a =
-        integers_in(read_registers(vector.at("A_regs")),
-                    mma::fragment_layout(instruction, FragmentOperand::kA), instruction.a_type);
-    const Integers b =
-        integers_in(read_registers(vector.at("B_regs")),
-                    mma::fragment_layout(instruction, FragmentOperand::kB), instruction.b_type);
-    for (int selector = 0; selector < format.selectors(); ++selector) {
-      const base::Matrix<std::uint8_t> nibbles = sparsity::read_metadata(
-          format, selector,
-          read_lane_words(
-              vector.at("lane_metadata_words_by_selector").at(std::to_string(selector))));
-      Integers d = read_integers(vector.at("C"));
-      for (std::size_t row = 0; row < d.rows(); ++row) {
-        for (std::size_t k = 0; k < a.cols(); ++k) {
-          const auto kept = static_cast<std::size_t>(format.pattern.kept);
-          const auto group = static_cast<std::size_t>(format.pattern.group);
-          const int position = sparsity::selected_position(
-              nibbles(row, k / kept), static_cast<int>(k % kept), format.pattern);
-          const std::size_t logical = k / kept * group + static_cast<std::size_t>(position);
-          for (std::size_t col = 0; col < d.cols(); ++col) {
-            d(row, col) += a(row, k) * b(logical, col);
-          }
-        }
-      }
-      EXPECT_EQ(d, read_integers(vector.at("D"))) << "selector " << selector;
-    }
-  }
-}
-
 sparsity::CanonicalMetadata read_canonical(const json& vector) {
   return {.type = type_of(vector),
           .elements = read_matrix<std::uint32_t>(vector.at("meta_canonical_row_major"), from_hex)};
@@ -304,7 +173,7 @@ sparsity::CanonicalMetadata read_canonical(const json& vector) {
 
 TEST(MetadataMatrixVectors, FullGroupsCompressToTheSameWords) {
   int full = 0;
-  for (const json& vector : covered(kMatrices)) {
+  for (const json& vector : vectors_of(kMatrices)) {
     SCOPED_TRACE(title(vector));
     const DataType type = type_of(vector);
     const CompressedMatrix compressed =
@@ -319,7 +188,7 @@ TEST(MetadataMatrixVectors, FullGroupsCompressToTheSameWords) {
 }
 
 TEST(MetadataMatrixVectors, DecompressToTheDenseMatrixWhicheverWayGroupsWereFilledUp) {
-  for (const json& vector : covered(kMatrices)) {
+  for (const json& vector : vectors_of(kMatrices)) {
     SCOPED_TRACE(title(vector));
     const DataType type = type_of(vector);
     const base::Matrix<Word> dense = read_words(vector.at("A_dense"), type);
@@ -335,7 +204,7 @@ TEST(MetadataMatrixVectors, DecompressToTheDenseMatrixWhicheverWayGroupsWereFill
 }
 
 TEST(MetadataMatrixVectors, ReorderedMetadataIsEqualAsWords) {
-  for (const json& vector : covered(kMatrices)) {
+  for (const json& vector : vectors_of(kMatrices)) {
     SCOPED_TRACE(title(vector));
     const auto canonical = read_canonical(vector);
     EXPECT_EQ(sparsity::metadata_element_bits(canonical.type),
@@ -372,23 +241,30 @@ RegisterTile register_tile(DataType type) {
 
 TEST(MetadataMatrixVectors, SharedLaneRegistersAreEqualAsWords) {
   int tiles = 0;
-  for (const json& vector : covered(kMatrices)) {
+  for (const json& vector : vectors_of(kMatrices)) {
     SCOPED_TRACE(title(vector));
     const auto canonical = read_canonical(vector);
     const RegisterTile tile = register_tile(canonical.type);
-    const sparsity::LaneMetadata lanes = sparsity::to_shared_lanes(canonical, tile.logical_k);
-    EXPECT_EQ(lanes.tiles_per_register * 16, tile.rows);
-    const json& expected = vector.at("ptx_lane_words").at("tiles");
-    ASSERT_EQ(lanes.registers.size(), expected.size());
-    for (const json& words : expected) {
+    // Row tile i of those that share a register takes selector i.
+    std::vector<sparsity::LaneMetadata> lanes;
+    for (std::size_t i = 0; i < tile.rows / 16; ++i) {
+      lanes.push_back(sparsity::to_lanes(canonical, tile.logical_k, static_cast<int>(i)));
+      EXPECT_EQ(sparsity::to_canonical(lanes.back()), canonical);
+    }
+    for (const json& words : vector.at("ptx_lane_words").at("tiles")) {
       const std::size_t row_tile = words.at("row0").get<std::size_t>() / 16;
       const std::size_t k_tile =
           words.at("k0").get<std::size_t>() / static_cast<std::size_t>(tile.logical_k);
-      EXPECT_EQ(lanes.words(row_tile, k_tile), read_lane_words(words.at("lane_words")))
+      LaneWords shared{};
+      for (std::size_t i = 0; i < lanes.size(); ++i) {
+        for (std::size_t lane = 0; lane < shared.size(); ++lane) {
+          shared[lane] |= lanes[i].words(row_tile + i, k_tile)[lane];
+        }
+      }
+      EXPECT_EQ(shared, read_lane_words(words.at("lane_words")))
           << words.at("row0") << ", " << words.at("k0");
       ++tiles;
     }
-    EXPECT_EQ(sparsity::to_canonical(lanes), canonical);
   }
   EXPECT_EQ(tiles, 2 * (2 + 8) + 2 * 6 + 2 * (2 + 16 + 2) + 2 * (2 + 8) + 2 * 4 + 2 * 4);
 }

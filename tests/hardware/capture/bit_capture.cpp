@@ -5,7 +5,6 @@
 #include "models/base/random.h"
 #include "sim/compare/vectors/bit_array.h"
 #include "sim/io/text_file.h"
-#include "tests/hardware/capture/golden_cases.h"
 #include "tests/hardware/capture/operand_image.h"
 
 #include <fmt/format.h>

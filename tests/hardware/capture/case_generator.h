@@ -4,9 +4,12 @@
 #include "models/base/matrix.h"
 #include "models/mma/instruction.h"
 #include "sim/compare/vectors/mma_batch.h"
+#include "sim/compare/vectors/vector_set.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,5 +38,15 @@ CaseSet defined_cases(const mma::MmaInstruction& instruction, std::uint64_t seed
 /// Sparse instructions: unordered and invalid metadata over operands of moderate size.
 CaseSet undefined_cases(const mma::MmaInstruction& instruction, std::uint64_t seed,
                         std::size_t per_category);
+
+/// The operands of one result of a published set, as whole matrices of the instruction: missing
+/// rows are zeros, single dot products stand on the diagonal, eight to a case. Nothing where a set
+/// needs more than one instruction per case.
+std::optional<CaseSet> golden_cases(const compare::vectors::VectorSet& set,
+                                    const compare::vectors::VectorOutput& output,
+                                    std::uint64_t seed);
+
+/// All of them below `directory`, whatever their instruction.
+std::vector<CaseSet> golden_sets(const std::filesystem::path& directory, std::uint64_t seed);
 
 }  // namespace sptc::hardware

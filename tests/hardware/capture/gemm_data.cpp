@@ -138,34 +138,26 @@ void GemmData::put(std::vector<std::uint8_t>& to, std::size_t element, Word word
   }
 }
 
-std::vector<std::uint8_t> GemmData::pack_a() const {
-  const int cols = steps_ * instruction_.compressed_k();
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(padded_m_) *
-                                  static_cast<std::size_t>(cols) * bytes_);
-  for (int row = 0; row < shape_.m; ++row) {
-    for (int col = 0; col < cols; ++col) {
-      put(bytes,
-          static_cast<std::size_t>(row) * static_cast<std::size_t>(cols) +
-              static_cast<std::size_t>(col),
-          a(row, col));
+template <typename At>
+std::vector<std::uint8_t> GemmData::packed(int lines, int padded, int length, At at) const {
+  const auto pitch = static_cast<std::size_t>(length);
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(padded) * pitch * bytes_);
+  for (int line = 0; line < lines; ++line) {
+    for (int i = 0; i < length; ++i) {
+      put(bytes, static_cast<std::size_t>(line) * pitch + static_cast<std::size_t>(i), at(line, i));
     }
   }
   return bytes;
 }
 
+std::vector<std::uint8_t> GemmData::pack_a() const {
+  return packed(shape_.m, padded_m_, steps_ * instruction_.compressed_k(),
+                [this](int row, int col) { return a(row, col); });
+}
+
 std::vector<std::uint8_t> GemmData::pack_b() const {
-  const int rows = steps_ * instruction_.shape.k;
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(padded_n_) *
-                                  static_cast<std::size_t>(rows) * bytes_);
-  for (int column = 0; column < shape_.n; ++column) {
-    for (int k = 0; k < rows; ++k) {
-      put(bytes,
-          static_cast<std::size_t>(column) * static_cast<std::size_t>(rows) +
-              static_cast<std::size_t>(k),
-          b(k, column));
-    }
-  }
-  return bytes;
+  return packed(shape_.n, padded_n_, steps_ * instruction_.shape.k,
+                [this](int column, int k) { return b(k, column); });
 }
 
 std::vector<std::uint32_t> GemmData::pack_metadata() const {
@@ -206,15 +198,7 @@ std::vector<std::uint8_t> GemmData::dense_a() const {
 }
 
 std::vector<std::uint8_t> GemmData::dense_b() const {
-  const auto k = static_cast<std::size_t>(shape_.k);
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(shape_.n) * k * bytes_);
-  for (int column = 0; column < shape_.n; ++column) {
-    for (int row = 0; row < shape_.k; ++row) {
-      put(bytes, static_cast<std::size_t>(column) * k + static_cast<std::size_t>(row),
-          b(row, column));
-    }
-  }
-  return bytes;
+  return packed(shape_.n, shape_.n, shape_.k, [this](int column, int k) { return b(k, column); });
 }
 
 std::vector<int> sample_lines(int extent, int count) {

@@ -61,6 +61,9 @@ class GemmData {
 
  private:
   void put(std::vector<std::uint8_t>& to, std::size_t element, numerics::Word word) const;
+  /// `at(line, i)` of `lines` lines of `length` elements, with zeros for those up to `padded`.
+  template <typename At>
+  std::vector<std::uint8_t> packed(int lines, int padded, int length, At at) const;
 
   mma::MmaInstruction instruction_;
   GemmShape shape_;

@@ -3,7 +3,6 @@
 // gemm.json and power.json: times of whole GEMMs, and power and clocks of sustained ones.
 #include "tests/hardware/capture/gemm_data.h"
 #include "tests/hardware/capture/pair_programme.h"
-#include "tests/hardware/capture/row_table.h"
 #include "tests/hardware/capture/timing_device.h"
 #include "tests/hardware/capture/timing_programme.h"
 

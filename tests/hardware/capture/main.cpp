@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // hardware_capture: measures the GPU of this machine.
-#include "tests/hardware/capture/gpu.h"
 #include "tests/hardware/capture/program.h"
 
 int main(int argc, char** argv) {

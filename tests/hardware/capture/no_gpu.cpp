@@ -2,7 +2,7 @@
 //
 // The GPU of a build without CUDA.
 #include "models/base/error.h"
-#include "tests/hardware/capture/gpu.h"
+#include "tests/hardware/capture/program.h"
 
 namespace sptc::hardware {
 

@@ -109,14 +109,45 @@ void for_each_element(const RegisterFragment& fragment, Visit&& visit) {
   }
 }
 
-template <typename ElementAt>
-void pack(const RegisterFragment& fragment, std::vector<std::uint32_t>& words, ElementAt at) {
+/// A tile of wgmma in shared memory: the rows of A, or the columns of B.
+struct TileImage {
+  WgmmaTile tile;
+  int element_bits;
+  bool of_columns;
+
+  int words() const { return tile.bytes() / 4; }
+};
+
+TileImage tile_of_a(const MmaInstruction& instruction) {
+  const int bits = numerics::storage_bits(instruction.a_type);
+  return {{kWgmmaRows, instruction.compressed_k() * bits / 8}, bits, false};
+}
+
+TileImage tile_of_b(const MmaInstruction& instruction) {
+  const int bits = numerics::storage_bits(instruction.b_type);
+  return {{kWgmmaColumns, instruction.shape.k * bits / 8}, bits, true};
+}
+
+template <typename Visit>
+void for_each_element(const TileImage& image, Visit&& visit) {
+  for (int line = 0; line < image.tile.rows; ++line) {
+    for (int k = 0; k < image.tile.row_bytes * 8 / image.element_bits; ++k) {
+      const int bit = k * image.element_bits;
+      const int offset = image.tile.offset(line, bit / 8);
+      visit(static_cast<std::size_t>(offset / 4), offset % 4 * 8 + bit % 8,
+            image.of_columns ? FragmentCoordinate{k, line} : FragmentCoordinate{line, k});
+    }
+  }
+}
+
+template <typename Image, typename ElementAt>
+void pack(const Image& image, std::vector<std::uint32_t>& words, ElementAt at) {
   const std::size_t first = words.size();
-  words.resize(first + static_cast<std::size_t>(fragment.words()), 0);
-  for_each_element(fragment, [&](std::size_t word, int shift, FragmentCoordinate where) {
+  words.resize(first + static_cast<std::size_t>(image.words()), 0);
+  for_each_element(image, [&](std::size_t word, int shift, FragmentCoordinate where) {
     // Published sets hold 4-bit elements sign-extended to bytes.
-    const std::uint64_t bits = at(where.row, where.col) & (~0ULL >> (64 - fragment.element_bits));
-    if (fragment.element_bits == 64) {
+    const std::uint64_t bits = at(where.row, where.col) & (~0ULL >> (64 - image.element_bits));
+    if (image.element_bits == 64) {
       words[first + word] = static_cast<std::uint32_t>(bits);
       words[first + word + 1] = static_cast<std::uint32_t>(bits >> 32);
     } else {
@@ -125,54 +156,19 @@ void pack(const RegisterFragment& fragment, std::vector<std::uint32_t>& words, E
   });
 }
 
-template <typename Put>
-void unpack(const RegisterFragment& fragment, const std::vector<std::uint32_t>& words,
-            std::size_t index, Put put) {
-  const std::size_t first = index * static_cast<std::size_t>(fragment.words());
-  for_each_element(fragment, [&](std::size_t word, int shift, FragmentCoordinate where) {
+template <typename Image, typename Put>
+void unpack(const Image& image, const std::vector<std::uint32_t>& words, std::size_t index,
+            Put put) {
+  const std::size_t first = index * static_cast<std::size_t>(image.words());
+  for_each_element(image, [&](std::size_t word, int shift, FragmentCoordinate where) {
     std::uint64_t bits = words.at(first + word);
-    if (fragment.element_bits == 64) {
+    if (image.element_bits == 64) {
       bits |= static_cast<std::uint64_t>(words.at(first + word + 1)) << 32;
     } else {
-      bits = bits >> shift & (0xFFFFFFFFULL >> (32 - fragment.element_bits));
+      bits = bits >> shift & (0xFFFFFFFFULL >> (32 - image.element_bits));
     }
     put(where.row, where.col, bits);
   });
-}
-
-/// Tiles of wgmma, filled and read byte by byte: `rows` rows of A or columns of B.
-WgmmaTile tile_of(int rows, int k, DataType type) {
-  return {rows, k * numerics::storage_bits(type) / 8};
-}
-
-template <typename ElementAt>
-void pack_tile(const WgmmaTile& tile, int element_bits, std::vector<std::uint32_t>& words,
-               ElementAt at) {
-  const std::size_t first = words.size();
-  words.resize(first + static_cast<std::size_t>(tile.bytes()) / 4, 0);
-  for (int row = 0; row < tile.rows; ++row) {
-    for (int k = 0; k < tile.row_bytes * 8 / element_bits; ++k) {
-      const std::uint64_t bits = at(row, k);
-      const int offset = tile.offset(row, k * element_bits / 8);
-      const int shift = offset % 4 * 8 + k * element_bits % 8;
-      words[first + static_cast<std::size_t>(offset) / 4] |= static_cast<std::uint32_t>(bits)
-                                                             << shift;
-    }
-  }
-}
-
-template <typename Put>
-void unpack_tile(const WgmmaTile& tile, int element_bits, const std::vector<std::uint32_t>& words,
-                 std::size_t index, Put put) {
-  const std::size_t first = index * static_cast<std::size_t>(tile.bytes()) / 4;
-  for (int row = 0; row < tile.rows; ++row) {
-    for (int k = 0; k < tile.row_bytes * 8 / element_bits; ++k) {
-      const int offset = tile.offset(row, k * element_bits / 8);
-      const int shift = offset % 4 * 8 + k * element_bits % 8;
-      const std::uint32_t word = words.at(first + static_cast<std::size_t>(offset) / 4);
-      put(row, k, word >> shift & (0xFFFFFFFFU >> (32 - element_bits)));
-    }
-  }
 }
 
 sparsity::MetadataRegisterFormat metadata_format(const MmaInstruction& instruction) {
@@ -241,15 +237,11 @@ int OperandImage::groups() const {
 }
 
 int OperandImage::words_of_a() const {
-  return is_wgmma(instruction_)
-             ? tile_of(kWgmmaRows, instruction_.compressed_k(), instruction_.a_type).bytes() / 4
-             : a_.words();
+  return is_wgmma(instruction_) ? tile_of_a(instruction_).words() : a_.words();
 }
 
 int OperandImage::words_of_b() const {
-  return is_wgmma(instruction_)
-             ? tile_of(kWgmmaColumns, instruction_.shape.k, instruction_.b_type).bytes() / 4
-             : b_.words();
+  return is_wgmma(instruction_) ? tile_of_b(instruction_).words() : b_.words();
 }
 
 void OperandImage::append(const compare::vectors::MmaOperands& operands, std::size_t index,
@@ -261,10 +253,8 @@ void OperandImage::append(const compare::vectors::MmaOperands& operands, std::si
     return element(operands.b, index, k, col, instruction_.b_type, true);
   };
   if (is_wgmma(instruction_)) {
-    pack_tile(tile_of(kWgmmaRows, instruction_.compressed_k(), instruction_.a_type),
-              a_.element_bits, launch.a, a_at);
-    pack_tile(tile_of(kWgmmaColumns, instruction_.shape.k, instruction_.b_type), b_.element_bits,
-              launch.b, [&](int col, int k) { return b_at(k, col); });
+    pack(tile_of_a(instruction_), launch.a, a_at);
+    pack(tile_of_b(instruction_), launch.b, b_at);
   } else {
     pack(a_, launch.a, a_at);
     pack(b_, launch.b, b_at);
@@ -314,11 +304,8 @@ compare::vectors::MmaOperands OperandImage::operands(const MmaLaunch& launch,
     put_element(result.b, row, col, instruction_.b_type, true, bits);
   };
   if (is_wgmma(instruction_)) {
-    unpack_tile(tile_of(kWgmmaRows, instruction_.compressed_k(), instruction_.a_type),
-                a_.element_bits, launch.a, index, put_a);
-    unpack_tile(tile_of(kWgmmaColumns, instruction_.shape.k, instruction_.b_type), b_.element_bits,
-                launch.b, index,
-                [&](int col, int row, std::uint64_t bits) { put_b(row, col, bits); });
+    unpack(tile_of_a(instruction_), launch.a, index, put_a);
+    unpack(tile_of_b(instruction_), launch.b, index, put_b);
   } else {
     // The quad pairs of Volta hold the same operands: written four times, which or-ing forgives.
     unpack(a_, launch.a, index, put_a);

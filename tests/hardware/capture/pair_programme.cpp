@@ -7,7 +7,6 @@
 #include "models/mma/catalogue.h"
 #include "sim/io/text_file.h"
 #include "tests/hardware/capture/gemm_data.h"
-#include "tests/hardware/capture/row_table.h"
 #include "tests/hardware/capture/timing_device.h"
 
 #include <fmt/format.h>

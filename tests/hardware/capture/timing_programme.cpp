@@ -6,7 +6,6 @@
 #include "tests/hardware/capture/element_source.h"
 #include "tests/hardware/capture/kernel_list.h"
 #include "tests/hardware/capture/operand_image.h"
-#include "tests/hardware/capture/row_table.h"
 #include "tests/hardware/capture/timing_device.h"
 
 #include <algorithm>

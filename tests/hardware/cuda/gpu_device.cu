@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The GPU of this machine, through the CUDA runtime.
-#include "tests/hardware/capture/gpu.h"
+#include "tests/hardware/capture/program.h"
 #include "tests/hardware/cuda/check.cuh"
 #include "tests/hardware/cuda/cuda_timing.h"
 #include "tests/hardware/cuda/gpu_error.h"

@@ -7,71 +7,15 @@
 FILE: torch/sparse/_semi_structured_conversions.py of a wheel of torch, or torchao/sparsity/marlin/utils.py of torchao
 0.7.0, which has the order of rows that Sparse-Marlin kernels read.
 
-The file is executed as it is. Where torch is not installed, a stand-in over NumPy takes its place: the file uses
-indexing and integer arithmetic alone. The matrices are a formula (dense_matrix), so the tests make them anew.
+The file is executed as it is; torch must be installed. The matrices are a formula (dense_matrix), so the tests make
+them anew.
 """
 import importlib.util
 import json
 import pathlib
 import sys
-import types
 
 import numpy as np
-
-
-class Tensor(np.ndarray):
-    """The methods of torch.Tensor that the file calls."""
-
-    device = None
-
-    def dim(self):
-        return self.ndim
-
-    def view(self, *shape):
-        shape = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
-        return np.ascontiguousarray(self).reshape(shape).view(type=Tensor) if not isinstance(shape[0], type) else \
-            np.ndarray.view(self, *shape)
-
-    def unbind(self, axis):
-        return [tensor(part) for part in np.moveaxis(np.asarray(self), axis, 0)]
-
-    def to(self, dtype):
-        return tensor(np.asarray(self).astype(dtype))
-
-    def repeat(self, *times):
-        return tensor(np.tile(np.asarray(self), times))
-
-    def unsqueeze(self, axis):
-        return tensor(np.expand_dims(np.asarray(self), axis))
-
-    def gather(self, axis, index):
-        return tensor(np.take_along_axis(np.asarray(self), np.asarray(index), axis))
-
-    def new_empty(self, shape):
-        return tensor(np.empty(shape, self.dtype))
-
-    def scatter_(self, axis, index, source):
-        np.put_along_axis(np.asarray(self), np.asarray(index), np.asarray(source), axis)
-
-
-def tensor(values, dtype=None, device=None):
-    array = np.array(values, dtype=dtype)
-    return np.ndarray.view(array, type=Tensor)
-
-
-def stand_in():
-    torch = types.ModuleType("torch")
-    for name, kind in (("int8", np.int8), ("int16", np.int16), ("int32", np.int32), ("int64", np.int64),
-                       ("half", np.float16), ("float", np.float32)):
-        setattr(torch, name, np.dtype(kind))
-    torch.bfloat16 = None  # no matrix of ours has it: its metadata is that of half
-    torch.tensor = tensor
-    torch.arange = lambda *bounds, device=None: tensor(np.arange(*bounds, dtype=np.int64))
-    torch.zeros = lambda shape, dtype, device=None: tensor(np.zeros(shape, dtype))
-    torch.ones = lambda shape, dtype, device=None: tensor(np.ones(shape, dtype))
-    torch.stack = lambda parts, dim: tensor(np.concatenate([np.asarray(part) for part in parts], -1))
-    torch.gather = lambda source, axis, index: source.gather(axis, index)
-    return torch
 
 
 def dense_matrix(dtype, m, k, missing=0):
@@ -98,10 +42,7 @@ SHAPES = [("float16", 32, 64, 0), ("float16", 96, 128, 0), ("float16", 128, 64, 
 
 
 def main(sources):
-    try:
-        import torch
-    except ImportError:
-        torch = sys.modules["torch"] = stand_in()
+    import torch
     rows = []
     for label, path in (source.split("=", 1) for source in sources):
         spec = importlib.util.spec_from_file_location("conversions", path)

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The GEMMs of a model as a workload."""
+from __future__ import annotations
+
 import re
 
 import torch
 
 from .. import _core
 from .._core import InputError
+from .._types import Any, Callable
 from . import _mode, _model, _products
 from ._lowering import asp_prunes
 
@@ -120,7 +123,8 @@ def _merged(operations):
     return list(merged.values())
 
 
-def record(model, *inputs, name=None, dtype=None, merge=False, **keywords):
+def record(model: torch.nn.Module | Callable[..., Any], *inputs: Any, name: str | None = None, dtype: str | None = None,
+           merge: bool = False, **keywords: Any) -> dict[str, Any]:
     """The matrix products of model(*inputs, **keywords) as a workload, which sptcsim.run() takes.
 
     model: a torch.nn.Module, or any function. Nothing is computed where its tensors are on the device "meta":

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model with the arithmetic of a tensor core."""
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 import fnmatch
-import html
 import math
 
 import numpy as np
@@ -13,8 +14,9 @@ from .. import _core
 from .._architecture import chosen
 from .._arrays import as_numpy, as_tf32
 from .._core import InputError
-from .._record import Record
+from .._record import Record, frame, table
 from .._sparsity import prune
+from .._types import Any, Arch, Iterator, Sequence, Sparse
 from .._values import _is_sparse, matmul
 from . import _lowering, _mode, _model, _products
 
@@ -73,7 +75,7 @@ class Layers:
             sums.add(*errors)
         self._rows[name] = row
 
-    def rows(self):
+    def rows(self) -> list[dict[str, Any]]:
         """A dict for each layer, in the order of the first call."""
         return [self._row(name) for name in self._rows]
 
@@ -86,36 +88,28 @@ class Layers:
                 row["error" if key == "total" else f"{key}_error"] = relative
         return row
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Record:
         if name not in self._rows:
             raise KeyError(f"no layer '{name}'; there are {', '.join(self._rows)}")
         return Record(self._row(name))
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._rows)
 
-    def to_pandas(self):
+    def to_pandas(self) -> Any:
         """rows() as a pandas.DataFrame."""
-        try:
-            import pandas
-        except ImportError:
-            raise InputError("to_pandas needs the package pandas, which is not installed") from None
-        return pandas.DataFrame(self.rows())
+        return frame(self.rows())
 
     def __repr__(self):
         return f"Layers({', '.join(self._rows)})"
 
     def _repr_html_(self):
         columns = ("name", "m", "n", "k", "sparse", "pruning_error", "arithmetic_error", "error")
-        head = "".join(f"<th>{column}</th>" for column in columns)
-
-        def cell(value):
-            return f"<td>{html.escape(f'{value:.3g}' if isinstance(value, float) else str(value))}</td>"
-        body = "".join("<tr>" + "".join(cell(row.get(column, "")) for column in columns) + "</tr>" for row in self.rows())
-        return f"<table><tr>{head}</tr>{body}</table>"
+        cells = [[row.get(column, "") for column in columns] for row in self.rows()]
+        return table(columns, [[f"{cell:.3g}" if isinstance(cell, float) else cell for cell in row] for row in cells])
 
 
 class _Simulator(_mode.ProductMode):
@@ -250,7 +244,9 @@ def _names(layers):
 
 
 @contextlib.contextmanager
-def simulated(model=None, *, arch="A100", sparse=False, layers=None, dtype=None, scales=False, errors=True):
+def simulated(model: torch.nn.Module | None = None, *, arch: Arch = "A100", sparse: Sparse = False,
+              layers: str | Sequence[str] | None = None, dtype: str | None = None, scales: bool = False,
+              errors: bool = True) -> Iterator[Layers]:
     """A context in which PyTorch multiplies matrices with the arithmetic of a tensor core.
 
         with sptcsim.torch.simulated(arch="A100", sparse="2:4") as result:

@@ -41,9 +41,5 @@ TEST(RoundUp, GivesTheNextMultiple) {
   EXPECT_EQ(round_up(32, 16), 32);
 }
 
-TEST(GemmShape, CountsMultiplyAccumulates) {
-  EXPECT_EQ((GemmShape{.m = 2, .n = 3, .k = 5}).macs(), 30);
-}
-
 }  // namespace
 }  // namespace sptc::base

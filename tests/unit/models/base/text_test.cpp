@@ -44,10 +44,6 @@ TEST(NearestName, BeginsLikeTheWordBeforeItIsShort) {
   EXPECT_EQ(nearest_name("4090", kCards), "rtx4090");
 }
 
-TEST(NearestName, OfNoCandidatesIsEmpty) {
-  EXPECT_EQ(nearest_name("x", {}), "");
-}
-
 TEST(NearestName, TakesAnEmptyWord) {
   EXPECT_EQ(nearest_name("", kNames), "s8");
 }
@@ -68,11 +64,6 @@ TEST(UnknownName, QuotesTheNearestThreeWhereManyAreAllowed) {
             "'/memory/number_37'; 60 are allowed)");
   EXPECT_EQ(unknown_name("seven", many, "'/memory/number_17'"),
             "'seven' (that is '/memory/number_17'; 60 are allowed)");
-}
-
-TEST(UnknownName, NamesWhatIsMeantByAnotherName) {
-  EXPECT_EQ(unknown_name("int8", kNames, "'s8'"),
-            "'int8' (that is 's8'; allowed: f16, bf16, tf32, s8)");
 }
 
 TEST(UnknownName, SaysWhereThereIsNothingToChooseFrom) {

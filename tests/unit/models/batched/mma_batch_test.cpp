@@ -42,19 +42,6 @@ class MmaBatchTest : public testing::Test {
   MmaBatch batch;
 };
 
-TEST_F(MmaBatchTest, StartsFromTheAccumulatorOfEachCase) {
-  std::vector<Word> c(30);
-  for (std::size_t i = 0; i < c.size(); ++i) {
-    c[i] = numerics::from_double(static_cast<double>(i), DataType::kF32);
-  }
-  batch.c = c;
-  std::vector<Word> d(30);
-  mma_batch(instruction, rules, batch, d);
-  for (std::size_t i = 0; i < d.size(); ++i) {
-    EXPECT_EQ(numerics::to_double(d[i], DataType::kF32), 32.0 + static_cast<double>(i));
-  }
-}
-
 TEST_F(MmaBatchTest, WithoutAnAccumulatorStartsFromZero) {
   std::vector<Word> d(30, 7);
   mma_batch(instruction, rules, batch, d, 2);

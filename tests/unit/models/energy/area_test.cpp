@@ -50,17 +50,6 @@ TEST(TensorCoreArea, ADenseCoreHasNoSelector) {
   EXPECT_EQ(tensor_core_area(dense, table()).sparse_overhead(), 0);
 }
 
-TEST(TensorCoreArea, AWiderSelectorCostsMore) {
-  double before = -1;
-  for (const int inputs : {2, 4, 8, 16}) {
-    TensorCoreShape shape = kSparse;
-    shape.selector_inputs = inputs;
-    const double overhead = tensor_core_area(shape, table()).sparse_overhead();
-    EXPECT_GT(overhead, before);
-    before = overhead;
-  }
-}
-
 TEST(TensorCoreArea, ATypeWithoutAMultiplierIsRefused) {
   TensorCoreShape shape = kSparse;
   shape.type = DataType::kE4m3;

@@ -29,26 +29,6 @@ double sum_at(const std::vector<CostFactor>& factors, unsigned corner,
   return sum;
 }
 
-TEST(CostFactor, BoundsOfASumByHand) {
-  const Bounds bounds = sum_bounds(kFactors, std::vector<double>{0, 0, 10, 0, 8});
-  EXPECT_DOUBLE_EQ(bounds.low, 0.9 * 0.5 * 0.8 * 10 + 0.75 * 8);
-  EXPECT_DOUBLE_EQ(bounds.high, 1.2 * 2 * 1.5 * 10 + 1.25 * 8);
-}
-
-TEST(CostFactor, ADifferenceInASharedConstantHasOneSign) {
-  // 11 against 10 of the same constant: 1 of it at any value, though 10 may cost more than 11 did.
-  const Bounds bounds = sum_bounds(kFactors, std::vector<double>{0, 0, 0, 0, 1});
-  EXPECT_DOUBLE_EQ(bounds.low, 0.75);
-  EXPECT_DOUBLE_EQ(bounds.high, 1.25);
-}
-
-TEST(CostFactor, AProcessNodeMovesItsConstantsTogether) {
-  // 1.5 of the one less 0.5 of the other: 1.2 - 1.5 at worst, which the node can only double.
-  const Bounds bounds = sum_bounds(kFactors, std::vector<double>{0, 0, 1.5, -0.5, 0});
-  EXPECT_DOUBLE_EQ(bounds.low, 1.2 * 2 * (0.8 * 1.5 - 3 * 0.5));
-  EXPECT_DOUBLE_EQ(bounds.high, 1.2 * 2 * (1.5 * 1.5 - 0.5 * 0.5));
-}
-
 TEST(CostFactor, BoundsAreThoseOfTheWorstCornersOfRandomSums) {
   const base::RandomStream random(40);
   for (std::uint64_t trial = 0; trial < 200; ++trial) {

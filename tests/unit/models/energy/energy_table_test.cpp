@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/energy/energy_table.h"
 
-#include "models/base/error.h"
 #include "tests/support/expect_input_error.h"
 
 #include <set>
@@ -83,11 +82,6 @@ TEST(DynamicEnergy, ATypeWithoutEnergiesIsRefusedByName) {
   EventCounts counts(DataType::kE4m3);
   counts.add(Event::kMultiply, 1);
   support::expect_input_error([&] { dynamic_energy(counts, counting_table(), 1); }, {"e4m3"});
-}
-
-TEST(EventCounts, ANegativeCountIsAnInternalError) {
-  EventCounts counts(DataType::kF16);
-  EXPECT_THROW(counts.add(Event::kMultiply, -1), base::InternalError);
 }
 
 }  // namespace

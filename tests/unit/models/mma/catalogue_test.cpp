@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -84,21 +83,6 @@ TEST(Catalogue, SpellsEveryNameAsItReadsIt) {
   }
   EXPECT_GT(names.size(), 200U);
   EXPECT_TRUE(names.contains("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"));
-}
-
-TEST(Catalogue, HasEveryInstructionOfTheDataPath) {
-  const std::map<DataType, int> products{{DataType::kF16, 8},  // 16 bytes of A
-                                         {DataType::kBf16, 8},
-                                         {DataType::kTf32, 4},
-                                         {DataType::kS8, 16}};
-  const std::vector<MmaInstruction> all = ampere_instructions();
-  // Dense and sparse, 16 and 32 bytes of A a row, four types and f16 with sums in f16.
-  EXPECT_EQ(all.size(), 2U * 2 * 5);
-  for (const MmaInstruction& instruction : all) {
-    const StepRules rules = instruction_rules(find_target("A100"), instruction);
-    EXPECT_EQ(rules.products_per_step, products.at(instruction.a_type)) << instruction.ptx_name();
-    EXPECT_EQ(rules.output, instruction.accumulator) << instruction.ptx_name();
-  }
 }
 
 TEST(Catalogue, KnowsTheArithmeticOfAllButWhatNobodyMeasured) {

@@ -2,6 +2,7 @@
 #include "models/mma/fragment_layout.h"
 
 #include "models/base/error.h"
+#include "tests/support/fragments.h"
 
 #include <gtest/gtest.h>
 
@@ -85,23 +86,6 @@ TEST(FragmentLayout, IsABijectionForEveryShape) {
   }
 }
 
-TEST(FragmentLayout, OfAPutsRowsEightApartInNeighbouringRegisters) {
-  const FragmentLayout a =
-      fragment_layout(instruction(DataType::kF16, 16, false), FragmentOperand::kA);
-  EXPECT_EQ(a.coordinate({0, 0, 0}), (FragmentCoordinate{0, 0}));
-  EXPECT_EQ(a.coordinate({6, 1, 1}), (FragmentCoordinate{9, 5}));
-  EXPECT_EQ(a.coordinate({31, 2, 0}), (FragmentCoordinate{7, 14}));
-  EXPECT_EQ(a.coordinate({31, 3, 1}), (FragmentCoordinate{15, 15}));
-}
-
-TEST(FragmentLayout, OfBRunsAlongKInEachLane) {
-  const FragmentLayout b =
-      fragment_layout(instruction(DataType::kS8, 64, true), FragmentOperand::kB);
-  EXPECT_EQ(b.rows, 64);
-  EXPECT_EQ(b.coordinate({0, 0, 3}), (FragmentCoordinate{3, 0}));
-  EXPECT_EQ(b.coordinate({5, 2, 1}), (FragmentCoordinate{37, 1}));
-}
-
 TEST(FragmentLayout, OfF16AccumulatorsPutsTwoColumnsInARegister) {
   const FragmentLayout c = fragment_layout(instruction(DataType::kF16, 16, false, DataType::kF16),
                                            FragmentOperand::kAccumulator);
@@ -124,58 +108,6 @@ TEST(FragmentLayout, RefusesShapesWithoutOne) {
   // 32 bytes of compressed K are whole registers, half of them for s8 k16 are not.
   EXPECT_THROW(fragment_layout(instruction(DataType::kS8, 16, true), FragmentOperand::kA),
                base::InputError);
-}
-
-base::Matrix<Word> counting(std::size_t rows, std::size_t cols) {
-  base::Matrix<Word> matrix(rows, cols);
-  for (std::size_t i = 0; i < matrix.size(); ++i) {
-    matrix.data()[i] = static_cast<Word>(i & 0xFF);
-  }
-  return matrix;
-}
-
-TEST(PackFragment, AndUnpackAreInverse) {
-  for (const Shape& shape : kShapes) {
-    for (const FragmentOperand operand : kOperands) {
-      const FragmentLayout layout = fragment_layout(shape.instruction, operand);
-      const base::Matrix<Word> tile =
-          counting(static_cast<std::size_t>(layout.rows), static_cast<std::size_t>(layout.cols));
-      const base::Matrix<std::uint32_t> registers = pack_fragment(layout, tile);
-      EXPECT_EQ(registers.cols(), 32U);
-      EXPECT_EQ(unpack_fragment(layout, registers), tile);
-    }
-  }
-}
-
-TEST(PackFragment, IgnoresBitsAboveTheElement) {
-  const FragmentLayout a =
-      fragment_layout(instruction(DataType::kS8, 16, false), FragmentOperand::kA);
-  EXPECT_EQ(pack_fragment(a, base::Matrix<Word>(16, 16, 0xFFFFFF01U))(0, 0), 0x01010101U);
-}
-
-TEST(PackFragment, CutsATileOutOfAMatrixWithZerosBeyondItsEdges) {
-  const FragmentLayout a =
-      fragment_layout(instruction(DataType::kTf32, 4, false), FragmentOperand::kA);
-  const base::Matrix<Word> tile = unpack_fragment(a, pack_fragment(a, counting(20, 6), 16, 4));
-  EXPECT_EQ(tile(0, 0), (16U * 6 + 4) & 0xFF);
-  EXPECT_EQ(tile(3, 1), (19U * 6 + 5) & 0xFF);
-  EXPECT_EQ(tile(0, 2), 0U);
-  EXPECT_EQ(tile(4, 0), 0U);
-}
-
-TEST(PackFragment, TakesElementsFromAnyFunctionOfRowAndColumn) {
-  const FragmentLayout b =
-      fragment_layout(instruction(DataType::kF16, 16, false), FragmentOperand::kB);
-  const auto registers =
-      pack_fragment_from(b, [](int row, int col) { return static_cast<Word>(16 * row + col); });
-  EXPECT_EQ(registers(1, 5), static_cast<Word>((16 * 11 + 1) << 16 | (16 * 10 + 1)));
-}
-
-TEST(UnpackFragment, RefusesTheWrongNumberOfRegisters) {
-  const FragmentLayout a =
-      fragment_layout(instruction(DataType::kF16, 16, false), FragmentOperand::kA);
-  EXPECT_THROW(unpack_fragment(a, base::Matrix<std::uint32_t>(3, 32)), base::InputError);
-  EXPECT_THROW(unpack_fragment(a, base::Matrix<std::uint32_t>(4, 31)), base::InputError);
 }
 
 }  // namespace

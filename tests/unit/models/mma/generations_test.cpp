@@ -4,7 +4,6 @@
 #include "models/base/random.h"
 #include "models/mma/catalogue.h"
 #include "models/mma/dot_step.h"
-#include "models/mma/f64_dot.h"
 #include "models/mma/lowered_fp8.h"
 
 #include <gtest/gtest.h>

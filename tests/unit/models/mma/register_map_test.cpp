@@ -3,6 +3,8 @@
 
 #include "models/base/random.h"
 #include "models/sparsity/metadata_register.h"
+#include "tests/support/fragments.h"
+#include "tests/support/mma_operands.h"
 
 #include <gtest/gtest.h>
 

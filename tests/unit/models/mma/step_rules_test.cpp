@@ -2,6 +2,7 @@
 #include "models/mma/step_rules.h"
 
 #include "tests/support/expect_input_error.h"
+#include "tests/support/mma_operands.h"
 
 #include <gtest/gtest.h>
 

@@ -76,12 +76,6 @@ TEST(Tf32Codec, ReadsNothingOfTheLowThirteenBits) {
   EXPECT_EQ(to_double(0xFF801FFF, DataType::kTf32), -kInfinity);
 }
 
-TEST(Tf32Codec, WritesTheNearestOfTenMantissaBits) {
-  EXPECT_EQ(from_double(1.0 + 0x1p-10, DataType::kTf32), 0x3F802000U);
-  EXPECT_EQ(from_double(std::nextafter(1.0 + 0x1p-11, 2.0), DataType::kTf32), 0x3F802000U);
-  EXPECT_EQ(from_double(std::nextafter(1.0 + 0x1p-11, 1.0), DataType::kTf32), 0x3F800000U);
-}
-
 TEST(Tf32Codec, RoundsTiesAwayFromZeroAsTheConversionOfPtx) {
   EXPECT_EQ(from_double(1.0 + 0x1p-11, DataType::kTf32), 0x3F802000U);
   EXPECT_EQ(from_double(-1.0 - 0x1p-11, DataType::kTf32), 0xBF802000U);
@@ -171,14 +165,6 @@ TEST(F32Codec, RoundsDoublesAsTheHostDoes) {
     ASSERT_EQ(from_double(value, DataType::kF32), expected) << value;
     ASSERT_EQ(from_double(-value, DataType::kF32), expected | 0x80000000U) << value;
   }
-}
-
-TEST(F16Codec, RoundsTiesToEven) {
-  EXPECT_EQ(from_double(1.0 + 0x1p-11, DataType::kF16), 0x3C00U);
-  EXPECT_EQ(from_double(1.0 + 3 * 0x1p-11, DataType::kF16), 0x3C02U);
-  EXPECT_EQ(from_double(std::nextafter(1.0 + 0x1p-11, 2.0), DataType::kF16), 0x3C01U);
-  EXPECT_EQ(from_double(2049.0, DataType::kF16), from_double(2048.0, DataType::kF16));
-  EXPECT_EQ(from_double(2051.0, DataType::kF16), from_double(2052.0, DataType::kF16));
 }
 
 TEST(F16Codec, CarriesIntoTheNextBinade) {

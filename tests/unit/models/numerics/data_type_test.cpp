@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/numerics/data_type.h"
 
-#include "models/numerics/type_name.h"
-
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -71,14 +69,6 @@ TEST(DataTypeTable, AccumulatesFloatsInF32AndIntegersInS32) {
   EXPECT_EQ(accumulator_type(DataType::kS8), DataType::kS32);
   EXPECT_EQ(accumulator_type(DataType::kU4), DataType::kS32);
   EXPECT_EQ(accumulator_type(DataType::kF64), DataType::kF64);
-}
-
-TEST(FloatFormat, KnowsItsRange) {
-  EXPECT_EQ(kF16Format.bias(), 15);
-  EXPECT_EQ(kF16Format.min_exponent(), -14);
-  EXPECT_EQ(kF16Format.max_exponent(), 15);
-  EXPECT_EQ(kBf16Format.min_exponent(), -126);
-  EXPECT_EQ(kTf32Format.max_exponent(), 127);
 }
 
 }  // namespace

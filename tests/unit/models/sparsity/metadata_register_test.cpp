@@ -80,18 +80,6 @@ TEST(MetadataSlot, IsAOneToOneMapOntoTheLanesOfTheSelector) {
   }
 }
 
-TEST(MetadataSlot, SplitsSixteenBitWordsByRowAndEightBitWordsByLane) {
-  const auto f16 = metadata_register_format(DataType::kF16, 32);
-  EXPECT_EQ(metadata_slot(f16, 0, {3, 0}), (MetadataSlot{12, 0}));
-  EXPECT_EQ(metadata_slot(f16, 0, {11, 0}), (MetadataSlot{12, 4}));
-  EXPECT_EQ(metadata_slot(f16, 1, {11, 5}), (MetadataSlot{15, 5}));
-  const auto s8 = metadata_register_format(DataType::kS8, 64);
-  EXPECT_EQ(metadata_slot(s8, 0, {3, 0}), (MetadataSlot{12, 0}));
-  EXPECT_EQ(metadata_slot(s8, 0, {11, 0}), (MetadataSlot{13, 0}));
-  EXPECT_EQ(metadata_slot(s8, 0, {3, 9}), (MetadataSlot{14, 1}));
-  EXPECT_EQ(metadata_slot(s8, 0, {11, 15}), (MetadataSlot{15, 7}));
-}
-
 TEST(MetadataPlace, IsNothingInLanesThatTheSelectorLeavesOut) {
   const auto format = metadata_register_format(DataType::kF16, 16);
   EXPECT_FALSE(metadata_place(format, 2, {1, 0}));

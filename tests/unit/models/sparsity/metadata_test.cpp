@@ -6,8 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-
 namespace sptc::sparsity {
 namespace {
 
@@ -40,21 +38,6 @@ TEST(CanonicalMetadata, RefusesGroupsThatDoNotFillAnElement) {
   EXPECT_EQ(refusal([] { pack_canonical(base::Matrix<std::uint8_t>(2, 6), DataType::kF16); }),
             "groups per row of canonical metadata for f16 = 6 must be a multiple of 4");
   EXPECT_THROW(pack_canonical(base::Matrix<std::uint8_t>(2, 4), DataType::kS8), base::InputError);
-}
-
-TEST(ReorderedMetadata, IsAPermutation) {
-  for (const DataType type : {DataType::kF16, DataType::kS8}) {
-    for (const RowOrder order : {RowOrder::kCutlass, RowOrder::kMarlin}) {
-      std::set<std::size_t> offsets;
-      for (std::size_t row = 0; row < 128; ++row) {
-        for (std::size_t column = 0; column < 6; ++column) {
-          offsets.insert(reordered_offset(type, 128, row, column, order));
-        }
-      }
-      EXPECT_EQ(offsets.size(), 128U * 6U);
-      EXPECT_EQ(*offsets.rbegin(), 128U * 6U - 1);
-    }
-  }
 }
 
 TEST(ReorderedMetadata, OfMarlinPutsRowsFourApartSideBySide) {
@@ -104,48 +87,6 @@ TEST(ReorderedMetadata, RefusesExtentsThatCannotBeReordered) {
   EXPECT_THROW(to_canonical(lying), base::InputError);
 }
 
-TEST(LaneMetadata, SharedByTwoTilesIsTheReorderedBufferReadBy32BitWords) {
-  // What ldmatrix does: lane T takes the T-th word of a block of 32 rows and two element columns.
-  const CanonicalMetadata canonical = random_metadata(64, 16, DataType::kF16);
-  const ReorderedMetadata reordered = to_reordered(canonical);
-  const LaneMetadata lanes = to_shared_lanes(canonical, 32);
-  ASSERT_EQ(lanes.tiles_per_register, 2U);
-  std::size_t element = 0;
-  for (std::size_t k_tile = 0; k_tile < lanes.k_tiles; ++k_tile) {
-    for (std::size_t row_tile = 0; row_tile < lanes.row_tiles; row_tile += 2) {
-      for (const std::uint32_t word : lanes.words(row_tile, k_tile)) {
-        EXPECT_EQ(word, reordered.elements[element] | reordered.elements[element + 1] << 16);
-        element += 2;
-      }
-    }
-  }
-  EXPECT_EQ(element, reordered.elements.size());
-}
-
-TEST(LaneMetadata, OfEightBitTypesIsTheReorderedBuffer) {
-  const CanonicalMetadata canonical = random_metadata(48, 32, DataType::kS8);
-  const LaneMetadata lanes = to_shared_lanes(canonical, 64);
-  std::vector<std::uint32_t> words;
-  for (std::size_t k_tile = 0; k_tile < lanes.k_tiles; ++k_tile) {
-    for (std::size_t row_tile = 0; row_tile < lanes.row_tiles; ++row_tile) {
-      const LaneWords& tile = lanes.words(row_tile, k_tile);
-      words.insert(words.end(), tile.begin(), tile.end());
-    }
-  }
-  EXPECT_EQ(words, to_reordered(canonical).elements);
-}
-
-TEST(LaneMetadata, SharesRegistersAlsoWhereTheLastIsNotFull) {
-  const CanonicalMetadata canonical = random_metadata(48, 8, DataType::kF16);
-  const LaneMetadata lanes = to_shared_lanes(canonical, 32);
-  EXPECT_EQ(lanes.registers.size(), 2U);
-  EXPECT_EQ(lanes.selector(0), 0);
-  EXPECT_EQ(lanes.selector(1), 1);
-  EXPECT_EQ(lanes.selector(2), 0);
-  EXPECT_EQ(lanes.registers[1][2], 0U);
-  EXPECT_EQ(to_canonical(lanes), canonical);
-}
-
 TEST(LaneMetadata, WithOneSelectorLeavesTheOtherLanesZero) {
   const CanonicalMetadata canonical =
       pack_canonical(base::Matrix<std::uint8_t>(16, 4, 0x4), DataType::kBf16);
@@ -168,9 +109,6 @@ TEST(LaneMetadata, RefusesSelectorsDepthsAndExtentsThatDoNotFit) {
   LaneMetadata lanes = to_lanes(canonical, 32, 0);
   lanes.registers.pop_back();
   EXPECT_THROW(to_canonical(lanes), base::InputError);
-  lanes.tiles_per_register = 0;
-  EXPECT_THROW(to_canonical(lanes), base::InputError);
-  lanes.tiles_per_register = 1;
   lanes.registers.clear();
   lanes.row_tiles = std::size_t{1} << 33;
   lanes.k_tiles = std::size_t{1} << 31;
@@ -182,7 +120,6 @@ TEST(Metadata, GoesFromLanesToReorderedAndBack) {
   const ReorderedMetadata reordered = to_reordered(canonical);
   EXPECT_EQ(to_reordered(to_lanes(canonical, 8, 3)), reordered);
   EXPECT_EQ(to_lanes(reordered, 16, 1), to_lanes(canonical, 16, 1));
-  EXPECT_EQ(to_shared_lanes(reordered, 8), to_shared_lanes(canonical, 8));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "models/sparsity/permutation.h"
 
 #include "models/base/random.h"
-#include "models/sparsity/assignment.h"
 #include "models/sparsity/max_product.h"
 #include "tests/unit/models/sparsity/test_matrix.h"
 

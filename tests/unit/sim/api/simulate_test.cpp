@@ -4,13 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <fstream>
 #include <set>
 #include <sptcsim/simulate.h>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -82,26 +80,6 @@ TEST(ApiSimulate, HooksAreCalledAndMayEndIt) {
   EXPECT_THROW(simulate(Workload({{.m = 8192, .n = 8192, .k = 8192}}), a100, {}, hooks),
                std::runtime_error);
   EXPECT_EQ(simulate(workload, a100).gemms.size(), 2U) << "the next call works";
-}
-
-TEST(ApiSimulate, TwoThreadsGetTheSameAsOne) {
-  if (sptc::support::kSanitizedAllocator) {
-    GTEST_SKIP() << sptc::support::kForkKeepsLocks;
-  }
-  const Architecture a100("a100-sxm4-80gb");
-  const Workload workload({{.m = 256, .n = 256, .k = 256}});
-  const std::string alone = simulate(workload, a100).json;
-  std::array<std::string, 4> results;
-  std::vector<std::thread> threads;
-  for (std::string& result : results) {
-    threads.emplace_back([&] { result = simulate(workload, a100).json; });
-  }
-  for (std::thread& thread : threads) {
-    thread.join();
-  }
-  for (const std::string& result : results) {
-    EXPECT_EQ(result, alone);
-  }
 }
 
 TEST(ApiSimulate, WhatAWorkerRefusesArrivesHere) {

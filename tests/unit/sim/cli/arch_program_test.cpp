@@ -9,27 +9,25 @@
 #include <algorithm>
 #include <sstream>
 #include <string>
-#include <vector>
 
 namespace sptc::cli {
 namespace {
 
+using Outcome = support::ProgramOutcome;
+
 TEST_F(Program, ListsShowsAndValidatesArchitectures) {
-  EXPECT_NE(run({"arch", "list", "--names"}).out.find("a100-sxm4-80gb\n"), std::string::npos);
-  const std::string boards = run({"arch", "list"}).out;
-  EXPECT_NE(
-      boards.find(
-          "a100-sxm4-80gb                108   1410       312       624   2039    400      yes"),
-      std::string::npos)
-      << boards;
-  EXPECT_NE(run({"arch", "show", "a100-sxm4-80gb"}).out.find("/sms"), std::string::npos);
-  EXPECT_EQ(run({"arch", "validate", "a100-sxm4-80gb"}).exit_code, 0);
+  expect_has(run("arch list --names").out, "a100-sxm4-80gb\n");
+  const std::string boards = run("arch list").out;
+  expect_has(boards,
+             "a100-sxm4-80gb                108   1410       312       624   2039    400      yes");
+  expect_has(run("arch show a100-sxm4-80gb").out, "/sms");
+  EXPECT_EQ(run("arch validate a100-sxm4-80gb").exit_code, 0);
   write("bad.json", "{\"sms\": NaN}");
-  EXPECT_EQ(run({"arch", "validate", path("bad.json")}).exit_code, 2);
-  expect_refused({"arch", "show", "a100-sxm4-8"}, "'a100-sxm4-80gb'");
-  expect_refused({"arch", "show", "a100-sxm4-80gb", "--format", "jsn"}, "'json'");
+  EXPECT_EQ(run("arch validate " + path("bad.json")).exit_code, 2);
+  expect_refused("arch show a100-sxm4-8", "'a100-sxm4-80gb'");
+  expect_refused("arch show a100-sxm4-80gb --format jsn", "'json'");
   // Also what the file leaves out.
-  const auto shown = nlohmann::json::parse(run({"arch", "show", "a40", "--format", "json"}).out);
+  const auto shown = nlohmann::json::parse(run("arch show a40 --format json").out);
   EXPECT_EQ(shown["schema"], "sptcsim-architecture/0.1");
   const auto barrier =
       std::ranges::find_if(shown["parameters"], [](const nlohmann::json& parameter) {
@@ -41,52 +39,42 @@ TEST_F(Program, ListsShowsAndValidatesArchitectures) {
 }
 
 TEST_F(Program, AFileThatIsNoArchitectureIsRefusedInOneSentence) {
-  ASSERT_EQ(run({"gemm", "64", "64", "64", "--fidelity", "analytic", "--format", "json", "--out",
-                 path("saved.json")})
-                .exit_code,
-            0);
+  ASSERT_EQ(
+      run("gemm 64 64 64 --fidelity analytic --format json --out " + path("saved.json")).exit_code,
+      0);
   write("other.json", R"({"name": "other", "hidden_size": 4096, "layers": 32, "heads": 32})");
-  for (const std::vector<std::string>& command :
-       {std::vector<std::string>{"gemm", "64", "64", "64", "--arch"}, {"arch", "show"}}) {
-    const auto with = [&](const char* file) {
-      std::vector<std::string> all = command;
-      all.push_back(path(file));
-      return all;
-    };
-    expect_refused(with("saved.json"),
+  for (const std::string command : {"gemm 64 64 64 --arch ", "arch show "}) {
+    expect_refused(command + path("saved.json"),
                    "a file of the schema \"sptcsim-result/0.1\" holds no numbers of hardware");
-    expect_refused(with("other.json"), "no architecture: neither numerics nor sm nor memory");
+    expect_refused(command + path("other.json"),
+                   "no architecture: neither numerics nor sm nor memory");
   }
 }
 
 TEST_F(Program, TakesAliasesOfBoardsAndNamesTheBoardInReports) {
-  EXPECT_TRUE(run({"arch", "show", "A100"}).out.starts_with("a100-sxm4-80gb: 108 SMs"));
-  EXPECT_TRUE(run({"energy", "show", "h100"}).out.starts_with("h100-sxm5-80gb: "));
+  EXPECT_TRUE(run("arch show A100").out.starts_with("a100-sxm4-80gb: 108 SMs"));
+  EXPECT_TRUE(run("energy show h100").out.starts_with("h100-sxm5-80gb: "));
   write("w.csv", "name,m,n,k\na,64,64,64\n");
   write("m.csv", "m,n,k,time_us_median\n512,512,512,9\n");
-  const auto board_of = [&](std::vector<std::string> arguments) {
-    arguments.insert(arguments.end(), {"--fidelity", "analytic", "--format", "json"});
-    const Outcome outcome = run(arguments);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return nlohmann::json::parse(outcome.out)["arch"].get<std::string>();
+  const auto board_of = [&](const std::string& arguments) {
+    return json_of(arguments + " --fidelity analytic --format json")["arch"].get<std::string>();
   };
-  EXPECT_EQ(board_of({"gemm", "64", "64", "64", "--arch", "A100-PCIE"}), "a100-pcie-80gb");
-  EXPECT_EQ(board_of({"run", path("w.csv"), "--arch", "L40s"}), "l40s");
-  EXPECT_EQ(board_of({"validate", path("m.csv"), "--arch", "H200"}), "h200-sxm");
-  EXPECT_EQ(run({"microbench", "--arch", "A30"}).exit_code, 0);
+  EXPECT_EQ(board_of("gemm 64 64 64 --arch A100-PCIE"), "a100-pcie-80gb");
+  EXPECT_EQ(board_of("run " + path("w.csv") + " --arch L40s"), "l40s");
+  EXPECT_EQ(board_of("validate " + path("m.csv") + " --arch H200"), "h200-sxm");
+  EXPECT_EQ(run("microbench --arch A30").exit_code, 0);
   write("s.json", R"({"schema": "sptcsim-sweep/0.1", "name": "s", "arch": ["T4", "V100"],
                       "options": {"fidelity": "analytic", "check": "none"},
                       "workloads": [{"name": "g", "m": 64, "n": 64, "k": 64}]})");
   const std::string table = path("s.sqlite");
-  EXPECT_EQ(run({"sweep", path("s.json"), "--db", table, "--quiet"}).exit_code, 0);
-  EXPECT_NE(run({"sweep", "report", table, "--format", "csv"}).out.find("v100-sxm2-16gb"),
-            std::string::npos);
+  EXPECT_EQ(run("sweep " + path("s.json") + " --db " + table + " --quiet").exit_code, 0);
+  expect_has(run("sweep report " + table + " --format csv").out, "v100-sxm2-16gb");
 }
 
 TEST_F(Program, ShowsEnoughOfAnArchitectureToWriteItsFileAnew) {
   using Json = nlohmann::json;
   const auto shown = [&](const std::string& name) {
-    const Outcome outcome = run({"arch", "show", name, "--format", "json"});
+    const Outcome outcome = run("arch show " + name + " --format json");
     EXPECT_EQ(outcome.exit_code, 0) << name << ": " << outcome.err;
     return Json::parse(outcome.out);
   };
@@ -99,7 +87,7 @@ TEST_F(Program, ShowsEnoughOfAnArchitectureToWriteItsFileAnew) {
     document[Json::json_pointer(parameter["pointer"].get<std::string>())] = number;
   };
   const Json base = shown("t4");
-  std::istringstream names(run({"arch", "list", "--names"}).out);
+  std::istringstream names(run("arch list --names").out);
   int shipped = 0;
   for (std::string name; std::getline(names, name); ++shipped) {
     const Json original = shown(name);

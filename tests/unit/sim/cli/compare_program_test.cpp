@@ -2,7 +2,7 @@
 //
 // sptcsim compare as a user meets it.
 #include "tests/support/browser.h"
-#include "tests/support/program_fixture.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -18,15 +18,13 @@ namespace {
 
 using nlohmann::json;
 
-class CompareProgram : public sptc::support::ProgramFixture {
+class CompareProgram : public sptc::cli::JsonProgram {
  protected:
   const std::string bert =
       std::string(SPTC_SOURCE_DIR) + "/traces/bert_large.json --quiet --check none";
 
   json compared(const std::string& arguments) const {
-    const sptc::support::ProgramOutcome outcome = run("compare " + arguments + " --format json");
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return json::parse(outcome.out);
+    return json_of("compare " + arguments + " --format json");
   }
 };
 
@@ -107,7 +105,7 @@ TEST_F(CompareProgram, SaysWhatIsOddAboutAWorkload) {
   std::ofstream(file) << "m,n,k\n8,4096,4096\n";
   const auto outcome = run("compare " + file + " --quiet --fidelity analytic --arch A100");
   EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_NE(outcome.err.find("note: m looks like tokens"), std::string::npos) << outcome.err;
+  sptc::cli::expect_has(outcome.err, "note: m looks like tokens");
 }
 
 TEST_F(CompareProgram, SaysWhereSparsityLoses) {
@@ -118,7 +116,7 @@ TEST_F(CompareProgram, SaysWhereSparsityLoses) {
         .get<std::string>();
   };
   EXPECT_EQ(verdict("small.csv --arch A100").find("Sparsity loses: 0."), 0U);
-  EXPECT_NE(verdict("small.csv --arch A100,H100").find(" at worst ("), std::string::npos);
+  sptc::cli::expect_has(verdict("small.csv --arch A100,H100"), " at worst (");
   EXPECT_EQ(verdict("large.csv --arch A100").find("Sparsity gains 1."), 0U);
 }
 
@@ -127,7 +125,7 @@ TEST_F(CompareProgram, SaysWhyAFigureIsMissing) {
   const std::string arguments = bert + " --fidelity analytic --arch A100," + mine;
   const json all = compared(arguments);
   EXPECT_TRUE(all["points"][1]["total"]["dense_uj"].is_null());
-  EXPECT_NE(all["points"][1]["no_energy"].get<std::string>().find("mine"), std::string::npos);
+  sptc::cli::expect_has(all["points"][1]["no_energy"].get<std::string>(), "mine");
   expect_output("compare " + arguments, "n/a: mine has no energies");
   expect_output("compare " + bert + " --fidelity analytic --arch A100,V100",
                 "n/a: v100-sxm2-16gb has no sparse matrix instructions");
@@ -162,7 +160,7 @@ TEST_F(CompareProgram, SaysWhatWasMeasuredOnShapesLikeALayer) {
   const std::string conditions = points[1]["measured_conditions"][0];
   for (const std::string& part : {points[1]["board"].get<std::string>(), std::string("L2 "),
                                   std::string("cuSPARSELt"), std::string("evidence/")}) {
-    EXPECT_NE(conditions.find(part), std::string::npos) << conditions;
+    sptc::cli::expect_has(conditions, part);
   }
   expect_output("compare " + arguments, "measured: " + conditions.substr(0, 20));
 }
@@ -265,14 +263,14 @@ TEST_F(CompareProgram, ThePageRunsInABrowser) {
                 .exit_code,
             0);
   const std::string text = read(page);
-  EXPECT_EQ(text.find("src="), std::string::npos);
+  sptc::cli::expect_lacks(text, "src=");
   if (!sptc::support::kHasBrowser) {
     GTEST_SKIP() << "not run: there is no Chromium";
   }
   const sptc::support::BrowserOutcome seen = sptc::support::open_in_browser(page, temporary.path());
   EXPECT_EQ(seen.messages, "");
-  EXPECT_NE(seen.dom.find("data-ready=\"yes\""), std::string::npos);
-  EXPECT_NE(seen.dom.find("h100-sxm5-80gb, batch=8"), std::string::npos);
+  sptc::cli::expect_has(seen.dom, "data-ready=\"yes\"");
+  sptc::cli::expect_has(seen.dom, "h100-sxm5-80gb, batch=8");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The conditions of a launch as a user asks for them.
-#include "tests/support/program_fixture.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -11,15 +11,13 @@
 
 namespace {
 
-class ConditionsOfALaunch : public sptc::support::ProgramFixture {
+class ConditionsOfALaunch : public sptc::cli::JsonProgram {
  protected:
   nlohmann::json dense(const std::string& options) const {
-    const sptc::support::ProgramOutcome outcome =
-        run("gemm 1024 1024 1024 --clock boost --check none --quiet --variants dense "
-            "--format json " +
-            options);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return nlohmann::json::parse(outcome.out)["operations"][0]["dense"];
+    return json_of(
+        "gemm 1024 1024 1024 --clock boost --check none --quiet --variants dense "
+        "--format json " +
+        options)["operations"][0]["dense"];
   }
 };
 

@@ -3,7 +3,7 @@
 // sptcsim crosscheck as a user meets it.
 #include "sim/io/tensor_file.h"
 #include "sim/io/text_file.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <sys/wait.h>
 
 namespace sptc::cli {
 namespace {
@@ -21,31 +20,18 @@ using nlohmann::json;
 
 const fs::path kCaptures = fs::path(SPTC_SOURCE_DIR) / "tests/hardware/captures";
 
-struct Outcome {
-  int exit_code = -1;
-  std::string out, err;
-};
+using Outcome = support::ProgramOutcome;
 
-class CrosscheckProgram : public testing::Test {
+class CrosscheckProgram : public JsonProgram {
  protected:
-  const support::TemporaryDirectory temporary;
-
-  std::string path(const std::string& name) const { return (temporary.path() / name).string(); }
-
   Outcome run(const std::string& arguments) const {
-    const std::string command = std::string(SPTC_PROGRAM) + " crosscheck " + arguments + " >" +
-                                path("out") + " 2>" + path("err");
-    const int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-            io::read_text_file(path("out"), std::uint64_t{1} << 24),
-            io::read_text_file(path("err"), std::uint64_t{1} << 24)};
+    return JsonProgram::run("crosscheck " + arguments);
   }
-
+  json json_of(const std::string& arguments) const {
+    return JsonProgram::json_of("crosscheck " + arguments);
+  }
   void expect_refused(const std::string& arguments, const std::string& part) const {
-    const Outcome outcome = run(arguments);
-    EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
-    EXPECT_EQ(outcome.out, "");
-    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+    JsonProgram::expect_refused("crosscheck " + arguments, part);
   }
 
   /// A 16 x 8 x 16 GEMM of ones whose D[2, 3] is `word`; all others are 16.
@@ -67,15 +53,14 @@ TEST_F(CrosscheckProgram, SaysThatAKernelIsBitExact) {
   write_kernel(0x41800000);
   const Outcome outcome = run("--kernel " + path("kernel.json"));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("bit-exact: 128 of 128 elements equal"), std::string::npos)
-      << outcome.out;
+  expect_has(outcome.out, "bit-exact: 128 of 128 elements equal");
 }
 
 TEST_F(CrosscheckProgram, TakesTheArithmeticOfAnotherArchitectureThanTheFileNames) {
   write_kernel(0x41800000);
   const Outcome outcome = run("--kernel " + path("kernel.json") + " --arch H100");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find(" on sm_90 ("), std::string::npos) << outcome.out;
+  expect_has(outcome.out, " on sm_90 (");
   expect_refused("--kernel " + path("kernel.json") + " --arch T4", "sm_75 has no");
   expect_refused("--kernel " + path("kernel.json") + " --arch h1000",
                  "unknown architecture 'h1000'");
@@ -97,11 +82,10 @@ TEST_F(CrosscheckProgram, SaysOfABitExactKernelThatItsMetadataIsInvalid) {
     "b": {"file": "b.npy"}, "d": {"file": "d.npy"}})");
   const Outcome text = run("--kernel " + path("kernel.json"));
   EXPECT_EQ(text.exit_code, 0) << text.err;
-  EXPECT_NE(text.out.find("bit-exact: 128 of 128 elements equal"), std::string::npos) << text.out;
-  EXPECT_NE(text.out.find("invalid metadata: 1 of 128 nibbles, the first 0b0000 of row 9, group 6: "
-                          "PTX leaves such a D undefined"),
-            std::string::npos)
-      << text.out;
+  expect_has(text.out, "bit-exact: 128 of 128 elements equal");
+  expect_has(text.out,
+             "invalid metadata: 1 of 128 nibbles, the first 0b0000 of row 9, group 6: "
+             "PTX leaves such a D undefined");
   const json report = json::parse(run("--kernel " + path("kernel.json") + " --format json").out);
   EXPECT_EQ(report["bit_exact"], true);
   EXPECT_EQ(report["invalid_metadata"],
@@ -112,12 +96,9 @@ TEST_F(CrosscheckProgram, NamesTheFaultOfAKernelInBothFormats) {
   write_kernel(0x41880000);
   const Outcome text = run("--kernel " + path("kernel.json"));
   EXPECT_EQ(text.exit_code, 1);
-  EXPECT_NE(text.out.find("not bit-exact: 1 of 128"), std::string::npos) << text.out;
-  EXPECT_NE(text.out.find("first: D[2, 3]: kernel 0x41880000, computed 0x41800000"),
-            std::string::npos)
-      << text.out;
-  EXPECT_NE(text.out.find("[bit-of-d]: one bit of D[2, 3] is flipped: bit 19"), std::string::npos)
-      << text.out;
+  expect_has(text.out, "not bit-exact: 1 of 128");
+  expect_has(text.out, "first: D[2, 3]: kernel 0x41880000, computed 0x41800000");
+  expect_has(text.out, "[bit-of-d]: one bit of D[2, 3] is flipped: bit 19");
   const Outcome outcome =
       run("--kernel " + path("kernel.json") + " --format json --out " + path("report.json"));
   EXPECT_EQ(outcome.exit_code, 1);
@@ -138,9 +119,7 @@ TEST_F(CrosscheckProgram, WritesNoReportOverTheOperandsOfAKernel) {
 }
 
 TEST_F(CrosscheckProgram, ComparesWordsAndTimesOfAPublishedCapture) {
-  const Outcome outcome = run((kCaptures / "a100").string() + " --format json");
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  const json report = json::parse(outcome.out);
+  const json report = json_of((kCaptures / "a100").string() + " --format json");
   EXPECT_EQ(report["mismatches"], 0);
   EXPECT_EQ(report["arch"], "a100-sxm4-80gb");
   std::size_t simulated = 0;
@@ -167,9 +146,7 @@ TEST_F(CrosscheckProgram, SimulatesGemmsBesideMicrobenchmarks) {
      "time_us_median": 20, "status": "ok", "reason": null},
     {"m": 1024, "n": 1024, "k": 1024, "dtype": "f16", "variant": "sparse", "library": "own",
      "time_us_median": 20, "status": "ok", "reason": null}]})");
-  const Outcome outcome = run(temporary.path().string() + " --format json");
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  const json times = json::parse(outcome.out)["times"];
+  const json times = json_of(temporary.path().string() + " --format json")["times"];
   ASSERT_EQ(times.size(), 3U);
   EXPECT_EQ(times[0]["simulated"], 25.0);
   ASSERT_TRUE(times[1].contains("simulated")) << times[1];

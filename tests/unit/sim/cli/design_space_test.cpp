@@ -2,8 +2,8 @@
 //
 // Every number of an architecture file, changed in a derived file, moves the answer the right way.
 #include "sim/config/architecture_fields.h"
-#include "tests/support/program_fixture.h"
 #include "tests/support/program_process.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -130,7 +130,7 @@ const config::ArchitectureField& field_of(const std::string& key) {
   throw std::runtime_error("no field " + key);
 }
 
-class DesignSpace : public support::ProgramFixture {
+class DesignSpace : public JsonProgram {
  protected:
   void set(json& document, const std::string& key, double value) const {
     const config::ArchitectureField& field = field_of(key);
@@ -296,11 +296,10 @@ const std::vector<InstructionChange>& instruction_changes() {
 TEST_F(DesignSpace, NumbersOfOtherInstructionsMoveTheirLatencyAndThroughputTheRightWay) {
   for (const InstructionChange& change : instruction_changes()) {
     const auto measured = [&](const std::string& arch) {
-      const support::ProgramOutcome outcome = run(
-          fmt::format("microbench --arch {} --instruction '{}' --warps 4 --ilp {} --format json",
-                      arch, change.instruction, change.ilp));
-      EXPECT_EQ(outcome.exit_code, 0) << change.key << ": " << outcome.err;
-      return json::parse(outcome.out)["rows"][0][change.figure].get<double>();
+      return json_of(fmt::format(
+          "microbench --arch {} --instruction '{}' --warps 4 --ilp {} --format json", arch,
+          change.instruction, change.ilp))["rows"][0][change.figure]
+          .get<double>();
     };
     json document = {{"base", change.arch}, {"name", "changed"}};
     set(document, change.key, change.value);
@@ -340,13 +339,11 @@ TEST_F(DesignSpace, FewerFractionBitsLoseAccuracyAndSaveEnergyAndNoTime) {
       set(document, "sms", 107);  // a derived file changes something
     }
     std::ofstream(path("f.json")) << document;
-    const support::ProgramOutcome outcome =
-        run("gemm 64 64 4096 --fidelity analytic --check eigen --energy a100-sxm4-80gb --variants "
-            "dense "
-            "--format json --arch " +
-            path("f.json"));
-    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-    const json op = json::parse(outcome.out)["operations"][0]["dense"];
+    const json op = json_of(
+        "gemm 64 64 4096 --fidelity analytic --check eigen --energy a100-sxm4-80gb --variants "
+        "dense "
+        "--format json --arch " +
+        path("f.json"))["operations"][0]["dense"];
     EXPECT_GT(op["check"]["worst_error"], 4 * last_error);
     last_error = op["check"]["worst_error"];
     EXPECT_LT(op["energy_uj"]["align_add"], last_energy);
@@ -355,36 +352,6 @@ TEST_F(DesignSpace, FewerFractionBitsLoseAccuracyAndSaveEnergyAndNoTime) {
 }
 
 TEST_F(DesignSpace, WhatHasNoEffectIsRefused) {
-  const auto sweep = [&](const std::string& key, const std::string& options = "",
-                         const std::string& arch = "a100-sxm4-80gb") {
-    std::ofstream(path("s.json")) << fmt::format(
-        R"({{"schema": "sptcsim-sweep/0.1", "name": "s", "workloads": [{{"m": 64, "n": 64, "k": 64}}],
-            "arch": "{}", "options": {{"check": "none"{}}},
-            "axes": [{{"parameter": "{}", "values": [2, 4]}}]}})",
-        arch, options, key);
-    return "sweep plan " + path("s.json");
-  };
-  const std::string closed_form = R"(, "fidelity": "analytic")";
-  expect_refused(sweep("round_latency_cycles", closed_form),
-                 "changes nothing: the closed form of the fidelity analytic does not know it");
-  expect_refused(sweep("f64_multipliers"), "no GEMM kernel is made of");
-  expect_refused(sweep("sub_byte_extra_cycles", closed_form), "no GEMM kernel is made of");
-  expect_refused(sweep("wgmma_interval_cycles"), "sm_80 has no wgmma");
-  expect_refused(sweep("tcgen05_interval_cycles"), "sm_80 has no tcgen05.mma");
-  std::ofstream(path("l.json")) << R"({"base": "h100-sxm5-80gb", "name": "l",
-      "kernels": {"library": "cublas-sm80"}})";
-  expect_refused(sweep("wgmma_interval_cycles", "", path("l.json")),
-                 "the GEMM library has no wgmma kernel");
-  expect_refused(sweep("wgmma_interval_cycles", closed_form, "h800-pcie"), "does not know it");
-  expect_refused(sweep("tcgen05_interval_cycles", closed_form, "b200"), "does not know it");
-  expect_refused(sweep("metadata_port_bytes_per_cycle", R"(, "variants": "dense")"),
-                 "dense weights have no metadata");
-  expect_refused(sweep("reduction_launch_us", R"(, "split-k": 1)"), "nothing is reduced");
-  for (const std::string& effective :
-       {sweep("round_latency_cycles"), sweep("reduction_launch_us", R"(, "split-k": 2)"),
-        sweep("metadata_port_bytes_per_cycle")}) {
-    EXPECT_EQ(run(effective).exit_code, 0) << effective;
-  }
   expect_refused("gemm 64 64 64 --variants dense --pattern 1:4", "--pattern has no effect");
   expect_refused("gemm 64 64 64 --pattern 4:8", "need a selector of 8 inputs");
   expect_refused("gemm 64 64 64 --pattern 4:4", "N:M");
@@ -398,11 +365,10 @@ TEST_F(DesignSpace, WhatHasNoEffectIsRefused) {
 
 TEST_F(DesignSpace, PatternsCostWhatTheirBandwidthAllows) {
   const auto speedup = [&](const std::string& options) {
-    const support::ProgramOutcome outcome =
-        run("gemm 4096 4096 4096 --fidelity analytic --clock boost --check none --format json " +
-            options);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return json::parse(outcome.out)["totals"]["speedup"].get<double>();
+    return json_of(
+               "gemm 4096 4096 4096 --fidelity analytic --clock boost --check none --format json " +
+               options)["totals"]["speedup"]
+        .get<double>();
   };
   const double two_of_four = speedup("");
   EXPECT_NEAR(speedup("--pattern 1:4"), two_of_four, 1e-9)
@@ -443,18 +409,14 @@ TEST_F(DesignSpace, SaysWhichNumbersDoNothingToAsynchronousInstructions) {
        {"operand_a_port_bytes_per_cycle", "operand_b_port_bytes_per_cycle",
         "accumulator_port_bytes_per_cycle", "metadata_port_bytes_per_cycle",
         "selector_bytes_per_cycle", "register_bank_bytes_per_cycle", "selector_latency_cycles"}) {
-    EXPECT_NE(
-        notes("h100-sxm5-80gb", rate).find("no effect on the time of wgmma launches: " + rate),
-        std::string::npos);
+    expect_has(notes("h100-sxm5-80gb", rate), "no effect on the time of wgmma launches: " + rate);
   }
   const std::string none = "no effect on the time";
-  EXPECT_NE(notes("b200", "metadata_port_bytes_per_cycle").find(none + " of tcgen05.mma launches"),
-            std::string::npos);
-  EXPECT_EQ(notes("h100-sxm5-80gb", "multiply_latency_cycles").find(none), std::string::npos);
-  EXPECT_EQ(notes("a100-sxm4-80gb", "metadata_port_bytes_per_cycle").find(none), std::string::npos);
+  expect_has(notes("b200", "metadata_port_bytes_per_cycle"), none + " of tcgen05.mma launches");
+  expect_lacks(notes("h100-sxm5-80gb", "multiply_latency_cycles"), none);
+  expect_lacks(notes("a100-sxm4-80gb", "metadata_port_bytes_per_cycle"), none);
   const std::string on_mma_sync = " --tile 160x128x64";
-  EXPECT_EQ(notes("h100-sxm5-80gb", "metadata_port_bytes_per_cycle", on_mma_sync).find(none),
-            std::string::npos);
+  expect_lacks(notes("h100-sxm5-80gb", "metadata_port_bytes_per_cycle", on_mma_sync), none);
 }
 
 TEST_F(DesignSpace, ReportsNameThePatternOfTheWeights) {
@@ -470,7 +432,7 @@ TEST_F(DesignSpace, ReportsNameThePatternOfTheWeights) {
     EXPECT_EQ(outcome.out.find("2:4") != std::string::npos, name == "2:4") << outcome.out;
     for (const std::string& part : {"4096 x 4096 x 4096                        " + name,
                                     "  " + name + " gains", name + " saves"}) {
-      EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
+      expect_has(outcome.out, part);
     }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // sptcsim energy as a user meets it.
-#include "tests/support/program_fixture.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 using Outcome = sptc::support::ProgramOutcome;
 
-class EnergyProgram : public sptc::support::ProgramFixture {};
+class EnergyProgram : public sptc::cli::JsonProgram {};
 
 TEST_F(EnergyProgram, ListsAndShowsWhatItKnows) {
   expect_output("energy list", "a100-sxm4-80gb");
@@ -66,12 +66,10 @@ TEST_F(EnergyProgram, EveryShippedBoardKeepsItsPowerLimit) {
   std::istringstream names(run("arch list --names").out);
   int boards = 0;
   for (std::string name; std::getline(names, name); ++boards) {
-    const Outcome outcome =
-        run("gemm 4096 4096 4096 --variants dense --check none --quiet "
-            "--fidelity analytic --format json --clock limited --arch " +
-            name);
-    ASSERT_EQ(outcome.exit_code, 0) << name << ": " << outcome.err;
-    const auto report = nlohmann::json::parse(outcome.out);
+    const auto report = json_of(
+        "gemm 4096 4096 4096 --variants dense --check none --quiet "
+        "--fidelity analytic --format json --clock limited --arch " +
+        name);
     const auto& dense = report["operations"][0]["dense"];
     const std::string clock = report["options"]["clock"];  // "limited by 70 W, at most boost"
     ASSERT_TRUE(clock.starts_with("limited by ")) << name << ": " << clock;
@@ -103,9 +101,7 @@ TEST_F(EnergyProgram, ExplainsALimitedLaunchAtTheClockThatItGets) {
   const std::string gemm =
       "gemm 4096 512 1024 --check none --quiet --format json --explain --variants dense";
   const auto dense = [&](const std::string& clock) {
-    const Outcome outcome = run(gemm + clock);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return nlohmann::json::parse(outcome.out)["operations"][0]["dense"];
+    return json_of(gemm + clock)["operations"][0]["dense"];
   };
   const nlohmann::json limited = dense(" --clock limited --power-limit 170");
   const double mhz = limited["clock_mhz"];
@@ -138,11 +134,7 @@ TEST_F(EnergyProgram, TheClockIsLimitedWhereTheBoardHasEnergiesAndBoostElsewhere
   const std::string gemm =
       "gemm 8192 8192 8192 --check none --quiet --fidelity analytic "
       "--variants dense --format json";
-  const auto report = [&](const std::string& options) {
-    const Outcome outcome = run(gemm + options);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return nlohmann::json::parse(outcome.out);
-  };
+  const auto report = [&](const std::string& options) { return json_of(gemm + options); };
   const auto mhz = [](const nlohmann::json& json) {
     return json["operations"][0]["dense"]["clock_mhz"].get<double>();
   };
@@ -155,10 +147,8 @@ TEST_F(EnergyProgram, TheClockIsLimitedWhereTheBoardHasEnergiesAndBoostElsewhere
   const nlohmann::json without = report(" --arch " + board_without_energies());
   EXPECT_EQ(without["options"]["clock"], "boost");
   EXPECT_EQ(mhz(without), 1590);
-  EXPECT_NE(without["notes"].dump().find(
-                "'mine' has no energies and no power limit: it runs at its boost clock"),
-            std::string::npos)
-      << without["notes"];
+  sptc::cli::expect_has(without["notes"].dump(),
+                        "'mine' has no energies and no power limit: it runs at its boost clock");
 }
 
 TEST_F(EnergyProgram, SaysThatABoardIsNotGivenWhatALaunchTakes) {
@@ -216,10 +206,9 @@ TEST_F(EnergyProgram, ADerivedDesignHasTheEnergiesOfItsBase) {
   // No energies are no reason to refuse a design that nobody asked the energy of.
   const Outcome slow = run(gemm + derived("boost_clock_mhz", 100) + " --verbose");
   EXPECT_EQ(slow.exit_code, 0) << slow.err;
-  EXPECT_NE(slow.out.find("note: no energies: those of a100-sxm4-80gb, which derived is derived "
-                          "from, do not fit it ("),
-            std::string::npos)
-      << slow.out;
+  sptc::cli::expect_has(slow.out,
+                        "note: no energies: those of a100-sxm4-80gb, which derived is derived "
+                        "from, do not fit it (");
   expect_refused(gemm + " --clock limited" + derived("boost_clock_mhz", 100), "floor_clock_mhz");
 }
 
@@ -228,12 +217,10 @@ TEST_F(EnergyProgram, TheBoardOfADerivedDesignIsThatOfItsBaseWhateverItsSms) {
     std::ofstream(path("sms.json"))
         << R"({"base": "a100-sxm4-80gb", "name": "derived", "sms": {"value": )" << sms
         << R"(, "evidence": "assumed", "source": "what if"}})";
-    const Outcome outcome =
-        run("gemm 8192 8192 4096 --check none --quiet --fidelity analytic --variants dense "
-            "--clock 800 --format json" +
-            (sms == 108 ? "" : " --arch " + path("sms.json")) + options);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return nlohmann::json::parse(outcome.out);
+    return json_of(
+        "gemm 8192 8192 4096 --check none --quiet --fidelity analytic --variants dense "
+        "--clock 800 --format json" +
+        (sms == 108 ? "" : " --arch " + path("sms.json")) + options);
   };
   const auto watts = [](const nlohmann::json& report, const char* part) {
     const nlohmann::json& dense = report["operations"][0]["dense"];
@@ -248,8 +235,8 @@ TEST_F(EnergyProgram, TheBoardOfADerivedDesignIsThatOfItsBaseWhateverItsSms) {
   }
   const nlohmann::json at_50 = energy(108, " --board-idle 50");
   EXPECT_EQ(watts(at_50, "board"), 0);
-  EXPECT_NE(at_50.dump().find("the chip alone takes 66.5 W at rest, which stand for the 50 W"),
-            std::string::npos);
+  sptc::cli::expect_has(at_50.dump(),
+                        "the chip alone takes 66.5 W at rest, which stand for the 50 W");
 }
 
 // The same silicon: declaring another boost clock makes no clock cheaper.
@@ -258,12 +245,12 @@ TEST_F(EnergyProgram, TheSupplyOfADerivedDesignIsOnTheLineOfItsBaseWhateverItsBo
     std::ofstream(path("boost.json"))
         << R"({"base": "a100-sxm4-80gb", "name": "derived", "boost_clock_mhz": {"value": )"
         << boost_mhz << R"(, "evidence": "assumed", "source": "what if"}})";
-    const Outcome outcome =
-        run("gemm 512 512 512 --check none --quiet --fidelity analytic "
-            "--variants dense --format json --explain --clock " +
-            std::to_string(mhz) + " --arch " + path("boost.json"));
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return nlohmann::json::parse(outcome.out)["operations"][0]["dense"]["core_v"].get<double>();
+    return json_of(
+               "gemm 512 512 512 --check none --quiet --fidelity analytic "
+               "--variants dense --format json --explain --clock " +
+               std::to_string(mhz) + " --arch " +
+               path("boost.json"))["operations"][0]["dense"]["core_v"]
+        .get<double>();
   };
   const double floor_mhz = 810, shipped_mhz = 1410;
   const double volts_per_mhz = (0.95 - 0.7) / (shipped_mhz - floor_mhz);

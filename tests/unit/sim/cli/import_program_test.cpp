@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/packed.h"
-#include "tests/support/program_fixture.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <nlohmann/json.hpp>
 
@@ -10,7 +10,7 @@
 namespace sptc::cli {
 namespace {
 
-class ImportProgram : public support::ProgramFixture {
+class ImportProgram : public JsonProgram {
  protected:
   std::string file(const std::string& name, const std::string& bytes) const {
     std::ofstream(path(name), std::ios::binary) << bytes;
@@ -20,9 +20,7 @@ class ImportProgram : public support::ProgramFixture {
 
 TEST_F(ImportProgram, StandardInputIsRead) {
   const std::string csv = file("x.csv", "m,n,k\n16,8,32\n");
-  const support::ProgramOutcome outcome = run("import - < " + csv);
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  const auto json = nlohmann::json::parse(outcome.out);
+  const auto json = json_of("import - < " + csv);
   EXPECT_EQ(json.at("ops").at(0).at("k"), 32);
   expect_output("run - --fidelity analytic --format csv < " + csv, "16x8x32");
 }
@@ -62,8 +60,7 @@ TEST_F(ImportProgram, ARecordingRunsOnItsOwnGpuWithMeasuredBesideSimulated) {
   EXPECT_EQ(json.at("totals").at("measured").at("time_us"), 5.5);
   EXPECT_EQ(json.at("totals").at("measured").at("simulated_us"),
             json.at("operations").at(0).at("dense").at("time_us"));
-  EXPECT_NE(outcome.err.find("taken: 1 launch of 1 shapes, 5.5 us, 100.0 %"), std::string::npos)
-      << outcome.err;
+  expect_has(outcome.err, "taken: 1 launch of 1 shapes, 5.5 us, 100.0 %");
   expect_output("run " + trace + " --fidelity analytic --arch h100-sxm5-80gb", "on h100-sxm5-80gb");
 }
 
@@ -75,14 +72,14 @@ TEST_F(ImportProgram, WhatWasImportedRunsAsTheRecordingDoes) {
   const support::ProgramOutcome imported = run("run " + path("w.json") + options);
   EXPECT_EQ(direct.exit_code, 0);
   EXPECT_EQ(direct.out, imported.out);
-  EXPECT_EQ(imported.err.find("taken"), std::string::npos) << imported.err;
+  expect_lacks(imported.err, "taken");
 }
 
 TEST_F(ImportProgram, ValidateScoresTheTimesOfARecording) {
-  const support::ProgramOutcome outcome =
-      run("validate " + file("trace", kProfile) + " --fidelity analytic --format json --quiet");
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_EQ(nlohmann::json::parse(outcome.out).at("arch"), "l40s");
+  EXPECT_EQ(
+      json_of("validate " + file("trace", kProfile) + " --fidelity analytic --format json --quiet")
+          .at("arch"),
+      "l40s");
   expect_refused("validate " + file("w.json", R"({"schema": "gemm-workload/0.1",
     "ops": [{"name": "a", "m": 8, "n": 8, "k": 8}]})"),
                  "no launch of one batch has a measured time");
@@ -124,10 +121,9 @@ TEST_F(ImportProgram, ATypeThatTheGpuLacksIsNotTaken) {
   EXPECT_EQ(rows(" --arch a100 --dtype f16").first, 3U);
   const auto [own, said] = rows("");
   EXPECT_EQ(own, 2U);
-  EXPECT_NE(said.find("33.3 % of the recorded kernel time: the tensor cores of l40s multiply no "
-                      "mxfp8\n      1 x aten::_scaled_mm 64 x 16 x 32 mxfp8"),
-            std::string::npos)
-      << said;
+  expect_has(said,
+             "33.3 % of the recorded kernel time: the tensor cores of l40s multiply no "
+             "mxfp8\n      1 x aten::_scaled_mm 64 x 16 x 32 mxfp8");
   EXPECT_EQ(rows(" --arch a100").first, 1U);
   expect_refused("run " + trace + " --arch a100 --strict",
                  "--strict: 2 launches of " + trace + " are not taken");
@@ -144,7 +140,7 @@ TEST_F(ImportProgram, ATypeThatTheGpuLacksIsNotTaken) {
       << "a point of fewer launches is no point of this workload";
   const std::string left = "of the recording are left out; the first: the tensor cores of a100";
   const std::string table = run("sweep report " + path("db") + " --format csv").out;
-  EXPECT_NE(table.find(left), std::string::npos) << table;
+  expect_has(table, left);
   expect_output("compare " + path("w.json") + " --arch b200,a100 --fidelity analytic", "n/a");
   expect_output("run " + path("w.json") + " --arch a100 --fidelity analytic", "are left out");
   expect_refused("run " + path("w.json") + " --arch v100 --dtype e4m3",
@@ -168,10 +164,7 @@ const std::string kParametric = R"({"schema": "gemm-workload/0.2", "name": "net"
 TEST_F(ImportProgram, DimensionsOfAWorkloadAreSet) {
   const std::string net = file("net.json", kParametric);
   const auto json = [&](const std::string& options) {
-    const support::ProgramOutcome outcome =
-        run("run " + net + " --fidelity analytic --format json --quiet" + options);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return nlohmann::json::parse(outcome.out);
+    return json_of("run " + net + " --fidelity analytic --format json --quiet" + options);
   };
   EXPECT_EQ(json("").at("operations").at(0).at("n"), 16);
   const auto given = json(" --dim batch=4 --dim seq=3");
@@ -208,19 +201,18 @@ TEST_F(ImportProgram, OtherFormatsAreWritten) {
   const std::string net = file("net.json", kParametric);
   EXPECT_EQ(run("import " + net + " --to scalesim").out,
             "Layer, M, N, K, Sparsity,\nx, 16, 64, 32, 2:4,\n");
-  EXPECT_NE(run("import " + net + " --to timeloop").out.find("M: 64, N: 16, K: 32"),
-            std::string::npos);
+  expect_has(run("import " + net + " --to timeloop").out, "M: 64, N: 16, K: 32");
   expect_refused("import " + net + " --to timelop", "nearest valid: 'timeloop'");
 }
 
 TEST_F(ImportProgram, TokensFirstIsForCsv) {
   const std::string csv = file("x.csv", "M,N,K,extra\n384,4096,1024,1\n384,1024,4096,1\n");
   const support::ProgramOutcome plain = run("import " + csv);
-  EXPECT_NE(plain.err.find("note: columns that are not read: 'extra'"), std::string::npos);
-  EXPECT_NE(plain.err.find("note: m looks like tokens"), std::string::npos) << plain.err;
+  expect_has(plain.err, "note: columns that are not read: 'extra'");
+  expect_has(plain.err, "note: m looks like tokens");
   const support::ProgramOutcome swapped = run("import " + csv + " --convention tokens-first");
   EXPECT_EQ(nlohmann::json::parse(swapped.out).at("ops").at(0).at("m"), 4096);
-  EXPECT_EQ(swapped.err.find("tokens"), std::string::npos) << swapped.err;
+  expect_lacks(swapped.err, "tokens");
   expect_refused("import " + file("net.json", kParametric) + " --convention tokens-first",
                  "only a CSV of m, n, k leaves it open");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // sptcsim microbench as a user meets it.
-#include "tests/support/program_fixture.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -13,12 +13,11 @@ namespace {
 
 using Outcome = sptc::support::ProgramOutcome;
 
-class MicrobenchProgram : public sptc::support::ProgramFixture {};
+class MicrobenchProgram : public sptc::cli::JsonProgram {};
 
 TEST_F(MicrobenchProgram, PrintsThePublishedRowsOfAnInstruction) {
-  const Outcome outcome = run("microbench --instruction m16n8k16.f32.f16.f16.f32 --format json");
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const auto rows = nlohmann::json::parse(outcome.out)["rows"];
+  const auto rows =
+      json_of("microbench --instruction m16n8k16.f32.f16.f16.f32 --format json")["rows"];
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0]["warps"], 1);
   EXPECT_DOUBLE_EQ(rows[0]["latency_cycles"], 25);
@@ -42,11 +41,9 @@ TEST_F(MicrobenchProgram, RunsTheWarpsAndTheIlpThatTheUserAsksFor) {
 // Warp w runs on sub-partition w mod 4: a fifth one makes the first sub-partition the slowest.
 TEST_F(MicrobenchProgram, TakesAsLongAsTheSubPartitionWithMostWarps) {
   const auto row = [&](int warps) {
-    const Outcome outcome =
-        run("microbench --format json --ilp 4 --instruction m16n8k16.f32.f16.f16.f32 --warps " +
-            std::to_string(warps));
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return nlohmann::json::parse(outcome.out)["rows"][0];
+    return json_of(
+        "microbench --format json --ilp 4 --instruction m16n8k16.f32.f16.f16.f32 --warps " +
+        std::to_string(warps))["rows"][0];
   };
   for (int warps = 1; warps <= 8; ++warps) {
     const double latency = warps <= 4 ? 36 : 64;  // 8 cycles an instruction from two warps on
@@ -59,11 +56,7 @@ TEST_F(MicrobenchProgram, TakesTheSelectorsOfSparseInstructionsInTurn) {
   const std::string small =
       "microbench --format json --warps 4 --ilp 3 --instruction "
       "'mma.sp.m16n8k16.f32.f16.f16.f32";
-  const auto row = [&](const std::string& arguments) {
-    const Outcome outcome = run(arguments);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return nlohmann::json::parse(outcome.out)["rows"][0];
-  };
+  const auto row = [&](const std::string& arguments) { return json_of(arguments)["rows"][0]; };
   const auto same = row(small + "'");
   EXPECT_EQ(same["selectors_in_turn"], false);
   EXPECT_DOUBLE_EQ(same["latency_cycles"], 21);
@@ -85,10 +78,9 @@ TEST_F(MicrobenchProgram, RunsAtTheRateOfTheRoundingStepsAsGemmsDo) {
   };
   const std::string assumed = R"(, "evidence": "assumed", "source": "a test"})";
   const auto rate = [&](const std::string& arch, const std::string& instruction) {
-    const Outcome outcome = run("microbench --warps 8 --ilp 4 --format json --arch " + arch +
-                                " --instruction " + instruction);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return nlohmann::json::parse(outcome.out)["rows"][0]["fma_per_clk_per_sm"].get<double>();
+    return json_of("microbench --warps 8 --ilp 4 --format json --arch " + arch + " --instruction " +
+                   instruction)["rows"][0]["fma_per_clk_per_sm"]
+        .get<double>();
   };
   for (const Design& design :
        {Design{R"("accumulator_step_bytes": {"value": 8)", 0.5, 1},
@@ -115,14 +107,6 @@ TEST_F(MicrobenchProgram, RefusesWhatRunsAsTwoInstructionsOrDidOnTheLastGenerati
   expect_output_without("microbench --arch b200", "s4.s4");
 }
 
-TEST_F(MicrobenchProgram, WritesToAFile) {
-  const Outcome outcome =
-      run("microbench --instruction ldmatrix.x1 --format csv --out " + path("rows.csv"));
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_TRUE(read(path("rows.csv")).starts_with("instruction,sparse,warps,ilp,latency_cycles,"));
-}
-
 TEST_F(MicrobenchProgram, RefusesWhatAnArchitectureDoesNotHave) {
   expect_refused("microbench --arch v100-sxm2-16gb --instruction m16n8k16.f32.f16.f16.f32",
                  "m16n8k16");
@@ -142,8 +126,8 @@ TEST_F(MicrobenchProgram, LeavesOutSparseInstructionsForWhichTheSelectorIsTooNar
                                   << base << "\"}";
     const Outcome outcome = run("microbench --format csv --arch " + path("d.json"));
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    EXPECT_NE(outcome.out.find("mma.sync"), std::string::npos);
-    EXPECT_EQ(outcome.out.find(".sp."), std::string::npos);
+    sptc::cli::expect_has(outcome.out, "mma.sync");
+    sptc::cli::expect_lacks(outcome.out, ".sp.");
     expect_refused(
         "microbench --instruction mma.sp.m16n8k32.f32.f16.f16.f32 --arch " + path("d.json"),
         "its selector has 1 input and the pattern needs 4");

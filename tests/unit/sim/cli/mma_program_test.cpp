@@ -3,7 +3,7 @@
 // sptcsim verify and sptcsim mma as a user meets them.
 #include "sim/compare/vectors/bit_array.h"
 #include "tests/support/held_pipe.h"
-#include "tests/support/program_fixture.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -22,7 +22,7 @@ const fs::path kGolden = fs::path(SPTC_SOURCE_DIR) / "tests/golden/numerics";
 
 using Outcome = sptc::support::ProgramOutcome;
 
-class MmaProgram : public sptc::support::ProgramFixture {
+class MmaProgram : public sptc::cli::JsonProgram {
  protected:
   /// "--a X.A.npy --b X.B.npy --c X.C.npy" of a set.
   static std::string operands(const std::string& set) {
@@ -47,10 +47,7 @@ TEST_F(MmaProgram, TakesBoardsAndTheirAliasesAsArchitectures) {
 
 TEST_F(MmaProgram, VerifiesADirectoryInBothProfiles) {
   for (const char* profile : {"hardware", "mma-sim"}) {
-    const Outcome outcome =
-        run("verify " + kGolden.string() + " --format json --profile " + profile);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    const auto json = nlohmann::json::parse(outcome.out);
+    const auto json = json_of("verify " + kGolden.string() + " --format json --profile " + profile);
     EXPECT_EQ(json["totals"]["files"], 70);
     EXPECT_EQ(json["totals"]["mismatches"], 0);
     EXPECT_EQ(json["files"].size(), 70U);
@@ -76,8 +73,8 @@ TEST_F(MmaProgram, ShowsTheFirstWordThatDiffers) {
   }
   const Outcome text = run("verify " + temporary.path().string());
   EXPECT_EQ(text.exit_code, 1) << text.err;
-  EXPECT_NE(text.out.find("first: D_f32[599, 0, 0]: expected 0x"), std::string::npos) << text.out;
-  EXPECT_NE(text.out.find("differs in: "), std::string::npos);
+  sptc::cli::expect_has(text.out, "first: D_f32[599, 0, 0]: expected 0x");
+  sptc::cli::expect_has(text.out, "differs in: ");
   const auto json =
       nlohmann::json::parse(run("verify " + temporary.path().string() + " --format json").out);
   EXPECT_EQ(json["totals"]["mismatches"], 1);
@@ -102,7 +99,7 @@ TEST_F(MmaProgram, ExecutesAnInstructionAndComparesIt) {
       run("mma --arch RTX50 --profile mma-sim --instruction m16n8k32.f32.e4m3.e5m2.f32" +
           operands(kAda) + " --expect " + array(kAda, "D"));
   EXPECT_EQ(other.exit_code, 1);
-  EXPECT_NE(other.out.find("first: D["), std::string::npos);
+  sptc::cli::expect_has(other.out, "first: D[");
 }
 
 TEST_F(MmaProgram, ExecutesASparseInstructionUnderBothHypotheses) {
@@ -132,25 +129,23 @@ TEST_F(MmaProgram, OneCaseNeedsNoAxisOfCases) {
 }
 
 TEST_F(MmaProgram, IdentifiesWhoseArithmeticMadeAResult) {
-  const Outcome outcome = run("mma --identify --profile mma-sim --format json" + operands(kAda) +
-                              " --expect " + array(kAda, "D"));
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  const auto json = nlohmann::json::parse(outcome.out);
+  const auto json = json_of("mma --identify --profile mma-sim --format json" + operands(kAda) +
+                            " --expect " + array(kAda, "D"));
   ASSERT_FALSE(json["matches"].empty());
   for (const auto& match : json["matches"]) {
     EXPECT_EQ(match["arch"], "ada") << match;
   }
   const Outcome none = run("mma --identify" + operands(kAda) + " --expect " + array(kAda, "C"));
   EXPECT_EQ(none.exit_code, 1);
-  EXPECT_NE(none.out.find("no instruction reproduces D"), std::string::npos);
+  sptc::cli::expect_has(none.out, "no instruction reproduces D");
 }
 
 TEST_F(MmaProgram, ListsTheInstructionsOfATarget) {
   const Outcome outcome = run("mma --list --arch A100");
   EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_NE(outcome.out.find("HMMA.SP.16832.F32"), std::string::npos);
-  EXPECT_EQ(outcome.out.find("wgmma"), std::string::npos);
-  EXPECT_NE(run("mma --list").out.find("wgmma"), std::string::npos);
+  sptc::cli::expect_has(outcome.out, "HMMA.SP.16832.F32");
+  sptc::cli::expect_lacks(outcome.out, "wgmma");
+  sptc::cli::expect_has(run("mma --list").out, "wgmma");
   expect_refused("mma --format json", "--format is of --list and --identify");
 }
 

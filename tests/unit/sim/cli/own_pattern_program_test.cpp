@@ -2,7 +2,7 @@
 //
 // Weights at patterns that no GPU executes, bit for bit through the stages of a design of one's
 // own.
-#include "tests/support/program_fixture.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -78,8 +78,8 @@ TEST_F(OwnPatternProgram, TheWaveformShowsRowsOfBBeyondTheFourth) {
           .exit_code,
       0);
   const std::string vcd = read(path("w.vcd"));
-  EXPECT_NE(vcd.find("2:8"), std::string::npos);
-  EXPECT_NE(vcd.find("_at_2:8"), std::string::npos);  // the opcode
+  sptc::cli::expect_has(vcd, "2:8");
+  sptc::cli::expect_has(vcd, "_at_2:8");  // the opcode
 }
 
 TEST_F(OwnPatternProgram, RefusesInOneSentence) {

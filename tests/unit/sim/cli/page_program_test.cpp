@@ -2,7 +2,7 @@
 //
 // The pages of run and gemm, in a browser where there is one.
 #include "tests/support/browser.h"
-#include "tests/support/program_fixture.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ class PageProgram : public sptc::support::ProgramFixture {
     const sptc::support::BrowserOutcome seen =
         sptc::support::open_in_browser(page, temporary.path());
     EXPECT_EQ(seen.messages, "");
-    EXPECT_NE(seen.dom.find("data-ready=\"yes\""), std::string::npos);
+    sptc::cli::expect_has(seen.dom, "data-ready=\"yes\"");
     return seen.dom;
   }
 };
@@ -29,15 +29,15 @@ TEST_F(PageProgram, GemmWritesAPageBesideItsReport) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_TRUE(outcome.out.starts_with("2:4 "));
   const std::string text = read(page);
-  EXPECT_NE(text.find("sptcsim gemm 512 256 512 --html"), std::string::npos);
-  EXPECT_EQ(text.find("src="), std::string::npos);
-  EXPECT_EQ(text.find("<link"), std::string::npos);
+  sptc::cli::expect_has(text, "sptcsim gemm 512 256 512 --html");
+  sptc::cli::expect_lacks(text, "src=");
+  sptc::cli::expect_lacks(text, "<link");
   if (!sptc::support::kHasBrowser) {
     GTEST_SKIP() << "not run: there is no Chromium";
   }
   const std::string dom = opened(page);
-  EXPECT_NE(dom.find("1 of 1 layers"), std::string::npos);
-  EXPECT_NE(dom.find("ideal 2:4"), std::string::npos);
+  sptc::cli::expect_has(dom, "1 of 1 layers");
+  sptc::cli::expect_has(dom, "ideal 2:4");
 }
 
 TEST_F(PageProgram, UnderAnEngineBeginsWithTheWholeInference) {
@@ -56,7 +56,7 @@ TEST_F(PageProgram, UnderAnEngineBeginsWithTheWholeInference) {
        {"One inference under engine compiled", "latency ms", "inputs per second (batch 8)",
         "joules per input", "of it ms: attention", "of it ms: communication", "fastest mix",
         "Layers (GEMMs only)", "GEMMs only, each by itself, ms"}) {
-    EXPECT_NE(dom.find(part), std::string::npos) << part;
+    sptc::cli::expect_has(dom, part);
   }
   EXPECT_LT(dom.find("latency ms"), dom.find("From the ideal gain"));
 }
@@ -74,7 +74,7 @@ TEST_F(PageProgram, QuotesItsCommandAsAShellReadsIt) {
   if (!sptc::support::kHasBrowser) {
     GTEST_SKIP() << "not run: there is no Chromium";
   }
-  EXPECT_NE(opened(page).find("sptcsim " + gemm + quoted), std::string::npos);
+  sptc::cli::expect_has(opened(page), "sptcsim " + gemm + quoted);
 }
 
 TEST_F(PageProgram, ShowsMeasuredShapesPowerAndAnotherReportByKeysToo) {
@@ -85,7 +85,7 @@ TEST_F(PageProgram, ShowsMeasuredShapesPowerAndAnotherReportByKeysToo) {
   const sptc::support::ProgramOutcome outcome =
       run("gemm 4096 512 4096 --arch rtx4090 --fidelity analytic --html " + page);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("measured shapes like these the gain was off by"), std::string::npos);
+  sptc::cli::expect_has(outcome.out, "measured shapes like these the gain was off by");
   std::string text = read(page);
   const std::string end = "</body>";
   text.replace(text.find(end), end.size(),
@@ -94,26 +94,11 @@ TEST_F(PageProgram, ShowsMeasuredShapesPowerAndAnotherReportByKeysToo) {
                " window.dispatchEvent(new KeyboardEvent('keydown', {key}));</script></body>");
   std::ofstream(page) << text;
   const std::string dom = opened(page);
-  EXPECT_NE(dom.find("class=\"seen dense-seen\""), std::string::npos);
-  EXPECT_NE(dom.find("cap 450 W"), std::string::npos);
-  EXPECT_NE(dom.find("DRAM 925 GB/s"), std::string::npos);  // beside the roof of the L2
-  EXPECT_NE(dom.find("2:4, other"), std::string::npos);
-  EXPECT_NE(dom.find("aria-sort=\"descending\""), std::string::npos);
-}
-
-TEST_F(PageProgram, OfTwoHundredLayersIsSmall) {
-  std::ofstream list(path("layers.csv"));
-  list << "name,m,n,k\n";
-  for (int i = 0; i < 200; ++i) {
-    list << "layer" << i << "," << 1024 * (1 + i % 7) << "," << 512 * (1 + i % 5) << ",2048\n";
-  }
-  list.close();
-  const std::string page = path("layers.html");
-  ASSERT_EQ(run("run " + path("layers.csv") +
-                " --arch rtx4090 --fidelity analytic --check none --html " + page)
-                .exit_code,
-            0);
-  EXPECT_LT(read(page).size(), 1'000'000U);
+  sptc::cli::expect_has(dom, "class=\"seen dense-seen\"");
+  sptc::cli::expect_has(dom, "cap 450 W");
+  sptc::cli::expect_has(dom, "DRAM 925 GB/s");  // beside the roof of the L2
+  sptc::cli::expect_has(dom, "2:4, other");
+  sptc::cli::expect_has(dom, "aria-sort=\"descending\"");
 }
 
 TEST_F(PageProgram, OfAValidationShowsEveryRow) {
@@ -127,9 +112,9 @@ TEST_F(PageProgram, OfAValidationShowsEveryRow) {
     GTEST_SKIP() << "not run: there is no Chromium";
   }
   const std::string dom = opened(page);
-  EXPECT_NE(dom.find("456 of 456 rows"), std::string::npos);
-  EXPECT_NE(dom.find("simulated against measured gain"), std::string::npos);
-  EXPECT_NE(dom.find("e4m3 2:4"), std::string::npos);
+  sptc::cli::expect_has(dom, "456 of 456 rows");
+  sptc::cli::expect_has(dom, "simulated against measured gain");
+  sptc::cli::expect_has(dom, "e4m3 2:4");
 }
 
 TEST_F(PageProgram, ShowsOneVariantAndBoardsWithoutEnergies) {
@@ -143,8 +128,8 @@ TEST_F(PageProgram, ShowsOneVariantAndBoardsWithoutEnergies) {
     ASSERT_EQ(run("gemm 256 64 256 --check none " + arguments + " --html " + page).exit_code, 0)
         << arguments;
     const std::string shown = opened(page);
-    EXPECT_NE(shown.find("1 of 1 layers"), std::string::npos);
-    EXPECT_NE(shown.find("<td class=\"word\">kernel.occupancy_limit</td>"), std::string::npos);
+    sptc::cli::expect_has(shown, "1 of 1 layers");
+    sptc::cli::expect_has(shown, "<td class=\"word\">kernel.occupancy_limit</td>");
   }
 }
 
@@ -164,7 +149,7 @@ TEST_F(PageProgram, HoldsFiveThousandLayers) {
   if (!sptc::support::kHasBrowser) {
     GTEST_SKIP() << "not run: there is no Chromium";
   }
-  EXPECT_NE(opened(page).find("5000 of 5000 layers"), std::string::npos);
+  sptc::cli::expect_has(opened(page), "5000 of 5000 layers");
 }
 
 }  // namespace

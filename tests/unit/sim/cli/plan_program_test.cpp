@@ -2,7 +2,7 @@
 #include "tests/support/browser.h"
 #include "tests/support/json_schema.h"
 #include "tests/support/onnx_file.h"
-#include "tests/support/program_fixture.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <nlohmann/json.hpp>
 
@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-class PlanProgram : public support::ProgramFixture {
+class PlanProgram : public JsonProgram {
  protected:
   static constexpr std::int64_t kFloat = 1;
 
@@ -44,7 +44,7 @@ class PlanProgram : public support::ProgramFixture {
     const support::ProgramOutcome outcome = run(plan(wish + " --out " + path("list")));
     EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
     EXPECT_TRUE(outcome.out.starts_with(sentence)) << outcome.out;
-    EXPECT_NE(outcome.out.find("sets of layers on the front"), std::string::npos);
+    expect_has(outcome.out, "sets of layers on the front");
     EXPECT_FALSE(std::filesystem::exists(path("list")));
   }
   static support::JsonSchema schema() {
@@ -64,8 +64,8 @@ TEST_F(PlanProgram, ResultIsWhatItsSchemaSays) {
             "rows and k, 500 x 512, are no multiples of 8 and 16");
   EXPECT_EQ(plan.at("front").size(), 3U);  // none, one of two alike, both
   EXPECT_EQ(plan.at("plan").at("layers"), json({0, 1}));
-  EXPECT_NE(read(path("p.csv")).find("\r\nz,"), std::string::npos) << read(path("p.csv"));
-  EXPECT_NE(read(path("p.html")).find("sptcsim-plan/0.1"), std::string::npos);
+  expect_has(read(path("p.csv")), "\r\nz,");
+  expect_has(read(path("p.html")), "sptcsim-plan/0.1");
 }
 
 TEST_F(PlanProgram, VerdictComesFirst) {
@@ -75,7 +75,7 @@ TEST_F(PlanProgram, VerdictComesFirst) {
               all.find("x as fast and should lose 0.") != all.npos &&
               all.ends_with(" (relative error of the layers)."))
       << all;
-  EXPECT_NE(read(path("all.html")).find("\"verdict\":\"" + all + "\""), std::string::npos);
+  expect_has(read(path("all.html")), "\"verdict\":\"" + all + "\"");
   EXPECT_TRUE(first_line(run(plan("--max-loss 10")).out).starts_with("The plan is 1."));
   EXPECT_EQ(first_line(run(plan("--max-loss 0")).out), "The plan takes no layer.");
   std::ofstream(path("slow.json"))
@@ -133,11 +133,9 @@ TEST_F(PlanProgram, ItsListIsWhatPruneAndRunTake) {
   ASSERT_EQ(plan.at("plan").at("layers").size(), 1U);
   EXPECT_EQ(run("prune " + model() + " --layers @" + list + " --out " + path("o.onnx")).exit_code,
             0);
-  const support::ProgramOutcome outcome =
-      run("run " + path("model.onnx") + " --dtype f16 --engine tensorrt --fidelity analytic " +
-          "--format json --sparsity " + list);
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const json ran = json::parse(outcome.out);
+  const json ran =
+      json_of("run " + path("model.onnx") + " --dtype f16 --engine tensorrt --fidelity analytic " +
+              "--format json --sparsity " + list);
   EXPECT_EQ(ran.at("totals").at("sparse").at("latency_us"),
             plan.at("plan").at("simulated").at("time_us"));
   EXPECT_NEAR(plan.at("plan").at("time_us").get<double>(),
@@ -163,8 +161,7 @@ TEST_F(PlanProgram, SaysWhereLayersLoseMoreTogether) {
   const json plan = result(squared + std::to_string(sum));
   EXPECT_EQ(plan.at("plan").at("layers").size(), 2U);
   EXPECT_GT(plan.at("plan").at("metric"), sum);
-  EXPECT_NE(plan.at("notes").back().get<std::string>().find("more together than alone"),
-            std::string::npos);
+  expect_has(plan.at("notes").back().get<std::string>(), "more together than alone");
 }
 
 TEST_F(PlanProgram, BadInputIsOneSentence) {
@@ -208,12 +205,9 @@ TEST_F(PlanProgram, ListsThatAreNoneOfTheModelAreRefused) {
   expect_refused(prune + listed("# nothing\n\n"), "no layer is listed");
   expect_refused(prune + listed("wide\nwide\n"), "list.txt:2: 'wide' stands on line 1, too");
   expect_refused(prune + path("none.txt"), "no such file");
-  EXPECT_NE(run(run_it + listed("wide\tyy\n")).err.find("list.txt:1: unknown operation 'yy'"),
-            std::string::npos);
-  EXPECT_NE(run(run_it + listed("odd\tv\n")).err.find("operation 'v' stays dense"),
-            std::string::npos);
-  EXPECT_NE(run(run_it + listed("wide\ty[1]\n")).err.find("'y[1]' is no launch of 'y'"),
-            std::string::npos);
+  expect_has(run(run_it + listed("wide\tyy\n")).err, "list.txt:1: unknown operation 'yy'");
+  expect_has(run(run_it + listed("odd\tv\n")).err, "operation 'v' stays dense");
+  expect_has(run(run_it + listed("wide\ty[1]\n")).err, "'y[1]' is no launch of 'y'");
 }
 
 TEST_F(PlanProgram, PageShowsTheFrontInABrowser) {
@@ -222,9 +216,9 @@ TEST_F(PlanProgram, PageShowsTheFrontInABrowser) {
   }
   result("--max-loss 10 --html " + path("p.html"));
   const support::BrowserOutcome page = support::open_in_browser(path("p.html"), temporary.path());
-  EXPECT_NE(page.dom.find("data-ready=\"yes\""), std::string::npos) << page.messages;
-  EXPECT_NE(page.dom.find("class=\"front\""), std::string::npos);
-  EXPECT_NE(page.dom.find("refused: rows and k"), std::string::npos);
+  expect_has(page.dom, "data-ready=\"yes\"");
+  expect_has(page.dom, "class=\"front\"");
+  expect_has(page.dom, "refused: rows and k");
 }
 
 }  // namespace

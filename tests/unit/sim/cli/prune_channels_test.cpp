@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/onnx_file.h"
-#include "tests/support/program_fixture.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <nlohmann/json.hpp>
 
@@ -53,16 +53,20 @@ struct Weights {
   }
 };
 
-class PruneChannels : public support::ProgramFixture {
+class PruneChannels : public JsonProgram {
  protected:
   nlohmann::json prune(const std::string& graph) const {
     std::ofstream(path("c.onnx"), std::ios::binary) << onnx::model(graph);
-    const support::ProgramOutcome outcome = run("prune " + path("c.onnx") + " --out " +
-                                                path("p.onnx") + " --permute auto --format json");
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    nlohmann::json report = nlohmann::json::parse(outcome.out);
+    nlohmann::json report = json_of("prune " + path("c.onnx") + " --out " + path("p.onnx") +
+                                    " --permute auto --format json");
     EXPECT_FALSE(report.at("layers").empty());
     return report;
+  }
+  void expect_unpermuted(const std::string& graph) const {
+    const nlohmann::json report = prune(graph);
+    for (const auto& layer : report.at("layers")) {
+      EXPECT_TRUE(layer.value("permutation", nlohmann::json()).is_null()) << layer;
+    }
   }
   /// The values in p.onnx of what c.onnx has as `own`.
   std::vector<float> after(const std::vector<float>& own) const {
@@ -172,25 +176,18 @@ TEST_F(PruneChannels, AreInOneOrderThroughNormalisationFiltersAndGates) {
 TEST_F(PruneChannels, StayWhereAVectorLiesAlongAnotherAxis) {
   Weights weights = block();
   weights.add("v", {16});  // beside [.., 16, 4, 16] it goes along the last axis
-  const nlohmann::json report =
-      prune(weights.bytes + onnx::input("x", 1, {1, 8, 4, 16}) +
-            onnx::node("Conv", {"x", "c1"}, "h") + onnx::node("Add", {"h", "v"}, "s") +
-            onnx::node("Conv", {"s", "c2"}, "y") + onnx::output("y"));
-  for (const auto& layer : report.at("layers")) {
-    EXPECT_TRUE(layer.value("permutation", nlohmann::json()).is_null()) << layer;
-  }
+  expect_unpermuted(weights.bytes + onnx::input("x", 1, {1, 8, 4, 16}) +
+                    onnx::node("Conv", {"x", "c1"}, "h") + onnx::node("Add", {"h", "v"}, "s") +
+                    onnx::node("Conv", {"s", "c2"}, "y") + onnx::output("y"));
 }
 
 TEST_F(PruneChannels, StayWhereAConvolutionHasGroups) {
   Weights weights = block();
   weights.add("grouped", {16, 8, 1, 1});
-  const nlohmann::json report = prune(
-      weights.bytes + onnx::input("x", 1, {1, 8, 4, 4}) + onnx::node("Conv", {"x", "c1"}, "h") +
-      onnx::node("Conv", {"h", "grouped"}, "s", onnx::integer("group", 2)) +
-      onnx::node("Conv", {"s", "c2"}, "y") + onnx::output("y"));
-  for (const auto& layer : report.at("layers")) {
-    EXPECT_TRUE(layer.value("permutation", nlohmann::json()).is_null()) << layer;
-  }
+  expect_unpermuted(weights.bytes + onnx::input("x", 1, {1, 8, 4, 4}) +
+                    onnx::node("Conv", {"x", "c1"}, "h") +
+                    onnx::node("Conv", {"h", "grouped"}, "s", onnx::integer("group", 2)) +
+                    onnx::node("Conv", {"s", "c2"}, "y") + onnx::output("y"));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include "tests/support/browser.h"
 #include "tests/support/json_schema.h"
 #include "tests/support/onnx_file.h"
-#include "tests/support/program_fixture.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,7 +18,7 @@
 namespace sptc::cli {
 namespace {
 
-class PruneProgram : public support::ProgramFixture {
+class PruneProgram : public JsonProgram {
  protected:
   static io::Tensor tensor(const std::string& name, std::vector<std::int64_t> shape,
                            const std::vector<float>& values) {
@@ -60,9 +60,7 @@ class PruneProgram : public support::ProgramFixture {
 
 TEST_F(PruneProgram, ReportIsWhatItsSchemaSays) {
   const std::string file = model({tensor("a", {4, 8}, ramp(32)), tensor("odd", {2, 6}, ramp(12))});
-  const support::ProgramOutcome outcome = run("prune " + file + " --permute report --format json");
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const auto json = nlohmann::json::parse(outcome.out);
+  const auto json = json_of("prune " + file + " --permute report --format json");
   EXPECT_EQ(schema("prune").fault(json), "");
   EXPECT_EQ(json.at("layers").at(0).at("zeros_after"), 16);
   EXPECT_EQ(json.at("layers").at(1).at("reason"), "k = 6 is no multiple of 4");
@@ -73,11 +71,9 @@ TEST_F(PruneProgram, ReportOfAConversionIsWhatItsSchemaSays) {
   const std::string pruned = path("pruned.safetensors");
   expect_output("prune " + model({tensor("a", {4, 16}, ramp(64))}) + " --out " + pruned,
                 "1 layers of 64 weights pruned");
-  const support::ProgramOutcome outcome =
-      run("convert " + pruned + " --dtype f16 --layout canonical --format json --out " +
-          path("c.safetensors"));
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const auto json = nlohmann::json::parse(outcome.out);
+  const auto json =
+      json_of("convert " + pruned + " --dtype f16 --layout canonical --format json --out " +
+              path("c.safetensors"));
   EXPECT_EQ(schema("convert").fault(json), "");
   EXPECT_EQ(json.at("layers"), 1);
 }
@@ -117,11 +113,12 @@ TEST_F(PruneProgram, CriteriaThatSeeInputsLoseLessOfTheOutput) {
   const std::string file = model({tensor("a", {64, 64}, weights)});
   io::write_safetensors(path("x.safetensors"), std::vector{tensor("a", {256, 64}, inputs)});
   const auto error = [&](const std::string& criterion) {
-    const support::ProgramOutcome outcome =
-        run("prune " + file + " --criterion " + criterion + " --activations " +
-            path("x.safetensors") + " --format json");
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return nlohmann::json::parse(outcome.out).at("layers").at(0).at("output_error").get<double>();
+    return json_of("prune " + file + " --criterion " + criterion + " --activations " +
+                   path("x.safetensors") + " --format json")
+        .at("layers")
+        .at(0)
+        .at("output_error")
+        .get<double>();
   };
   const double magnitude = error("magnitude");
   const double wanda = error("wanda");
@@ -143,7 +140,7 @@ TEST_F(PruneProgram, CompressedArraysSayWhatTheyAre) {
     EXPECT_EQ(to("convert " + path("b.safetensors") + as, "c.npz"), pruned);
   }
   expect_output("convert " + path("a.npz") + " --layout dense --out " + path("dense.npz"), "dense");
-  EXPECT_EQ(read(path("dense.npz")).find("__metadata__"), std::string::npos);
+  expect_lacks(read(path("dense.npz")), "__metadata__");
 }
 
 TEST_F(PruneProgram, LayersThatAreLeftOutStayAsTheyAre) {
@@ -192,15 +189,13 @@ TEST_F(PruneProgram, ThePageShowsErrorsAndPermutationsAndEscapesNames) {
   io::write_safetensors(path("x.safetensors"), std::vector{tensor("a", {2, 8}, ramp(16)),
                                                            tensor(hostile, {2, 8}, ramp(16))});
   const std::string page = path("p.html");
-  const support::ProgramOutcome outcome =
-      run("prune " + file + " --permute report --activations " + path("x.safetensors") +
-          " --format json --html " + page);
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const auto layers = nlohmann::json::parse(outcome.out).at("layers");
+  const auto layers = json_of("prune " + file + " --permute report --activations " +
+                              path("x.safetensors") + " --format json --html " + page)
+                          .at("layers");
   std::string text = read(page);
-  EXPECT_EQ(text.find("src="), std::string::npos);
-  EXPECT_EQ(text.find(hostile), std::string::npos);
-  EXPECT_NE(text.find("sptcsim prune " + file + " --permute report"), std::string::npos);
+  expect_lacks(text, "src=");
+  expect_lacks(text, hostile);
+  expect_has(text, "sptcsim prune " + file + " --permute report");
   if (!support::kHasBrowser) {
     GTEST_SKIP() << "not run: there is no Chromium";
   }
@@ -211,11 +206,11 @@ TEST_F(PruneProgram, ThePageShowsErrorsAndPermutationsAndEscapesNames) {
   std::ofstream(page) << text;
   const support::BrowserOutcome seen = support::open_in_browser(page, temporary.path());
   EXPECT_EQ(seen.messages, "");
-  EXPECT_NE(seen.dom.find("data-ready=\"yes\""), std::string::npos);
-  EXPECT_NE(seen.dom.find("<title>prune: "), std::string::npos);
-  EXPECT_NE(seen.dom.find("3 of 3 layers"), std::string::npos);
-  EXPECT_NE(seen.dom.find("left as it is: k = 6 is no multiple of 4"), std::string::npos);
-  EXPECT_NE(seen.dom.find(" → "), std::string::npos);
+  expect_has(seen.dom, "data-ready=\"yes\"");
+  expect_has(seen.dom, "<title>prune: ");
+  expect_has(seen.dom, "3 of 3 layers");
+  expect_has(seen.dom, "left as it is: k = 6 is no multiple of 4");
+  expect_has(seen.dom, " → ");
   const std::string rows = seen.dom.substr(seen.dom.find("<tbody id=\"body\">"));
   const auto shown = [](const nlohmann::json& layer) {
     return fmt::format(">{:.4f}</td>", layer.at("output_error").get<double>());
@@ -237,8 +232,8 @@ TEST_F(PruneProgram, ThePageOfAModelWithoutInputsHasTheErrorOfWhiteNoise) {
   }
   const support::BrowserOutcome seen = support::open_in_browser(page, temporary.path());
   EXPECT_EQ(seen.messages, "");
-  EXPECT_NE(seen.dom.find("50.0 % of the energy of a layer stays."), std::string::npos);
-  EXPECT_NE(seen.dom.find("a: 0.7071"), std::string::npos);
+  expect_has(seen.dom, "50.0 % of the energy of a layer stays.");
+  expect_has(seen.dom, "a: 0.7071");
 }
 
 TEST_F(PruneProgram, AModelThatHasThePatternIsRefused) {
@@ -268,7 +263,7 @@ TEST_F(PruneProgram, AFullDiskLeavesNothing) {
   const std::string command = "ulimit -f 100; " + std::string(SPTC_PROGRAM) + " prune " + file +
                               " --out " + out + " >" + path("out") + " 2>" + path("err");
   EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2);
-  EXPECT_NE(read(path("err")).find("o.safetensors: cannot be written"), std::string::npos);
+  expect_has(read(path("err")), "o.safetensors: cannot be written");
   for (const auto& entry : std::filesystem::directory_iterator(temporary.path())) {
     EXPECT_FALSE(entry.path().filename().string().starts_with("o.safetensors"));
   }
@@ -331,7 +326,7 @@ TEST_F(PruneProgram, WeightsOfAnExternalFileAreNamedAndTheirExtentsAreKnown) {
       "save the model as one file first";
   expect_nothing_written("prune " + path("x.onnx") + " --out " + path("p.onnx"), reason);
   expect_nothing_written("plan " + path("x.onnx"), reason);
-  EXPECT_NE(run("legal " + path("x.onnx")).out.find("w: 64 x 32"), std::string::npos);
+  expect_has(run("legal " + path("x.onnx")).out, "w: 64 x 32");
   EXPECT_EQ(run("import " + path("x.onnx")).exit_code, 0);
 }
 
@@ -345,9 +340,7 @@ TEST_F(PruneProgram, AnOnnxGraphSaysWhatGoesWithAPermutation) {
   }
   std::ofstream(path("c.onnx"), std::ios::binary) << chain(ramp(128), b1, w2);
   const std::string command = "prune " + path("c.onnx") + " --out " + path("p.onnx");
-  const support::ProgramOutcome outcome = run(command + " --permute auto --format json");
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const auto json = nlohmann::json::parse(outcome.out);
+  const auto json = json_of(command + " --permute auto --format json");
   const auto& layers = json.at("layers");
   ASSERT_EQ(layers.size(), 2U);
   EXPECT_EQ(layers[0].at("permutation"), nullptr);  // its k is an input of the graph
@@ -390,10 +383,7 @@ TEST_F(PruneProgram, AnOutputOfTheGraphIsNotPermuted) {
   ASSERT_NE(at, std::string::npos);
   model.replace(at, output.size(), onnx::bytes(12, onnx::bytes(1, "s")));
   std::ofstream(path("c.onnx"), std::ios::binary) << model;
-  const support::ProgramOutcome outcome =
-      run("prune " + path("c.onnx") + " --permute auto --format json");
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const auto json = nlohmann::json::parse(outcome.out);
+  const auto json = json_of("prune " + path("c.onnx") + " --permute auto --format json");
   ASSERT_EQ(json.at("layers").size(), 2U);
   for (const auto& layer : json.at("layers")) {
     EXPECT_EQ(layer.at("permutation"), nullptr);
@@ -401,9 +391,7 @@ TEST_F(PruneProgram, AnOutputOfTheGraphIsNotPermuted) {
 }
 
 TEST_F(PruneProgram, LegalNamesTheNearestShape) {
-  const support::ProgramOutcome outcome = run("legal 100 7 100 --dtype f16 --format json");
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const auto json = nlohmann::json::parse(outcome.out);
+  const auto json = json_of("legal 100 7 100 --dtype f16 --format json");
   const support::JsonSchema schema(nlohmann::json::parse(
       read(std::filesystem::path(SPTC_SOURCE_DIR) / "configs" / "schema" / "legal.schema.json")));
   EXPECT_EQ(schema.fault(json), "");

@@ -3,7 +3,7 @@
 // --save-operands, --save-d and the way back: crosscheck --kernel.
 #include "sim/io/npz.h"
 #include "sim/io/text_file.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -21,26 +21,10 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-struct Outcome {
-  int exit_code = -1;
-  std::string out, err;
-};
+using Outcome = support::ProgramOutcome;
 
-class SavedValues : public testing::Test {
+class SavedValues : public support::ProgramFixture {
  protected:
-  const support::TemporaryDirectory temporary;
-
-  std::string path(const std::string& name) const { return (temporary.path() / name).string(); }
-
-  Outcome run(const std::string& arguments, const std::string& before = "") const {
-    const std::string command = before + std::string(SPTC_PROGRAM) + " " + arguments + " >" +
-                                path("out") + " 2>" + path("err");
-    const int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-            io::read_text_file(path("out"), std::uint64_t{1} << 24),
-            io::read_text_file(path("err"), std::uint64_t{1} << 24)};
-  }
-
   /// Both files of a GEMM.
   std::string saved() const {
     return " --quiet --save-operands " + path("o.npz") + " --save-d " + path("d.npz");
@@ -56,7 +40,7 @@ class SavedValues : public testing::Test {
       const Outcome checked = run(crosscheck(launch));
       EXPECT_EQ(checked.exit_code, 0)
           << gemm << ", " << launch << ": " << checked.out << checked.err;
-      EXPECT_NE(checked.out.find("bit-exact"), std::string::npos) << checked.out;
+      expect_has(checked.out, "bit-exact");
     }
   }
 };
@@ -110,10 +94,10 @@ TEST_F(SavedValues, HaveTheNamesAndTypesOfTheirLaunches) {
 }
 
 TEST_F(SavedValues, ThatDoNotFitOnTheDiskAreRefusedAndLeaveNothing) {
-  const Outcome outcome = run("gemm 128 96 256" + saved(), "ulimit -f 20; ");
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_NE(outcome.err.find("o.npz: cannot be written"), std::string::npos) << outcome.err;
+  const std::string command = "ulimit -f 20; " + std::string(SPTC_PROGRAM) + " gemm 128 96 256" +
+                              saved() + " >" + path("out") + " 2>" + path("err");
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2);
+  expect_has(read(path("err")), "o.npz: cannot be written");
   EXPECT_FALSE(fs::exists(path("o.npz")));
   EXPECT_FALSE(fs::exists(path("d.npz")));
   const auto left =
@@ -124,30 +108,27 @@ TEST_F(SavedValues, ThatDoNotFitOnTheDiskAreRefusedAndLeaveNothing) {
 }
 
 TEST_F(SavedValues, AreRefusedInOneSentence) {
-  const auto refused = [&](const std::string& arguments, const std::string& part) {
-    const Outcome outcome = run(arguments);
-    EXPECT_EQ(outcome.exit_code, 2) << arguments;
-    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
-    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-  };
-  refused("gemm 64 24 128 --save-d d.npy", "must be the name of a .npz file, not 'd.npy'");
-  refused("gemm 64 24 128 --pattern 1:4" + saved(), "patterns of the hardware, not 1:4");
-  refused("gemm 64 24 128 --dtype s8 --d-dtype s8" + saved(), "has a scale that nobody gives");
-  refused("gemm 16777216 16777216 64 --fidelity analytic --check none" + saved(),
-          "the operands of 'gemm'");
-  refused("gemm 64 24 128 --save-d " + path("x.npz") + " --save-operands " + path("x.npz"),
-          "names the same file");
+  expect_refused("gemm 64 24 128 --save-d d.npy", "must be the name of a .npz file, not 'd.npy'");
+  expect_refused("gemm 64 24 128 --pattern 1:4" + saved(), "patterns of the hardware, not 1:4");
+  expect_refused("gemm 64 24 128 --dtype s8 --d-dtype s8" + saved(),
+                 "has a scale that nobody gives");
+  expect_refused("gemm 16777216 16777216 64 --fidelity analytic --check none" + saved(),
+                 "the operands of 'gemm'");
+  expect_refused("gemm 64 24 128 --save-d " + path("x.npz") + " --save-operands " + path("x.npz"),
+                 "names the same file");
   ASSERT_EQ(run("gemm 64 24 128" + saved()).exit_code, 0);
   const std::string kernel = "crosscheck --kernel " + path("o.npz");
-  refused(kernel + " --d " + path("d.npz"), "--launch names one of gemm, gemm.sparse");
-  refused(kernel + " --launch gem", "unknown launch 'gem' (nearest valid: 'gemm'");
-  refused(kernel + " --launch gemm", "--d names the file with the D of your kernel");
-  refused(crosscheck("gemm") + " --map " + path("map.jpg"), "its ending must be .svg or .png");
-  refused(crosscheck("gemm") + " --entry 1 --map " + path("d.npz"), "its ending must be");
-  refused("crosscheck --d x.npy " + std::string(SPTC_SOURCE_DIR) + "/tests/hardware/captures/a100",
-          "--d is of --kernel");
-  refused("crosscheck --kernel " + path("d.npz") + " --d " + path("d.npz"),
-          "no array '<launch>.kernel' says what a kernel of it is");
+  expect_refused(kernel + " --d " + path("d.npz"), "--launch names one of gemm, gemm.sparse");
+  expect_refused(kernel + " --launch gem", "unknown launch 'gem' (nearest valid: 'gemm'");
+  expect_refused(kernel + " --launch gemm", "--d names the file with the D of your kernel");
+  expect_refused(crosscheck("gemm") + " --map " + path("map.jpg"),
+                 "its ending must be .svg or .png");
+  expect_refused(crosscheck("gemm") + " --entry 1 --map " + path("d.npz"), "its ending must be");
+  expect_refused(
+      "crosscheck --d x.npy " + std::string(SPTC_SOURCE_DIR) + "/tests/hardware/captures/a100",
+      "--d is of --kernel");
+  expect_refused("crosscheck --kernel " + path("d.npz") + " --d " + path("d.npz"),
+                 "no array '<launch>.kernel' says what a kernel of it is");
 }
 
 TEST_F(SavedValues, OfAnotherSeedArePlacedAndMapped) {
@@ -161,15 +142,13 @@ TEST_F(SavedValues, OfAnotherSeedArePlacedAndMapped) {
   for (const char* const map : {"map.svg", "map.png"}) {
     const Outcome outcome = run(crosscheck("gemm") + " --map " + path(map));
     EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
-    EXPECT_NE(outcome.out.find("where: rows 32 to 63 x columns 0 to 15 (tile [1, 0] of 32 x 16): "
-                               "512 of 512 elements differ; there D is zero"),
-              std::string::npos)
-        << outcome.out;
-    EXPECT_NE(outcome.out.find("      32  ################................\n"), std::string::npos)
-        << outcome.out;
+    expect_has(outcome.out,
+               "where: rows 32 to 63 x columns 0 to 15 (tile [1, 0] of 32 x 16): "
+               "512 of 512 elements differ; there D is zero");
+    expect_has(outcome.out, "      32  ################................\n");
   }
   const std::string svg = io::read_text_file(path("map.svg"), 1 << 20);
-  EXPECT_NE(svg.find("zero-region: rows 32 to 63 x columns 0 to 15"), std::string::npos);
+  expect_has(svg, "zero-region: rows 32 to 63 x columns 0 to 15");
   EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
   const std::string png = io::read_text_file(path("map.png"), 1 << 20);
   EXPECT_TRUE(png.starts_with("\x89PNG\r\n\x1A\n"));

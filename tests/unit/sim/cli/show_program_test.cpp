@@ -2,7 +2,7 @@
 //
 // sptcsim show as a user meets it.
 #include "tests/support/browser.h"
-#include "tests/support/program_fixture.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -20,12 +20,10 @@ using nlohmann::json;
 
 const std::string kSparse = "mma.sp.m16n8k32.f32.f16.f16.f32";
 
-class ShowProgram : public sptc::support::ProgramFixture {
+class ShowProgram : public sptc::cli::JsonProgram {
  protected:
   json shown(const std::string& arguments) const {
-    const sptc::support::ProgramOutcome outcome = run("show " + arguments + " --format json");
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return json::parse(outcome.out);
+    return json_of("show " + arguments + " --format json");
   }
 };
 
@@ -35,7 +33,7 @@ TEST_F(ShowProgram, TextFitsIn100ColumnsAndHasEveryPart) {
   for (const char* part : {"D[3, 5] on sm_80", "2 of every 4 weights", "canonical E[row, column]",
                            "lane 12", "CUTLASS 2.x, PyTorch", "step 2", "rounded", "D[3, 5] = 0x",
                            "a100-sxm4-80gb (simulated)"}) {
-    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
+    sptc::cli::expect_has(outcome.out, part);
   }
   std::istringstream lines(outcome.out);
   for (std::string line; std::getline(lines, line);) {
@@ -90,9 +88,9 @@ TEST_F(ShowProgram, ThePageLoadsNothingAndRunsInABrowser) {
   const std::string page = path("element.html");
   ASSERT_EQ(run("show " + kSparse + " --html " + page).exit_code, 0);
   const std::string text = read(page);
-  EXPECT_EQ(text.find("src="), std::string::npos);
-  EXPECT_EQ(text.find("<link"), std::string::npos);
-  EXPECT_EQ(text.find("@import"), std::string::npos);
+  sptc::cli::expect_lacks(text, "src=");
+  sptc::cli::expect_lacks(text, "<link");
+  sptc::cli::expect_lacks(text, "@import");
   EXPECT_LT(text.size(), 200'000U);
   if (!sptc::support::kHasBrowser) {
     GTEST_SKIP() << "not run: there is no Chromium";
@@ -100,9 +98,9 @@ TEST_F(ShowProgram, ThePageLoadsNothingAndRunsInABrowser) {
   const sptc::support::BrowserOutcome seen =
       sptc::support::open_in_browser(page + "#weight=10", temporary.path());
   EXPECT_EQ(seen.messages, "");
-  EXPECT_NE(seen.dom.find("data-ready=\"yes\""), std::string::npos);
-  EXPECT_NE(seen.dom.find("A[0, 10] = -0.2830 is kept in slot 1 of group 2"), std::string::npos);
-  EXPECT_NE(seen.dom.find("cycle 25 of 25"), std::string::npos);
+  sptc::cli::expect_has(seen.dom, "data-ready=\"yes\"");
+  sptc::cli::expect_has(seen.dom, "A[0, 10] = -0.2830 is kept in slot 1 of group 2");
+  sptc::cli::expect_has(seen.dom, "cycle 25 of 25");
 }
 
 TEST_F(ShowProgram, PaperHasEveryStep) {
@@ -138,7 +136,7 @@ TEST_F(ShowProgram, PagesOfOtherInstructionsRunInABrowser) {
     const sptc::support::BrowserOutcome seen =
         sptc::support::open_in_browser(page, temporary.path());
     EXPECT_EQ(seen.messages, "") << arguments;
-    EXPECT_NE(seen.dom.find("data-ready=\"yes\""), std::string::npos) << arguments;
+    sptc::cli::expect_has(seen.dom, "data-ready=\"yes\"");
   }
 }
 

@@ -4,7 +4,7 @@
 #include "tests/support/environment.h"
 #include "tests/support/program_process.h"
 #include "tests/support/pseudo_terminal.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -24,17 +23,8 @@
 namespace sptc::cli {
 namespace {
 
-class StreamsOfTheProgram : public testing::Test {
+class StreamsOfTheProgram : public support::ProgramFixture {
  protected:
-  const support::TemporaryDirectory temporary;
-
-  std::string path(const std::string& name) const { return (temporary.path() / name).string(); }
-
-  static std::string read(const std::string& file) {
-    std::ifstream stream(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
-
   static bool catches_interrupts(pid_t process) {
     std::ifstream status("/proc/" + std::to_string(process) + "/status");
     std::string word;
@@ -127,7 +117,7 @@ TEST_F(StreamsOfTheProgram, AReportHasColourOnATerminalThatKnowsItUnlessItIsRefu
         Case{"dumb", nullptr, false}, Case{nullptr, nullptr, false}}) {
     const support::Environment terminal("TERM", one.terminal), no_color("NO_COLOR", one.no_color);
     const std::string text = report();
-    EXPECT_NE(text.find("2:4 "), std::string::npos) << text;
+    expect_has(text, "2:4 ");
     EXPECT_EQ(text.find('\033') != std::string::npos, one.colour) << text;
   }
 }
@@ -161,7 +151,7 @@ TEST_F(StreamsOfTheProgram, NothingOfAFileIsObeyedByATerminal) {
          {std::string("\x1b"), std::string("\a"), std::string(1, '\0'), std::string("\x7f"),
           std::string("\xe2\x80\xae"), std::string("\xe2\x81\xa6"), std::string("\xe2\x80\xa8"),
           std::string("\xc2\x9b")}) {
-      EXPECT_EQ(text.find(obeyed), std::string::npos) << text;
+      expect_lacks(text, obeyed);
     }
   }
 }
@@ -178,14 +168,14 @@ TEST_F(StreamsOfTheProgram, ColoursOfAReportStayWhereAFileHasEscapesOfItsOwn) {
       0)
       << read(path("err"));
   std::string text = terminal.written();
-  EXPECT_NE(text.find("\033[1m2:4 "), std::string::npos) << text;
+  expect_has(text, "\033[1m2:4 ");
   for (const char* const ours : {"\033[0m", "\033[1m", "\033[2m", "\033[31m", "\033[32m"}) {
     for (std::size_t at = 0; (at = text.find(ours)) != std::string::npos;) {
       text.erase(at, std::string_view(ours).size());
     }
   }
   EXPECT_EQ(text.find('\033'), std::string::npos) << text;
-  EXPECT_NE(text.find("\\x1b[31mX"), std::string::npos) << text;
+  expect_has(text, "\\x1b[31mX");
 }
 
 }  // namespace

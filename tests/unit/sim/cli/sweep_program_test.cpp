@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `sptcsim sweep` as a user meets it: killed, interrupted, without disk, twice at once, in shards.
+#include "tests/support/browser.h"
 #include "tests/support/database_rows.h"
 #include "tests/support/held_pipe.h"
 #include "tests/support/program_process.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -13,7 +14,6 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <random>
 #include <set>
 #include <signal.h>
@@ -27,15 +27,10 @@
 
 namespace {
 
-struct Outcome {
-  int exit_code = -1;
-  std::string out, err;
-};
+using Outcome = sptc::support::ProgramOutcome;
 
-class SweepProgram : public testing::Test {
+class SweepProgram : public sptc::support::ProgramFixture {
  protected:
-  const sptc::support::TemporaryDirectory temporary;
-  const std::filesystem::path& directory = temporary.path();
   rlim_t file_size_limit = RLIM_INFINITY;
 
   void SetUp() override {
@@ -48,16 +43,11 @@ class SweepProgram : public testing::Test {
                {"option": "variants", "values": ["dense", "both"]}]})");
   }
 
-  std::string path(const std::string& name) const { return (directory / name).string(); }
-  static std::string read(const std::filesystem::path& file) {
-    std::ifstream stream(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
   std::string rows(const std::string& name) const {
     return sptc::support::database_rows(path(name));
   }
   void write(const std::string& name, const std::string& text) const {
-    std::ofstream(directory / name, std::ios::binary) << text;
+    std::ofstream(path(name), std::ios::binary) << text;
   }
 
   pid_t start(const std::vector<std::string>& arguments) const {
@@ -67,17 +57,14 @@ class SweepProgram : public testing::Test {
   }
   static int wait(pid_t child) { return sptc::support::wait_for_program(child); }
   Outcome sweep(const std::vector<std::string>& arguments) const {
-    Outcome outcome;
-    outcome.exit_code = wait(start(arguments));
-    outcome.out = read(path("out"));
-    outcome.err = read(path("err"));
-    return outcome;
+    const int exit_code = wait(start(arguments));
+    return {exit_code, read(path("out")), read(path("err"))};
   }
   void expect_refused(const std::vector<std::string>& arguments, const std::string& part) const {
     const Outcome outcome = sweep(arguments);
     EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
     EXPECT_EQ(outcome.out, "");
-    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err << "lacks: " << part;
+    sptc::cli::expect_has(outcome.err, part);
   }
 
   /// The exit code of a sweep that goes on after one that was killed after `time`.
@@ -152,12 +139,11 @@ TEST_F(SweepProgram, AFullDiskLosesNothingThatWasStored) {
   file_size_limit = 120 * 1024;
   const Outcome full = sweep({path("s.json"), "--db", path("full.sqlite")});
   EXPECT_EQ(full.exit_code, 2) << full.err;
-  EXPECT_NE(full.err.find("points are stored, and the rest follows"), std::string::npos)
-      << full.err;
+  sptc::cli::expect_has(full.err, "points are stored, and the rest follows");
   file_size_limit = RLIM_INFINITY;
   const Outcome again = sweep({path("s.json"), "--db", path("full.sqlite")});
   EXPECT_EQ(again.exit_code, 1) << again.err;
-  EXPECT_EQ(again.err.find(" 0 before"), std::string::npos) << again.err;
+  sptc::cli::expect_lacks(again.err, " 0 before");
   EXPECT_EQ(rows("full.sqlite"), whole);
 }
 
@@ -252,25 +238,22 @@ TEST_F(SweepProgram, SaysHowManyPointsAreMissing) {
   at("1/2");
   const Outcome half = sweep({"merge", "--out", path("half"), path("p1"), path("p1")});
   EXPECT_EQ(half.exit_code, 0);
-  EXPECT_NE(half.err.find("points of the sweep are missing"), std::string::npos) << half.err;
-  EXPECT_NE(sweep({"report", path("half")}).out.find("points of the sweep are missing"),
-            std::string::npos);
+  sptc::cli::expect_has(half.err, "points of the sweep are missing");
+  sptc::cli::expect_has(sweep({"report", path("half")}).out, "points of the sweep are missing");
   at("2/2");
   const Outcome whole = sweep({"merge", "--out", path("whole"), path("p1"), path("p2")});
-  EXPECT_EQ(whole.err.find("missing"), std::string::npos) << whole.err;
-  EXPECT_EQ(sweep({"report", path("whole")}).out.find("missing"), std::string::npos);
+  sptc::cli::expect_lacks(whole.err, "missing");
+  sptc::cli::expect_lacks(sweep({"report", path("whole")}).out, "missing");
 }
 
 TEST_F(SweepProgram, PlansWithoutSimulating) {
   const Outcome plan = sweep({"plan", path("s.json"), "--first", "3"});
   EXPECT_EQ(plan.exit_code, 0) << plan.err;
-  EXPECT_NE(plan.out.find("32 points of 32"), std::string::npos) << plan.out;
-  EXPECT_NE(plan.out.find("29 more"), std::string::npos) << plan.out;
-  EXPECT_NE(plan.out.find("32 points of 32; SystemC, all SMs; axes"), std::string::npos)
-      << plan.out;
-  EXPECT_NE(plan.out.find("in closed form (--fidelity analytic): about"), std::string::npos)
-      << plan.out;
-  EXPECT_EQ(plan.out.find("without energies"), std::string::npos) << plan.out;
+  sptc::cli::expect_has(plan.out, "32 points of 32");
+  sptc::cli::expect_has(plan.out, "29 more");
+  sptc::cli::expect_has(plan.out, "32 points of 32; SystemC, all SMs; axes");
+  sptc::cli::expect_has(plan.out, "in closed form (--fidelity analytic): about");
+  sptc::cli::expect_lacks(plan.out, "without energies");
 }
 
 TEST_F(SweepProgram, APlanNamesDesignsWithoutEnergiesAndWhatHasNoClosedForm) {
@@ -284,10 +267,8 @@ TEST_F(SweepProgram, APlanNamesDesignsWithoutEnergiesAndWhatHasNoClosedForm) {
       "axes": [{"option": "fidelity", "values": ["timing", "datapath"]}]})");
   const Outcome plan = sweep({"plan", path("p.json")});
   EXPECT_EQ(plan.exit_code, 0) << plan.err;
-  EXPECT_NE(plan.out.find("in closed form: not these points: the fidelity is an axis"),
-            std::string::npos)
-      << plan.out;
-  EXPECT_NE(plan.out.find("without energies: own;"), std::string::npos) << plan.out;
+  sptc::cli::expect_has(plan.out, "in closed form: not these points: the fidelity is an axis");
+  sptc::cli::expect_has(plan.out, "without energies: own;");
 }
 
 TEST_F(SweepProgram, ADerivedDesignHasTheEnergiesOfItsBase) {
@@ -299,14 +280,12 @@ TEST_F(SweepProgram, ADerivedDesignHasTheEnergiesOfItsBase) {
       "options": {"fidelity": "analytic", "check": "none", "kernels": "library", "variants": "dense"},
       "axes": []})");
   const Outcome plan = sweep({"plan", path("d.json")});
-  EXPECT_NE(plan.out.find("d: 2 points of 2; closed form; axes: workload, arch\n"),
-            std::string::npos)
-      << plan.out;
-  EXPECT_EQ(plan.out.find("without energies"), std::string::npos) << plan.out;
+  sptc::cli::expect_has(plan.out, "d: 2 points of 2; closed form; axes: workload, arch\n");
+  sptc::cli::expect_lacks(plan.out, "without energies");
   ASSERT_EQ(sweep({path("d.json"), "--db", path("d.sqlite")}).exit_code, 0);
   const std::string report = sweep({"report", path("d.sqlite")}).out;
-  EXPECT_NE(report.find("least dense_energy_uj_total"), std::string::npos) << report;
-  EXPECT_EQ(report.find("Not among them"), std::string::npos) << report;
+  sptc::cli::expect_has(report, "least dense_energy_uj_total");
+  sptc::cli::expect_lacks(report, "Not among them");
 }
 
 TEST_F(SweepProgram, DoesNotGoOnWhereAFileThatAnOptionNamesHasChanged) {
@@ -317,7 +296,7 @@ TEST_F(SweepProgram, DoesNotGoOnWhereAFileThatAnOptionNamesHasChanged) {
   write("l.txt", "a\n");
   const std::vector<std::string> command{path("listed.json"), "--db", path("listed.sqlite")};
   EXPECT_EQ(sweep(command).exit_code, 0);
-  EXPECT_NE(sweep(command).err.find("1 of 1 points: 0 now"), std::string::npos);
+  sptc::cli::expect_has(sweep(command).err, "1 of 1 points: 0 now");
   write("l.txt", "# none\n");
   expect_refused(command,
                  "a workload, an architecture or a file that it or an option names has changed");
@@ -354,7 +333,7 @@ TEST_F(SweepProgram, TheStatusTellsFromOutsideWhatASweepDoes) {
   }
   const Outcome stopped = sweep({"status", path("long.sqlite")});
   EXPECT_EQ(stopped.exit_code, 1);
-  EXPECT_NE(stopped.out.find("was stopped on"), std::string::npos) << stopped.out;
+  sptc::cli::expect_has(stopped.out, "was stopped on");
   expect_refused({"status", path("nothing.sqlite")}, "no such file, and no shard");
   expect_refused({"status", path("long.json")}, "no results of a sweep");
 }
@@ -394,9 +373,9 @@ TEST_F(SweepProgram, ASlurmScriptSaysWhatTheClusterNeeds) {
         "#SBATCH --time=1:30:00\n", "#SBATCH --mem=16G\n", "#SBATCH --partition=gpu,long\n",
         "#SBATCH --account=my-lab\n", "#SBATCH --qos=high\n", "\nmodule load gcc\ncd /tmp\n",
         "--jobs \"${SLURM_CPUS_ON_NODE:-1}\""}) {
-    EXPECT_NE(script.out.find(line), std::string::npos) << line << " in\n" << script.out;
+    sptc::cli::expect_has(script.out, line);
   }
-  EXPECT_EQ(script.out.find("--cpus-per-task"), std::string::npos) << script.out;
+  sptc::cli::expect_lacks(script.out, "--cpus-per-task");
   write("job.sh", script.out);
   EXPECT_EQ(std::system(("bash -n " + path("job.sh")).c_str()), 0);
   expect_refused(with({"--time", "soon"}), "--time must be as Slurm has it");
@@ -405,12 +384,11 @@ TEST_F(SweepProgram, ASlurmScriptSaysWhatTheClusterNeeds) {
   expect_refused(with({"--sbatch", "qos"}), "--sbatch must be");
   expect_refused(with({"--sbatch=" + std::string(100'000, 'b')}), "--sbatch must be");
   const std::string comment = "--comment=" + std::string(100'000, 'b');
-  EXPECT_NE(sweep(with({"--sbatch=" + comment})).out.find("#SBATCH " + comment + "\n"),
-            std::string::npos);
+  sptc::cli::expect_has(sweep(with({"--sbatch=" + comment})).out, "#SBATCH " + comment + "\n");
   expect_refused(with({"--at-once", "0"}), "--at-once");
   expect_refused(with({"--whole-node", "--jobs", "2"}), "--jobs has no effect with --whole-node");
-  EXPECT_NE(sweep({"emit", "slurm", path("s.json"), "--shards", "5000"}).err.find("MaxArraySize"),
-            std::string::npos);
+  sptc::cli::expect_has(sweep({"emit", "slurm", path("s.json"), "--shards", "5000"}).err,
+                        "MaxArraySize");
 }
 
 TEST_F(SweepProgram, RefusesWhatItCannotDo) {
@@ -468,14 +446,6 @@ TEST_F(SweepProgram, AConditionThatLeavesNoPointOrCannotBeEvaluatedLeavesNoFile)
   EXPECT_EQ(sweep({path("none.json"), "--db", path("none.sqlite")}).exit_code, 0);
 }
 
-TEST_F(SweepProgram, AReportIsNotWrittenOverTheResults) {
-  undisturbed();
-  const std::string whole = read(path("whole.sqlite"));
-  expect_refused({"report", path("whole.sqlite"), "--out", path("whole.sqlite")},
-                 "this file is read, so it is not written over");
-  EXPECT_EQ(read(path("whole.sqlite")), whole);
-}
-
 TEST_F(SweepProgram, AReportIsWrittenToAPipeAndNotToADirectory) {
   undisturbed();
   std::filesystem::create_directory(path("folder"));
@@ -489,26 +459,20 @@ TEST_F(SweepProgram, AReportIsWrittenToAPipeAndNotToADirectory) {
   EXPECT_EQ(pipe.text(), sweep({"report", path("whole.sqlite")}).out);
 }
 
-#ifdef SPTC_CHROMIUM
 TEST_F(SweepProgram, TheReportRunsInABrowser) {
+  if (!sptc::support::kHasBrowser) {
+    GTEST_SKIP() << "not run: there is no Chromium";
+  }
   undisturbed();
   ASSERT_EQ(sweep({"report", path("whole.sqlite"), "--format", "html", "--out", path("r.html")})
                 .exit_code,
             0);
-  const std::string command =
-      std::string(SPTC_CHROMIUM) +
-      " --headless --no-sandbox --disable-gpu --virtual-time-budget=4000 --dump-dom "
-      "--user-data-dir=" +
-      path("profile") + " 'file://" + path("r.html") + "' >" + path("dom") + " 2>/dev/null";
-  ASSERT_EQ(std::system(command.c_str()), 0);
-  const std::string dom = read(path("dom"));
-  EXPECT_NE(dom.find("data-ready=\"yes\""), std::string::npos)
-      << "the script did not reach its end";
-  EXPECT_NE(dom.find("32 of 32 rows"), std::string::npos);
-  EXPECT_NE(dom.find(" most: up to "), std::string::npos);  // the verdict
-  EXPECT_NE(dom.find("sptcsim sweep report"), std::string::npos);
-  EXPECT_NE(dom.find(">done</td>"), std::string::npos);
+  const std::string dom = sptc::support::open_in_browser(path("r.html"), temporary.path()).dom;
+  sptc::cli::expect_has(dom, "data-ready=\"yes\"");
+  sptc::cli::expect_has(dom, "32 of 32 rows");
+  sptc::cli::expect_has(dom, " most: up to ");  // the verdict
+  sptc::cli::expect_has(dom, "sptcsim sweep report");
+  sptc::cli::expect_has(dom, ">done</td>");
 }
-#endif
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // --timeline and --konata, read by parsers of their own.
-#include "tests/support/program_fixture.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -22,7 +22,7 @@ using nlohmann::json;
 
 const std::string kGemm = "gemm 256 128 512 --variants sparse --check none --quiet";
 
-class TimelineProgram : public sptc::support::ProgramFixture {
+class TimelineProgram : public sptc::cli::JsonProgram {
  protected:
   /// Fields of a line of a Kanata log.
   static std::vector<std::string> fields(const std::string& line) {
@@ -123,9 +123,8 @@ TEST_F(TimelineProgram, TimelineHasTracksThatDoNotOverlapAndPairsThatEnd) {
 
 TEST_F(TimelineProgram, TheMemoryMovesTheBytesOfTheReport) {
   const std::string whole = kGemm + " --no-extrapolate --format json --window 0:100000000";
-  const sptc::support::ProgramOutcome outcome = run(whole + " --timeline " + path("t.json"));
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const json bytes = json::parse(outcome.out)["operations"][0]["sparse"]["bytes"];
+  const json bytes =
+      json_of(whole + " --timeline " + path("t.json"))["operations"][0]["sparse"]["bytes"];
   const json document = json::parse(read(path("t.json")));
   std::map<std::string, double> moved;
   std::map<int, std::int64_t> busy;

@@ -2,7 +2,7 @@
 //
 // sptcsim validate, --explain, --fidelity analytic and the options of the kernel choice as a user
 // meets them.
-#include "tests/support/program_fixture.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Outcome = sptc::support::ProgramOutcome;
 
-class ValidateProgram : public sptc::support::ProgramFixture {
+class ValidateProgram : public sptc::cli::JsonProgram {
  protected:
   std::string written(const std::string& name, const std::string& text) const {
     std::ofstream(path(name)) << text;
@@ -34,16 +34,12 @@ class ValidateProgram : public sptc::support::ProgramFixture {
   }
 
   nlohmann::json report(const std::string& arguments) const {
-    const Outcome outcome = run("validate " + arguments + " --format json");
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return nlohmann::json::parse(outcome.out);
+    return json_of("validate " + arguments + " --format json");
   }
 
   /// The only operation of `run` or `gemm`.
   nlohmann::json operation(const std::string& arguments) const {
-    const Outcome outcome = run(arguments + " --check none --format json");
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return nlohmann::json::parse(outcome.out)["operations"][0];
+    return json_of(arguments + " --check none --format json")["operations"][0];
   }
 };
 
@@ -76,14 +72,10 @@ TEST_F(ValidateProgram, HasTheTimesAndWattsOfARunUnderThePowerLimit) {
         return fmt::format("{}", std::round(1000 * value.get<double>()) / 1000);
       };
       const double us = figures["time_us"];
-      EXPECT_NE(
-          csv.find(fmt::format("\r\n{},1000,{},{},", start, rounded(us), rounded(us / 10 - 100))),
-          std::string::npos)
-          << figures << csv;
-      EXPECT_NE(csv.find(fmt::format(",{},{},,", rounded(figures["clock_mhz"]),
-                                     rounded(figures["power_w"]))),
-                std::string::npos)
-          << figures << csv;
+      sptc::cli::expect_has(
+          csv, fmt::format("\r\n{},1000,{},{},", start, rounded(us), rounded(us / 10 - 100)));
+      sptc::cli::expect_has(
+          csv, fmt::format(",{},{},,", rounded(figures["clock_mhz"]), rounded(figures["power_w"])));
     };
     const std::string gemm =
         std::string("gemm 8192 4096 4096 --clock limited --fidelity ") + fidelity;
@@ -117,9 +109,8 @@ TEST_F(ValidateProgram, ClockIsLimitedWhereTheBoardHasEnergies) {
   const std::string mine = " --arch " + board_without_energies();
   const auto without = report(closed_form + mine);
   EXPECT_EQ(without["clock"], "boost");
-  EXPECT_NE(without["notes"].dump().find(
-                "'mine' has no energies, so that no power limit lowers its clock, boost"),
-            std::string::npos);
+  sptc::cli::expect_has(without["notes"].dump(),
+                        "'mine' has no energies, so that no power limit lowers its clock, boost");
   expect_refused("validate " + closed_form + mine + " --clock limited", "needs an energy file");
   expect_refused("validate " + closed_form + mine + " --power-limit 70", "needs an energy file");
   expect_refused("validate " + closed_form + " --clock boost --power-limit 70", "has no effect");
@@ -143,13 +134,13 @@ TEST_F(ValidateProgram, SaysWhichWattsItDoesNotCompare) {
       "watts of 1 rows are not compared: their launches take less than a second in all, over which "
       "NVML averages power";
   const std::string any = "watts of 2 rows are compared with nothing";
-  EXPECT_NE(notes(rows).find(brief), std::string::npos) << notes(rows);
-  EXPECT_EQ(notes(rows).find("with nothing"), std::string::npos) << notes(rows);
+  sptc::cli::expect_has(notes(rows), brief);
+  sptc::cli::expect_lacks(notes(rows), "with nothing");
   const std::string mine = " --arch " + board_without_energies();
-  EXPECT_NE(notes(rows + mine).find(any), std::string::npos) << notes(rows + mine);
-  EXPECT_EQ(notes(rows + mine).find("not compared"), std::string::npos) << notes(rows + mine);
+  sptc::cli::expect_has(notes(rows + mine), any);
+  sptc::cli::expect_lacks(notes(rows + mine), "not compared");
   for (const std::string& board : {std::string(), mine}) {  // no row has watts
-    EXPECT_EQ(notes(csv() + " --fidelity analytic" + board).find("watts of"), std::string::npos);
+    sptc::cli::expect_lacks(notes(csv() + " --fidelity analytic" + board), "watts of");
   }
 }
 
@@ -168,16 +159,8 @@ TEST_F(ValidateProgram, OptionsSayWhatRowsDoNot) {
       {"operands", "relu"}, {"power_limit_w", 400.0}};
   EXPECT_EQ(json["defaults"], expected);
   const std::string csv = read(path("rows.csv"));
-  EXPECT_NE(csv.find("\r\n4096,128,4096,bf16,2:4,f16,32,"), std::string::npos) << csv;
-  EXPECT_NE(csv.find("\r\n4096,128,4096,f16,dense,f32,32,"), std::string::npos) << csv;
-}
-
-TEST_F(ValidateProgram, WritesTheReportToAFile) {
-  const Outcome outcome =
-      run("validate " + csv() + " --fidelity analytic --out " + path("report.txt"));
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_NE(read(path("report.txt")).find("3 measured GEMMs"), std::string::npos);
+  sptc::cli::expect_has(csv, "\r\n4096,128,4096,bf16,2:4,f16,32,");
+  sptc::cli::expect_has(csv, "\r\n4096,128,4096,f16,dense,f32,32,");
 }
 
 TEST_F(ValidateProgram, NamesTheColumnsThatItDoesNotRead) {
@@ -202,16 +185,12 @@ TEST_F(ValidateProgram, WritesEveryRowWithItsKernel) {
       "power_w,measured_power_w,tile,split_k,source,l2,algorithm,layout,cluster,recorded_us,"
       "recorded_tile,recorded_cluster\r\n8192,1,8192,f16,dense,f16,90,"))
       << rows;
-  EXPECT_NE(
-      rows.find(",\"a, b\",cold,default,Kc/n-major,8,,,\r\n4096,4096,4096,f16,dense,f16,600,"),
-      std::string::npos)
-      << rows;
+  sptc::cli::expect_has(
+      rows, ",\"a, b\",cold,default,Kc/n-major,8,,,\r\n4096,4096,4096,f16,dense,f16,600,");
   for (const auto& worst : json["worst"]) {
-    EXPECT_NE(rows.find(fmt::format(",{},{},{},", worst["measured_us"].get<double>(),
-                                    worst["simulated_us"].get<double>(),
-                                    worst["error_percent"].get<double>())),
-              std::string::npos)
-        << rows;
+    sptc::cli::expect_has(rows, fmt::format(",{},{},{},", worst["measured_us"].get<double>(),
+                                            worst["simulated_us"].get<double>(),
+                                            worst["error_percent"].get<double>()));
   }
 }
 
@@ -244,9 +223,7 @@ TEST_F(ValidateProgram, ExplainsWhatBoundsAGemm) {
   for (const char* fidelity : {"analytic", "timing"}) {
     const std::string options = gemm + " --fidelity " + fidelity;
     expect_output(options, "twice the DRAM rate would gain");
-    const Outcome outcome = run(options + " --format json");
-    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-    const auto op = nlohmann::json::parse(outcome.out)["operations"][0];
+    const auto op = json_of(options + " --format json")["operations"][0];
     EXPECT_EQ(op["dense"]["bound_by"], "hbm");
     EXPECT_EQ(op["sparse"]["explanation"]["bound_by"], "hbm");
     const auto& explanation = op["dense"]["explanation"];
@@ -295,17 +272,15 @@ TEST_F(ValidateProgram, ComparesDenseAndSparseWithTheTileThatIsAskedFor) {
   const std::string note = "dense and sparse launches run as mma.sync, not wgmma";
   expect_output(gemm + "160x128x64 --arch h100-sxm5-80gb", note);
   const Outcome own = run(gemm + "128x256x64 --arch h100-sxm5-80gb");
-  EXPECT_EQ(own.out.find("run as mma.sync"), std::string::npos) << own.out;
+  sptc::cli::expect_lacks(own.out, "run as mma.sync");
 }
 
 TEST_F(ValidateProgram, ReadsPartialSumsBackThatTheL2CannotKeep) {
   for (const char* fidelity : {"analytic", "timing"}) {
-    const Outcome outcome =
-        run("gemm 4096 4096 4096 --dtype bf16 --split-k 16 --variants dense --check none "
-            "--format json --fidelity " +
-            std::string(fidelity));
-    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-    const auto dense = nlohmann::json::parse(outcome.out)["operations"][0]["dense"];
+    const auto dense = json_of(
+        "gemm 4096 4096 4096 --dtype bf16 --split-k 16 --variants dense --check none "
+        "--format json --fidelity " +
+        std::string(fidelity))["operations"][0]["dense"];
     const double partial_sums = 16.0 * 4 * 4096 * 4096;
     EXPECT_GT(dense["bytes"]["hbm_read"], partial_sums);
     EXPECT_LT(dense["bytes"]["hbm_read"], 1.2 * partial_sums);
@@ -317,10 +292,8 @@ TEST_F(ValidateProgram, ReadsPartialSumsBackThatTheL2CannotKeep) {
 }
 
 TEST_F(ValidateProgram, TakesTheSlicesOfKThatAreAskedFor) {
-  const Outcome outcome =
-      run("gemm 256 256 16384 --variants dense --check none --format json --split-k 8");
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const auto json = nlohmann::json::parse(outcome.out);
+  const auto json =
+      json_of("gemm 256 256 16384 --variants dense --check none --format json --split-k 8");
   EXPECT_EQ(json["operations"][0]["dense"]["kernel"]["split_k"], 8);
   EXPECT_GT(json["operations"][0]["dense"]["busy_cycles"]["reduction"], 0);
   expect_refused("gemm 256 256 16384 --split-k 0", "--split-k");

@@ -12,12 +12,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <set>
 #include <string>
-#include <sys/inotify.h>
-#include <unistd.h>
 #include <utility>
 
 namespace sptc::config {
@@ -204,30 +201,6 @@ TEST(CommonNumbers, OfADirectoryOfTheUsersOwnOverrideTheShippedOnes) {
   refused({{"sm", {{"barrier_latency_cycles", 7}}}}, "/sm/barrier_latency_cycles");
   refused({{"sm", {{"barrier_latency_cycles", number(-1)}}}}, "/sm/barrier_latency_cycles/value");
   refused({{"sm", {{"barrier_latency_cycles", {{"value", 7}}}}}}, "evidence");
-}
-
-// Two readings of a file that is being written would be two sets of numbers in one design.
-TEST(CommonNumbers, AreReadOnceForAChainOfAnyLength) {
-  const support::TemporaryDirectory directory;
-  const std::filesystem::path file = directory.path() / "common" / "architecture.json";
-  std::filesystem::create_directories(file.parent_path());
-  io::write_file(file, json{{"sm", {{"barrier_latency_cycles", number(7)}}}}.dump());
-  const auto derive = [&](const char* name, const std::string& base, int sms) {
-    const std::string path = (directory.path() / name).string();
-    io::write_file(path, json{{"base", base}, {"name", name}, {"sms", number(sms)}}.dump());
-    return path;
-  };
-  const std::string one = derive("one.json", kConfigs + "a100-sxm4-80gb.json", 54);
-  const std::string two = derive("two.json", one, 27);
-  const int watch = ::inotify_init1(IN_NONBLOCK);
-  ASSERT_GE(::inotify_add_watch(watch, file.c_str(), IN_OPEN | IN_CLOSE), 0);
-  const support::Environment variable("SPTCSIM_CONFIG_DIR", directory.path().c_str());
-  const Architecture design = load_architecture(two);
-  alignas(inotify_event) std::array<char, 4096> events{};
-  const auto bytes = ::read(watch, events.data(), events.size());
-  ::close(watch);
-  EXPECT_EQ(design.gpu.sm.barrier_latency_cycles, 7);
-  EXPECT_EQ(bytes, static_cast<ssize_t>(2 * sizeof(inotify_event))) << "opened and closed once";
 }
 
 }  // namespace

@@ -36,6 +36,13 @@ class CostFactors : public testing::Test {
   energy::PowerSpec power = power_spec(energy.config, a100.gpu, &a100.gpu);
 };
 
+/// The configuration of `energy` with another value (as in the file) for one of its numbers.
+EnergyConfig with(const LoadedEnergy& energy, std::size_t number, double value) {
+  EnergyConfig changed = energy.config;
+  energy.parameters[number].store(changed, value * energy.parameters[number].scale);
+  return changed;
+}
+
 /// The product of `end` of the factor and all above it.
 double product(const std::vector<energy::CostFactor>& factors, int at,
                double energy::CostFactor::*end) {
@@ -60,7 +67,7 @@ TEST_F(CostFactors, EachEventCostsWhatTheModelSaysAtTheEndsOfItsRange) {
                                     std::string(event.unit) + (event.by_type ? typed : "");
         if (number.pointer == pointer) {
           const auto low =
-              parts_of(power_spec(energy.with(i, number.low), a100.gpu, &a100.gpu), type);
+              parts_of(power_spec(with(energy, i, number.low), a100.gpu, &a100.gpu), type);
           const int factor = factors.energy.at(type)[part];
           EXPECT_NEAR(low[part] / stated[part],
                       factors.factors[static_cast<std::size_t>(factor)].low, 1e-12)
@@ -78,7 +85,7 @@ TEST_F(CostFactors, OneSupplyMovesTheCoreAndItsLeakageButNotTheMemory) {
       std::find_if(energy.parameters.begin(), energy.parameters.end(),
                    [](const auto& row) { return row.pointer == "/clock/boost_supply_v"; });
   const EnergyConfig high =
-      energy.with(static_cast<std::size_t>(supply - energy.parameters.begin()), supply->high);
+      with(energy, static_cast<std::size_t>(supply - energy.parameters.begin()), supply->high);
   const auto stated = parts_of(power, DataType::kF16);
   const auto moved = parts_of(power_spec(high, a100.gpu, &a100.gpu), DataType::kF16);
   const energy::CostFactors factors = cost_factors(energy, power);

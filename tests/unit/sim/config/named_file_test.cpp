@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace sptc::config {
 namespace {
@@ -39,34 +40,21 @@ class NamedFile : public ::testing::Test {
   const support::Environment variable_{"SPTCSIM_CONFIG_DIR", directory_.path().c_str()};
 };
 
-TEST_F(NamedFile, AnArchitectureIsCalledAsItsFileIs) {
-  const std::string path = copied("a100-sxm4-80gb.json", "mine.json");
-  support::expect_input_error([] { load_architecture("mine"); },
-                              {"mine.json: /name: must be 'mine'", "\"a100-sxm4-80gb\""});
-  EXPECT_EQ(load_architecture(path).gpu.name, "a100-sxm4-80gb");
-}
-
-TEST_F(NamedFile, ABaseIsCalledAsItsFileIs) {
-  copied("a100-sxm4-80gb.json", "mine.json");
+TEST_F(NamedFile, IsCalledAsItsFileIs) {
+  const std::string board = copied("a100-sxm4-80gb.json", "mine.json");
+  const std::string energy = copied("energy/a100-sxm4-80gb.json", "energy/mine.json");
+  copied("libraries/cublas-sm90.json", "libraries/mine.json");
+  const auto refused = [](const std::function<void()>& load, std::string_view name) {
+    support::expect_input_error(load, {"mine.json: /name: must be 'mine'", name});
+  };
+  refused([] { load_architecture("mine"); }, "\"a100-sxm4-80gb\"");
   const char* const derived =
       R"({"base": "mine", "name": "d", "sms": {"value": 2, "evidence": "assumed", "source": "x"}})";
-  support::expect_input_error([&] { parse_architecture(derived, "d.json"); },
-                              {"mine.json: /name: must be 'mine'"});
-}
-
-TEST_F(NamedFile, EnergiesAreCalledAsTheirFilesAre) {
-  const std::string path = copied("energy/a100-sxm4-80gb.json", "energy/mine.json");
-  support::expect_input_error([] { load_energy("mine"); }, {"mine.json: /name: must be 'mine'"});
-  EXPECT_EQ(load_energy(path).config.name, "a100-sxm4-80gb");
-}
-
-TEST_F(NamedFile, ALibraryIsCalledAsItsFileIs) {
-  copied("libraries/cublas-sm90.json", "libraries/mine.json");
-  support::expect_input_error(
-      [] {
-        load_kernel_library("mine", io::JsonPlace{"a.json", "/kernels/library"});
-      },
-      {"mine.json: /name: must be 'mine'", "\"cublas-sm90\""});
+  refused([&] { parse_architecture(derived, "d.json"); }, "\"a100-sxm4-80gb\"");
+  refused([] { load_energy("mine"); }, "\"a100-sxm4-80gb\"");
+  refused([] { load_kernel_library("mine", "a library"); }, "\"cublas-sm90\"");
+  EXPECT_EQ(load_architecture(board).gpu.name, "a100-sxm4-80gb");
+  EXPECT_EQ(load_energy(energy).config.name, "a100-sxm4-80gb");
 }
 
 TEST_F(NamedFile, AnUnknownNameIsAnsweredWithAllThatAreThere) {

@@ -12,6 +12,7 @@
 #include <malloc.h>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace sptc::gpu {
 namespace {
@@ -40,27 +41,25 @@ TEST(BuildMemory, IsWhatTheHeapHasOfADesign) {
     EXPECT_GT(worked_out, 0.7 * taken) << what;
     EXPECT_LT(worked_out, 2 * taken) << what;
   };
-  expect_close(a100(), "as it is");
-  GpuSpec spec = a100();
-  spec.sms = kSms;
-  expect_close(spec, "with an L2 of all SMs");
-  spec.memory.l2_capacity = base::Bytes(1 << 30);
-  expect_close(spec, "l2_capacity_bytes");
-  spec = a100();
-  spec.sm.l1_and_shared_memory = base::Bytes(1 << 30);
-  expect_close(spec, "l1_and_shared_memory_bytes");
-  spec = a100();
-  spec.sm.max_warps = 4096;
-  expect_close(spec, "max_warps");
-  spec = a100();
-  spec.sm.max_ctas = 4096;
-  expect_close(spec, "max_ctas");
-  spec = a100();
-  spec.sm.sub_partitions = 32;
-  expect_close(spec, "sub_partitions");
-  spec = a100();
-  spec.sm.tensor_core.register_banks = 64;
-  expect_close(spec, "register_banks");
+  using Change = void (*)(GpuSpec&);
+  for (const auto& [what, change] :
+       {std::pair<const char*, Change>{"as it is", [](GpuSpec&) {}},
+        {"with an L2 of all SMs", [](GpuSpec& spec) { spec.sms = kSms; }},
+        {"l2_capacity_bytes",
+         [](GpuSpec& spec) {
+           spec.sms = kSms;
+           spec.memory.l2_capacity = base::Bytes(1 << 30);
+         }},
+        {"l1_and_shared_memory_bytes",
+         [](GpuSpec& spec) { spec.sm.l1_and_shared_memory = base::Bytes(1 << 30); }},
+        {"max_warps", [](GpuSpec& spec) { spec.sm.max_warps = 4096; }},
+        {"max_ctas", [](GpuSpec& spec) { spec.sm.max_ctas = 4096; }},
+        {"sub_partitions", [](GpuSpec& spec) { spec.sm.sub_partitions = 32; }},
+        {"register_banks", [](GpuSpec& spec) { spec.sm.tensor_core.register_banks = 64; }}}) {
+    GpuSpec spec = a100();
+    change(spec);
+    expect_close(spec, what);
+  }
 }
 
 TEST(BuildMemory, TooMuchIsRefusedWithTheFieldsThatAskForIt) {
@@ -73,16 +72,15 @@ TEST(BuildMemory, TooMuchIsRefusedWithTheFieldsThatAskForIt) {
   EXPECT_NO_THROW(require_memory_to_build(spec));
   spec.sms = 4096;
   EXPECT_NO_THROW(require_memory_to_build(spec));
-  spec.sm.l1_and_shared_memory = base::Bytes(1 << 30);
-  expect_refused(spec, "/sms 4096 and /sm/l1_and_shared_memory_bytes 1073741824: needs 8");
-  spec = a100();
-  spec.sms = 4096;
-  spec.sm.sub_partitions = 64;
-  expect_refused(spec, "/sms 4096 and /sm/sub_partitions 64: needs 1");
-  spec = a100();
-  spec.sms = 4096;
-  spec.sm.max_warps = 4096;
-  expect_refused(spec, "/sms 4096, /sm/max_warps 4096 and /sm/max_ctas 32: needs 1");
+  GpuSpec large = spec;
+  large.sm.l1_and_shared_memory = base::Bytes(1 << 30);
+  expect_refused(large, "/sms 4096 and /sm/l1_and_shared_memory_bytes 1073741824: needs 8");
+  large = spec;
+  large.sm.sub_partitions = 64;
+  expect_refused(large, "/sms 4096 and /sm/sub_partitions 64: needs 1");
+  large = spec;
+  large.sm.max_warps = 4096;
+  expect_refused(large, "/sms 4096, /sm/max_warps 4096 and /sm/max_ctas 32: needs 1");
 }
 
 }  // namespace

@@ -128,15 +128,5 @@ TEST(BusyCycles, AreNoMoreThanTheCyclesOfTheClosedForm) {
   }
 }
 
-// Two output tiles on one of 108 SMs: the library has kernels for such waves.
-TEST(BusyCycles, AreOfTheWavesThatTheLibraryEvensOut) {
-  const GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
-  const GemmRun ragged = analytic_gemm({{704, 640, 65536}, 1, DataType::kF16, false},
-                                       {base::GemmShape{64, 64, 64}, {}, 1}, gpu, {});
-  ASSERT_EQ(ragged.kernel.ctas, 110);
-  expect_enough_cycles(ragged, "ragged");
-  EXPECT_GT(ragged.budget.tensor, ragged.budget.tensor_mean);
-}
-
 }  // namespace
 }  // namespace sptc::gpu

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace sptc::gpu {
 namespace {
 
@@ -44,47 +46,29 @@ TEST_F(CycleBudgetOf, OperandFetchIsWhatItsPortsAddToTheProducts) {
   EXPECT_DOUBLE_EQ(cycles.operand_fetch, cycles.tensor);
 }
 
-TEST_F(CycleBudgetOf, ThePortOfAnSmIsTheLargerOfWhatItReadsAndWrites) {
-  kernels::MemoryTraffic traffic;
-  traffic.l2_and_dram.l2_read = 128000;
-  traffic.l2_and_dram.l2_written = 64000;
-  // Two of 128 CTAs pass the port of the busiest SM, 64 bytes a cycle.
-  EXPECT_DOUBLE_EQ(budget(kernel, traffic).sm_port, 2000.0 / 64);
-  traffic.l2_and_dram.l2_written = 256000;
-  EXPECT_DOUBLE_EQ(budget(kernel, traffic).sm_port, 4000.0 / 64);
-}
-
-TEST_F(CycleBudgetOf, TheL2IsWhatItReadsAndFourTimesWhatItWritesInTwoPartitions) {
+TEST_F(CycleBudgetOf, EachResourceOfMemoryIsItsBytesAtItsRate) {
+  struct Row {
+    kernels::MemoryTraffic traffic;
+    double CycleBudget::*resource;
+    double cycles;
+  };
   gpu.memory.l2_bytes_per_cycle = 1000;
-  kernels::MemoryTraffic traffic;
-  traffic.l2_and_dram.l2_read = 128000;
-  traffic.l2_and_dram.l2_written = 64000;
-  EXPECT_DOUBLE_EQ(budget(kernel, traffic).l2, 128 + 4 * 64);
-}
-
-TEST_F(CycleBudgetOf, DramIsItsBytesAtARateThatDoesNotFollowTheClock) {
-  kernels::MemoryTraffic traffic;
-  traffic.l2_and_dram.dram_read = 1 << 30;
-  const double bytes_per_us = gpu.memory.dram_bytes_per_cycle(1);
-  EXPECT_DOUBLE_EQ(budget(kernel, traffic).dram, 1410.0 * (1 << 30) / bytes_per_us);
-  EXPECT_DOUBLE_EQ(budget(kernel, traffic, 705).dram, 705.0 * (1 << 30) / bytes_per_us);
-}
-
-// What the L2 keeps of D stands for what it has kept of the launch before.
-TEST_F(CycleBudgetOf, DramHasWorkWithAllOfDAsWithWhatItDelivers) {
-  kernels::MemoryTraffic traffic;
-  traffic.l2_and_dram.dram_written = 1000000;
-  const double of_d = 1e6 / gpu.memory.dram_bytes_per_cycle(1410);
-  EXPECT_DOUBLE_EQ(budget(kernel, traffic).dram, of_d);
-  traffic.l2_and_dram.dram_read = 2000000;
-  EXPECT_DOUBLE_EQ(budget(kernel, traffic).dram, 3 * of_d);
-}
-
-TEST_F(CycleBudgetOf, SharedMemoryIsWhatTheCtasOfTheBusiestSmReadAndWrite) {
-  kernels::MemoryTraffic traffic;
-  traffic.shared_memory_read = 128 * 3000;
-  traffic.shared_memory_written = 128 * 1000;
-  EXPECT_DOUBLE_EQ(budget(kernel, traffic).shared_memory, 2 * 4000.0 / 128);
+  const double dram_rate = gpu.memory.dram_bytes_per_cycle(1410);
+  const std::vector<Row> rows{
+      // Two of 128 CTAs pass the port of the busiest SM, 64 bytes a cycle in each direction.
+      {{{.l2_read = 128000, .l2_written = 64000}}, &CycleBudget::sm_port, 2000.0 / 64},
+      {{{.l2_read = 128000, .l2_written = 256000}}, &CycleBudget::sm_port, 4000.0 / 64},
+      // A byte that is written is twice the work, in each of two partitions.
+      {{{.l2_read = 128000, .l2_written = 64000}}, &CycleBudget::l2, 128 + 4 * 64},
+      // All of D: what the L2 keeps of it stands for what it has kept of the launch before.
+      {{{.dram_written = 1000000}}, &CycleBudget::dram, 1e6 / dram_rate},
+      {{{.dram_read = 2000000, .dram_written = 1000000}}, &CycleBudget::dram, 3e6 / dram_rate},
+      {{{}, 128 * 3000, 128 * 1000}, &CycleBudget::shared_memory, 2 * 4000.0 / 128}};
+  for (const Row& row : rows) {
+    EXPECT_DOUBLE_EQ(budget(kernel, row.traffic).*row.resource, row.cycles);
+  }
+  // The rate of DRAM does not follow the clock.
+  EXPECT_DOUBLE_EQ(budget(kernel, rows[3].traffic, 705).dram, 0.5e6 / dram_rate);
 }
 
 TEST_F(CycleBudgetOf, SharedMemoryCountsTilesTwiceThatPassTheL1OnTheirWayToRegisters) {

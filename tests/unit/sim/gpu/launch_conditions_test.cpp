@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the conditions of a launch change: what the L2 holds, the launch beside the cycles, the
-// clock.
+// What the conditions of a launch change: what the L2 holds, and the clock.
 #include "sim/kernels/launch_conditions.h"
 
 #include "sim/config/architecture.h"
@@ -48,19 +47,6 @@ TEST(LaunchConditions, AWarmL2AnswersWhatAColdOneReadsFromDram) {
   EXPECT_LT(warm[0], rotated[0]);
 }
 
-TEST(LaunchConditions, ALaunchThatStoresMuchTakesAsLongWhetherItIsTheFirstOneOrNot) {
-  const GpuSpec gpu = config::load_architecture("t4").gpu;
-  const auto cycles = support::in_child<std::int64_t>(2, [&] {
-    GemmSimulator simulator(gpu, {false});
-    std::vector<std::int64_t> of_launches;
-    for (int launch = 0; launch < 2; ++launch) {
-      of_launches.push_back(simulator.run(with_l2({}, {2048, 1024, 64}), {}, nullptr).cycles);
-    }
-    return of_launches;
-  });
-  EXPECT_EQ(cycles[0], cycles[1]);
-}
-
 TEST(LaunchConditions, LaunchAfterLaunchDIsWhatDramWaitsFor) {
   // An L4 writes D for 3.3 us, and would multiply for 2.1.
   const GpuSpec gpu = config::load_architecture("l4").gpu;
@@ -72,24 +58,6 @@ TEST(LaunchConditions, LaunchAfterLaunchDIsWhatDramWaitsFor) {
   // Between two launches DRAM goes on.
   const double d_us = 2.0 * 627 * 1852 / (gpu.memory.dram_bytes_per_cycle(1));
   EXPECT_GT(all / gpu.boost_clock_mhz, 0.9 * (d_us - gpu.launch.launch_us - gpu.launch.stream_us));
-}
-
-TEST(LaunchConditions, ALaunchOfAGraphTakesAsManyCyclesAsOneOfAStreamAndLessTimeBesideThem) {
-  const GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
-  GemmSimulator simulator(gpu, {});
-  const auto launched = [&](kernels::LaunchMode mode) {
-    kernels::GemmProblem problem = with_l2({});
-    problem.conditions.launch = mode;
-    return simulator.run(problem, {}, nullptr);
-  };
-  const GemmRun graph = launched(kernels::LaunchMode::kGraph);
-  const GemmRun stream = launched(kernels::LaunchMode::kStream);
-  const GemmRun eager = launched(kernels::LaunchMode::kEager);
-  EXPECT_EQ(graph.cycles, stream.cycles);
-  EXPECT_EQ(graph.cycles, eager.cycles);
-  EXPECT_GT(gpu.launch.stream_us, 0);
-  EXPECT_DOUBLE_EQ(stream.launch_us - graph.launch_us, gpu.launch.stream_us);
-  EXPECT_DOUBLE_EQ(eager.launch_us - stream.launch_us, gpu.launch.stream_us);
 }
 
 TEST(LaunchConditions, TheClockOfALaunchIsThatOfItsConditionsBeforeThatOfTheRun) {

@@ -95,74 +95,38 @@ TEST(SafetensorsReader, AllowsEmptyTensorsAndAnEmptyFile) {
   EXPECT_EQ(as_matrix(file.tensor("e"), DataType::kF16).size(), 0u);
 }
 
-TEST(SafetensorsReader, RefusesAFileTooShortForItsLength) {
-  std::istringstream stream("abc");
-  support::expect_input_error([&] { TensorFile::read_safetensors(stream, 3, "f.safetensors"); },
-                              {"f.safetensors", "3 bytes are too few"});
-}
-
-TEST(SafetensorsReader, RefusesAHeaderLongerThanTheFile) {
-  for (const std::uint64_t length : {std::uint64_t{100}, ~std::uint64_t{0}}) {
-    const std::string bytes = length_prefix(length, 8) + "{}";
+TEST(SafetensorsReader, RefusesALengthThatCannotBe) {
+  const auto refused = [](const std::string& bytes, std::uint64_t size, const std::string& part) {
     std::istringstream stream(bytes);
     support::expect_input_error(
-        [&] { TensorFile::read_safetensors(stream, bytes.size(), "f"); },
-        {"its header has " + std::to_string(length) + " bytes, but 2 follow"});
-  }
+        [&] { TensorFile::read_safetensors(stream, size, "f.safetensors"); },
+        {"f.safetensors", part});
+  };
+  refused("abc", 3, "3 bytes are too few");
+  refused(length_prefix(100, 8) + "{}", 10, "its header has 100 bytes, but 2 follow");
+  refused(length_prefix(~std::uint64_t{0}, 8) + "{}", 10, "but 2 follow");
+  refused(length_prefix(100'000'001, 8), 1'000'000'000, "at most 100000000 are allowed");
 }
 
-TEST(SafetensorsReader, RefusesAHeaderAboveTheCapOfTheFormat) {
-  std::istringstream stream(length_prefix(100'000'001, 8));
-  support::expect_input_error([&] { TensorFile::read_safetensors(stream, 1'000'000'000, "f"); },
-                              {"at most 100000000 are allowed"});
-}
-
-TEST(SafetensorsReader, RefusesAHeaderThatIsNoObject) {
+TEST(SafetensorsReader, RefusesWhatItsHeaderCannotSay) {
   expect_refused("[1]", "", {"must start with '{'"});
   expect_refused("{\"a\"", "", {"f.safetensors: header: line 1", "not valid JSON"});
   expect_refused("", "", {"must start with '{'"});
-}
-
-TEST(SafetensorsReader, RefusesDataThatIsTruncatedOrTooLong) {
   const std::string header = R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}})";
   expect_refused(header, "1234", {"need 8 bytes of data, but the file has 4"});
   expect_refused(header, "123456789", {"need 8 bytes of data, but the file has 9"});
-}
-
-TEST(SafetensorsReader, RefusesTensorsThatOverlap) {
   expect_refused(R"({"a": {"dtype": "I8", "shape": [4], "data_offsets": [0, 4]},
                      "b": {"dtype": "I8", "shape": [4], "data_offsets": [2, 6]}})",
                  "123456", {"tensor 'b' starts at byte 2", "the one before it ends at byte 4"});
-}
-
-TEST(SafetensorsReader, RefusesAHoleInTheData) {
   expect_refused(R"({"a": {"dtype": "I8", "shape": [2], "data_offsets": [0, 2]},
                      "b": {"dtype": "I8", "shape": [2], "data_offsets": [4, 6]}})",
                  "123456",
                  {"tensor 'b' starts at byte 4", "no tensor covers what starts at byte 2"});
-}
-
-TEST(SafetensorsReader, RefusesASizeThatContradictsTheShape) {
   expect_refused(R"({"a": {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]}})", "12345678",
                  {"/a/data_offsets: spans 8 bytes, but shape and dtype need 12"});
-}
-
-TEST(SafetensorsReader, RefusesAShapeWhoseSizeOverflows) {
   expect_refused(
       R"({"a": {"dtype": "F32", "shape": [4294967296, 4294967296], "data_offsets": [0, 0]}})", "",
       {"/a/data_offsets", "more than 64 bits can count"});
-}
-
-TEST(SafetensorsReader, TakesATypeThatIsNotKnownAndRefusesItsValues) {
-  const TensorFile file =
-      read_safetensors(R"({"a": {"dtype": "F31", "shape": [3], "data_offsets": [0, 4]}})", "1234");
-  EXPECT_EQ(file.tensor("a").dtype, "F31");
-  EXPECT_EQ(file.tensor("a").bytes.size(), 4U);
-  support::expect_input_error([&] { as_doubles(file.tensor("a")); },
-                              {"tensor 'a': unknown dtype 'F31'", "nearest valid: 'F"});
-}
-
-TEST(SafetensorsReader, RefusesEntriesOfTheWrongForm) {
   expect_refused(R"({"a": 5})", "", {"/a: must be an object, not 5"});
   expect_refused(R"({"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}})", "1234",
                  {"/a/shape/0", "-1"});
@@ -173,11 +137,17 @@ TEST(SafetensorsReader, RefusesEntriesOfTheWrongForm) {
   expect_refused(R"({"a": {"dtype": "F32", "shape": [1], "offsets": [0, 4]}})", "1234",
                  {"/a: unknown key 'offsets'", "nearest valid: 'data_offsets'"});
   expect_refused(R"({"__metadata__": {"a": 1}})", "", {"/__metadata__/a: must be a string"});
-}
-
-TEST(SafetensorsReader, RefusesATensorThatStandsTwice) {
   const std::string entry = R"("a": {"dtype": "I8", "shape": [0], "data_offsets": [0, 0]})";
   expect_refused("{" + entry + "," + entry + "}", "", {"/a", "twice"});
+}
+
+TEST(SafetensorsReader, TakesATypeThatIsNotKnownAndRefusesItsValues) {
+  const TensorFile file =
+      read_safetensors(R"({"a": {"dtype": "F31", "shape": [3], "data_offsets": [0, 4]}})", "1234");
+  EXPECT_EQ(file.tensor("a").dtype, "F31");
+  EXPECT_EQ(file.tensor("a").bytes.size(), 4U);
+  support::expect_input_error([&] { as_doubles(file.tensor("a")); },
+                              {"tensor 'a': unknown dtype 'F31'", "nearest valid: 'F"});
 }
 
 TEST(SafetensorsReader, NamesTheNearestTensor) {
@@ -228,28 +198,9 @@ TEST(NpyReader, ReadsScalarsAndVectors) {
   EXPECT_EQ(matrix(1, 0), 0x4000u);
 }
 
-TEST(NpyReader, RefusesDataThatIsTruncatedOrTooLong) {
+TEST(NpyReader, RefusesWhatItsHeaderCannotSay) {
   expect_npy_refused(kTwoByThree, std::string(23, 'x'), {"(2, 3)", "24 bytes, but 23 follow"});
   expect_npy_refused(kTwoByThree, std::string(25, 'x'), {"24 bytes, but 25 follow"});
-}
-
-TEST(NpyReader, RefusesAHeaderLongerThanTheFile) {
-  const std::string bytes = std::string("\x93NUMPY\x01\0\xFF\xFF", 10) + "{}";
-  std::istringstream stream(bytes);
-  support::expect_input_error([&] { TensorFile::read_npy(stream, bytes.size(), "f.npy"); },
-                              {"its header has 65535 bytes, but 2 follow"});
-}
-
-TEST(NpyReader, RefusesWrongMagicAndVersion) {
-  for (const std::string& bytes : {std::string("\x93NUMPX\x01\0\0\0", 10), std::string("PK\3\4"),
-                                   std::string("\x93NUMPY\x04\0\0\0", 10)}) {
-    std::istringstream stream(bytes);
-    support::expect_input_error([&] { TensorFile::read_npy(stream, bytes.size(), "f.npy"); },
-                                {"f.npy"});
-  }
-}
-
-TEST(NpyReader, RefusesHeadersOfTheWrongForm) {
   for (const char* header :
        {"", "{", "{'descr': '<i4'}", "{'descr': '<i4', 'fortran_order': 0, 'shape': (1,), }",
         "{'descr': '<i4', 'fortran_order': False, 'shape': (-1,), }",
@@ -258,22 +209,29 @@ TEST(NpyReader, RefusesHeadersOfTheWrongForm) {
         "{'descr': '<i4', 'descr': '<i4', 'fortran_order': False, 'shape': (1,)}",
         "{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (1,), }",
         "{'descr': '<i4', 'fortran_order': False, 'shape': (99999999999999999999,), }"}) {
-    expect_npy_refused(header, "1234", {"f.npy: npy header", "is wrong at character"});
+    expect_npy_refused(header, "1234", {"f.npy: npy header", "is wrong: it must be a dictionary"});
   }
-}
-
-TEST(NpyReader, RefusesTypesItCannotRead) {
   for (const char* descr : {">f4", "<c8", "|O", "<U3", "=f4", "", "<f16"}) {
     expect_npy_refused(
         "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (1,), }", "1234",
         {"is not supported (allowed: <f2, <f4, <f8, |i1"});
   }
-}
-
-TEST(NpyReader, RefusesAShapeWhoseSizeOverflows) {
   expect_npy_refused(
       "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", "",
       {"more than 64 bits can count"});
+}
+
+TEST(NpyReader, RefusesAPreambleThatCannotBe) {
+  const auto refused = [](const std::string& bytes, std::string_view part) {
+    std::istringstream stream(bytes);
+    support::expect_input_error([&] { TensorFile::read_npy(stream, bytes.size(), "f.npy"); },
+                                {"f.npy", part});
+  };
+  refused(std::string("\x93NUMPY\x01\0\xFF\xFF", 10) + "{}",
+          "its header has 65535 bytes, but 2 follow");
+  refused(std::string("\x93NUMPX\x01\0\0\0", 10), "npy magic bytes");
+  refused("PK\3\4", "too few for an npy file");
+  refused(std::string("\x93NUMPY\x04\0\0\0", 10), "npy version 4.0 is not supported");
 }
 
 // Conversion and writing

@@ -17,15 +17,6 @@ namespace {
 
 using numerics::DataType;
 
-TEST(ForcedTile, IsTakenAsGiven) {
-  const GemmKernel kernel =
-      kernel_for(problem(512, 512, 512), {base::GemmShape{64, 32, 32}, 2, {}});
-  EXPECT_EQ(kernel.cta_tile.m, 64);
-  EXPECT_EQ(kernel.cta_tile.n, 32);
-  EXPECT_EQ(kernel.cta_tile.k, 32);
-  EXPECT_EQ(kernel.stages, 2);
-}
-
 TEST(ForcedTile, HasTheWarpTileThatReadsLeastFromSharedMemory) {
   const auto warp_tile = [](std::int64_t m, std::int64_t n) {
     const base::GemmShape tile =

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/mma/register_map.h"
 #include "sim/kernels/raster_pieces.h"
-#include "sim/kernels/register_allocation.h"
 #include "tests/unit/sim/kernels/a100_kernels.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
-#include <string>
 #include <tuple>
 #include <utility>
 
@@ -32,51 +29,6 @@ TEST(Rasterise, GivesEveryTileOfEveryGemmToExactlyOneCta) {
     }
     EXPECT_EQ(static_cast<std::int64_t>(seen.size()), kernel.ctas()) << m << "x" << n;
     EXPECT_EQ(kernel.ctas(), 3 * kernel.tiles_m() * kernel.tiles_n());
-  }
-}
-
-TEST(IssuedMacs, CountPaddingInEveryDirectionAndHalfTheDepthWhereSparse) {
-  const KernelOverrides tile{base::GemmShape{128, 128, 64}, 3, {}};
-  const GemmKernel dense = kernel_for(problem(129, 1, 65), tile);
-  EXPECT_EQ(dense.tiles_m(), 2);
-  EXPECT_EQ(dense.tiles_n(), 1);
-  EXPECT_EQ(dense.k_tiles(), 2);
-  EXPECT_EQ(dense.issued_macs(), 2 * 128 * 128 * 128);
-  const GemmKernel sparse = kernel_for(problem(129, 1, 68, true), tile);
-  EXPECT_EQ(sparse.issued_macs(), 2 * 128 * 128 * 64);
-  EXPECT_EQ(kernel_for(problem(128, 128, 64, false, DataType::kF16, 5), tile).issued_macs(),
-            5 * 128 * 128 * 64);
-}
-
-TEST(RegisterAllocation, NeverGivesOneRegisterTwoMeanings) {
-  for (const bool sparse : {false, true}) {
-    for (const DataType type : {DataType::kF16, DataType::kTf32, DataType::kS8}) {
-      const RegisterAllocation registers(mma::gemm_instruction(type, sparse), 4, 4);
-      std::map<int, std::string> owner;
-      const auto claim = [&](const isa::RegisterRange& range, const std::string& name) {
-        for (int r = range.base; r < range.base + range.count; ++r) {
-          EXPECT_EQ(owner.emplace(r, name).first->second, name) << r;
-          EXPECT_LT(r, registers.count());
-        }
-      };
-      for (int row = 0; row < 4; ++row) {
-        for (int col = 0; col < 4; ++col) {
-          claim(registers.accumulator(row, col),
-                "d" + std::to_string(row) + "," + std::to_string(col));
-        }
-        for (int buffer = 0; buffer < 2; ++buffer) {
-          const std::string suffix = std::to_string(buffer) + "," + std::to_string(row);
-          claim(registers.a(buffer, row), "a" + suffix);
-          claim(registers.b(buffer, row), "b" + suffix);
-          if (sparse) {
-            claim(registers.metadata(buffer, row),
-                  "e" + std::to_string(buffer) + "," +
-                      std::to_string(row / registers.rows_per_metadata_register()));
-          }
-        }
-      }
-      EXPECT_EQ(static_cast<int>(owner.size()), registers.count());
-    }
   }
 }
 

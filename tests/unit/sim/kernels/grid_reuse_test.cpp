@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kernels/grid_reuse.h"
 
-#include "sim/config/architecture.h"
-#include "sim/kernels/kernel_choice.h"
 #include "sim/kernels/kernel_estimate.h"
 #include "sim/kernels/traffic_counts.h"
+#include "tests/unit/sim/kernels/a100_kernels.h"
 
 #include <gtest/gtest.h>
 
 namespace sptc::kernels {
 namespace {
-
-const gpu::GpuSpec& a100() {
-  static const gpu::GpuSpec spec = config::load_architecture("a100-sxm4-80gb").gpu;
-  return spec;
-}
 
 GemmKernel kernel_of(const GemmProblem& problem) {
   return choose_kernel(problem, {{{128, 128, 32}}, 3, 1}, a100().kernel_target(), false);
@@ -109,12 +103,6 @@ TEST(ReductionBytes, WhatTheL2CannotKeepGoesThroughDram) {
   EXPECT_GT(form.dram_us, us);
   EXPECT_LT(estimate(kernel(small, 4), a100().kernel_target()).reduction_us(),
             static_cast<double>(kept.partial_sums) / 1e6);  // faster than a TB/s
-}
-
-TEST(GridReuse, TheClosedFormWaitsLessForDramToo) {
-  const KernelTarget target = a100().kernel_target();
-  EXPECT_LT(estimate(kernel_of(convolution(1.0 / 9)), target).dram_us,
-            0.5 * estimate(kernel_of(convolution(1)), target).dram_us);
 }
 
 }  // namespace

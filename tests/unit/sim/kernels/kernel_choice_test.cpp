@@ -71,26 +71,6 @@ TEST(ChooseKernel, TakesTheSplitOfKWithTheLeastEstimatedTime) {
   }
 }
 
-TEST(ChooseKernel, ByItsHeuristicLosesALittleWhereDramIsBusy) {
-  int others = 0;
-  for (const base::GemmShape& shape : {base::GemmShape{4096, 80, 11008},
-                                       {15360, 56, 5120},
-                                       {7168, 48, 8192},
-                                       {4096, 4096, 4096}}) {
-    GemmProblem what = problem(shape.m, shape.n, shape.k);
-    const KernelTarget target = a100().kernel_target();
-    const GemmKernel by_heuristic = choose_kernel(what, {}, target, false);
-    what.conditions.algorithm = Algorithm::kBest;
-    const GemmKernel best = choose_kernel(what, {}, target, false);
-    const double least_us = closed_form_us(best, target);
-    EXPECT_GE(closed_form_us(by_heuristic, target), least_us) << shape.m;
-    EXPECT_LE(closed_form_us(by_heuristic, target), 1.1 * least_us) << shape.m;
-    others +=
-        by_heuristic.cta_tile == best.cta_tile && by_heuristic.split_k == best.split_k ? 0 : 1;
-  }
-  EXPECT_GT(others, 0);
-}
-
 /// What the heuristic takes, found the long way: all kernels of the library, each with its bytes.
 /// Nothing where it has none.
 std::optional<GemmKernel> taken_of_all(const GemmProblem& what, const KernelTarget& target) {
@@ -187,20 +167,6 @@ TEST(ChooseKernel, LaunchesNoSliceOfKWithoutAKTile) {
       EXPECT_LE(kernel.split_k, split);
     }
   }
-}
-
-TEST(ChooseKernel, TakesATileThatIsALittleWiderThanTheGemm) {
-  const gpu::GpuSpec a40 = config::load_architecture("a40").gpu;
-  const auto tile = [&](std::int64_t columns) {
-    const base::GemmShape of =
-        choose_kernel(problem(12288, columns, 2048), {}, a40.kernel_target(), false).cta_tile;
-    return std::pair(of.m, of.n);
-  };
-  using Tile = std::pair<std::int64_t, std::int64_t>;
-  EXPECT_EQ(tile(64), Tile(256, 64));
-  // The library has 128 x 96 and 160 x 128: the higher one, though a quarter of it is empty.
-  EXPECT_EQ(tile(96), Tile(160, 128));
-  EXPECT_EQ(tile(97), Tile(160, 128));
 }
 
 TEST(ChooseKernel, FollowsTheSmAndTheLibraryThoughCandidatesAreKept) {

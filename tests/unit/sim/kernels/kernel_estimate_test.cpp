@@ -138,24 +138,6 @@ TEST(KernelEstimate, TheBusiestSmTakesTheBytesOfAllItsCtasThroughItsPort) {
                    2 * one.sm_port_us);
 }
 
-TEST(KernelEstimate, NoTimeGrowsWithARate) {
-  for (const GemmProblem& launch :
-       {problem(64, 64, 64), problem(8192, 16, 8192), problem(4096, 4096, 4096, true),
-        problem(256, 25088, 1024, true), problem(1000, 1000, 1000)}) {
-    const GemmKernel kernel = choose_kernel(launch, {}, a100().kernel_target(), false);
-    for (const Rate& rate : kRates) {
-      double before = on(a100(), kernel).time_us(1);
-      for (const int factor : {2, 4, 1024}) {
-        gpu::GpuSpec faster = a100();
-        rate.multiply(faster, factor);
-        const double now = on(faster, kernel).time_us(1);
-        EXPECT_LE(now, before) << rate.name << ", " << launch.shape.m;
-        before = now;
-      }
-    }
-  }
-}
-
 // What is left where one resource is a thousand times slower: bytes / rate, worked out by hand.
 TEST(KernelEstimate, OfASlowDramIsTheBytesOfOperandsAndDLessWhatItTakesBetweenLaunches) {
   gpu::GpuSpec slow = a100();

@@ -9,8 +9,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <set>
-#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -250,40 +248,6 @@ TEST(WarpProgram, PassesEveryKTileThroughRegistersWhereThereIsNoAsynchronousCopy
         expect_complete(kernel);
       }
     }
-  }
-}
-
-/// Opcodes in the programs of a kernel of `gpu` for a square f16 GEMM.
-std::set<isa::Opcode> opcodes_of(const gpu::GpuSpec& gpu) {
-  const GemmKernel kernel =
-      choose_kernel(problem(1024, 1024, 1024), {}, gpu.kernel_target(), false);
-  std::set<isa::Opcode> opcodes;
-  const isa::WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
-  for (const auto* code : {&program.prologue, &program.loop, &program.epilogue}) {
-    for (const isa::WarpInstruction& instruction : *code) {
-      if (instruction.operand != isa::Operand::kPartialSum) {
-        opcodes.insert(instruction.opcode);
-      }
-    }
-  }
-  return opcodes;
-}
-
-TEST(WarpProgram, CopiesAsynchronouslyOrThroughRegistersAsTheArchitectureFileSaysNeverBoth) {
-  for (const char* name : {"v100-sxm2-16gb", "t4", "rtx2080ti", "a100-sxm4-80gb", "a40"}) {
-    gpu::GpuSpec gpu = config::load_architecture(name).gpu;
-    const bool is_ampere = std::string(name).starts_with("a");
-    for (const bool async : {is_ampere, !is_ampere}) {
-      gpu.sm.async_copy_bytes = async ? 16 : 0;
-      const std::set<isa::Opcode> opcodes = opcodes_of(gpu);
-      for (const isa::Opcode opcode :
-           {isa::Opcode::kCopy, isa::Opcode::kCommitCopies, isa::Opcode::kWaitCopies}) {
-        EXPECT_EQ(opcodes.contains(opcode), async) << name;
-      }
-      EXPECT_EQ(opcodes.contains(isa::Opcode::kLoadGlobal), !async) << name;
-      EXPECT_EQ(opcodes.contains(isa::Opcode::kStoreShared), !async) << name;
-    }
-    EXPECT_EQ(config::load_architecture(name).gpu.sm.async_copy_bytes, is_ampere ? 16 : 0) << name;
   }
 }
 

@@ -3,12 +3,8 @@
 // SM is not: slow to end a response, ahead of time, with commands that a memory cannot carry out.
 #include "sim/memory/memory_port.h"
 
-#include "models/base/error.h"
-#include "sim/microbench/memory_reader.h"
-
 #include <gtest/gtest.h>
 #include <tlm_utils/simple_initiator_socket.h>
-#include <tlm_utils/simple_target_socket.h>
 
 #include <cstdint>
 #include <memory>
@@ -203,32 +199,6 @@ TEST(MemoryPorts, RefuseWhatTheyCannotCarryOut) {
   EXPECT_EQ(statuses,
             (std::vector{tlm::TLM_COMMAND_ERROR_RESPONSE, tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE,
                          tlm::TLM_BURST_ERROR_RESPONSE, tlm::TLM_BURST_ERROR_RESPONSE}));
-}
-
-/// Takes a request and says nothing.
-struct SilentMemory : public sc_core::sc_module {
-  tlm_utils::simple_target_socket<SilentMemory> socket{"socket"};
-  explicit SilentMemory(const sc_core::sc_module_name& name) : sc_core::sc_module(name) {
-    socket.register_nb_transport_fw(this, &SilentMemory::request);
-  }
-  tlm::tlm_generic_payload* taken = nullptr;
-  tlm::tlm_sync_enum request(tlm::tlm_generic_payload& payload, tlm::tlm_phase&,
-                             sc_core::sc_time&) {
-    taken = &payload;
-    return tlm::TLM_ACCEPTED;
-  }
-};
-
-TEST(MemoryReader, IsForMemoriesThatTakeEveryRequestAtOnceAndForWhatItsDataHold) {
-  const base::Clock clock(1000);
-  SilentMemory silent("silent");
-  microbench::MemoryReader waits("waits", clock);
-  waits.socket.bind(silent.socket);
-  sc_core::sc_start(sc_core::SC_ZERO_TIME);
-  EXPECT_THROW(waits.request(0, 1 << 17), base::InternalError);
-  EXPECT_THROW(waits.request(0, 64), base::InternalError);
-  ASSERT_NE(silent.taken, nullptr);
-  silent.taken->release();
 }
 
 }  // namespace

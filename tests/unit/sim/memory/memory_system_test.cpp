@@ -26,6 +26,12 @@ namespace {
 constexpr std::int64_t kMiB = 1 << 20;
 constexpr std::int64_t kBlock = base::CacheTags::kBlockBytes;
 
+MemorySpec one_partition() {
+  MemorySpec spec = config::load_architecture("a100-sxm4-80gb").gpu.memory;
+  spec.l2_partitions = 1;
+  return spec;
+}
+
 struct Bench {
   explicit Bench(int sms, const gpu::GpuSpec& gpu = config::load_architecture("a100-sxm4-80gb").gpu)
       : clock(gpu.boost_clock_mhz), memory("memory", clock, gpu.memory, sms) {
@@ -42,13 +48,6 @@ struct Bench {
   std::vector<std::unique_ptr<microbench::MemoryReader>> readers;
 };
 
-TEST(MemoryBytes, HitRatioIsTheShareOfReadsThatDramDidNotDeliver) {
-  EXPECT_EQ((MemoryBytes{.l2_read = 400, .dram_read = 100}.l2_hit_ratio()), 0.75);
-  EXPECT_EQ((MemoryBytes{.l2_read = 400, .dram_read = 400}.l2_hit_ratio()), 0.0);
-  EXPECT_EQ((MemoryBytes{.l2_read = 400}.l2_hit_ratio()), 1.0);
-  EXPECT_EQ(MemoryBytes{}.l2_hit_ratio(), 1.0);
-}
-
 TEST(Partitions, OfTheL2AreAskedAlikeByEverySecondFourthAndEighthSm) {
   for (const int stride : {1, 2, 4, 8}) {
     int asking_second = 0;
@@ -57,9 +56,6 @@ TEST(Partitions, OfTheL2AreAskedAlikeByEverySecondFourthAndEighthSm) {
     }
     EXPECT_EQ(asking_second, 64 / stride) << stride;
   }
-}
-
-TEST(Partitions, EachIsAskedByOneOfTwoSmsBesideEachOther) {
   for (int sm = 0; sm < 96; sm += 2) {
     EXPECT_EQ(partition_of_sm(sm, 2) + partition_of_sm(sm + 1, 2), 1) << sm;
     EXPECT_EQ(partition_of_sm(sm, 1), 0) << sm;
@@ -245,8 +241,7 @@ TEST(MemorySystem, AReadOfABlockThatIsOnItsWayWaitsForItAndDramDeliversItOnce) {
 
 TEST(L2AndDram, WhatIsReadForTwoSmsAtOnceTakesTheL2HalfAsLongAndEachPortAsLong) {
   constexpr std::int64_t kBytes = 8192;
-  MemorySpec spec = config::load_architecture("a100-sxm4-80gb").gpu.memory;
-  spec.l2_partitions = 1;
+  MemorySpec spec = one_partition();
   const auto cycles = [&](double port, double l2, int readers) {
     spec.sm_port_bytes_per_cycle = port;
     spec.l2_bytes_per_cycle = l2;
@@ -309,8 +304,7 @@ TEST(L2AndDram, ABlockOnItsWayIsThereForEachPartitionInItsOwnTime) {
 }
 
 TEST(L2AndDram, AHitDoesNotWaitForOtherSectorsOfItsBlock) {
-  MemorySpec spec = config::load_architecture("a100-sxm4-80gb").gpu.memory;
-  spec.l2_partitions = 1;
+  MemorySpec spec = one_partition();
   L2AndDram memory(spec, 1410, 4);
   constexpr std::int64_t kHalf = kBlock / 2, kLater = 5000, kLatest = 10000;
   memory.access(0, {0, kHalf, 1}, false, 0);
@@ -322,8 +316,7 @@ TEST(L2AndDram, AHitDoesNotWaitForOtherSectorsOfItsBlock) {
 }
 
 TEST(L2AndDram, IsEmptyAfterAResetAndKeepsTheShareOfItsCapacityThatItGets) {
-  MemorySpec spec = config::load_architecture("a100-sxm4-80gb").gpu.memory;
-  spec.l2_partitions = 1;
+  MemorySpec spec = one_partition();
   L2AndDram memory(spec, 1410, 1);
   const auto from_dram = [&](std::int64_t bytes) {
     const std::int64_t before = memory.counters().dram_read;
@@ -342,8 +335,7 @@ TEST(L2AndDram, IsEmptyAfterAResetAndKeepsTheShareOfItsCapacityThatItGets) {
 }
 
 TEST(L2AndDram, DramDeliversOfAnOperandWhatLaunchesBeforeHaveNotLeft) {
-  MemorySpec spec = config::load_architecture("a100-sxm4-80gb").gpu.memory;
-  spec.l2_partitions = 1;
+  MemorySpec spec = one_partition();
   L2AndDram memory(spec, 1410, 1);
   const auto from_dram = [&](isa::Operand operand, std::int64_t address, std::int64_t bytes) {
     const std::int64_t before = memory.counters().dram_read;
@@ -361,25 +353,6 @@ TEST(L2AndDram, DramDeliversOfAnOperandWhatLaunchesBeforeHaveNotLeft) {
   EXPECT_EQ(from_dram(isa::Operand::kA, 0, kMiB), kMiB);
 }
 
-TEST(L2AndDram, AWriteWaitsSoonerWhereTheLaunchBeforeHasLeftDirtyBytes) {
-  MemorySpec spec = config::load_architecture("a100-sxm4-80gb").gpu.memory;
-  spec.l2_partitions = 1;
-  spec.l2_capacity = base::Bytes(4 * kMiB);  // a quarter of it may wait for DRAM
-  spec.sm_port_bytes_per_cycle = 1e9;
-  spec.l2_bytes_per_cycle = 1e9;
-  const auto cycles = [&](double dirty, std::int64_t start) {
-    L2AndDram memory(spec, 1410, 1);
-    memory.reset(1410, {.dirty_bytes = dirty});
-    return memory.access(0, {0, kMiB, 1}, true, start) - start - spec.l2_near_latency_cycles;
-  };
-  EXPECT_EQ(cycles(0, 0), 1);
-  const double of_dram = static_cast<double>(kMiB) / spec.dram_bytes_per_cycle(1410);
-  // Also where the launch is not the first one of the simulation.
-  for (const std::int64_t start : {0, 1'000'000}) {
-    EXPECT_EQ(cycles(kMiB, start), static_cast<std::int64_t>(std::ceil(of_dram)));
-  }
-}
-
 TEST(MemorySystem, WritesGoThroughAndAreThereForReads) {
   Bench bench(1);
   bench.readers[0]->request(4096, 2048, true);
@@ -393,22 +366,26 @@ TEST(MemorySystem, WritesGoThroughAndAreThereForReads) {
   EXPECT_EQ(counters.dram_read, 0);
 }
 
-// What an L2 may keep of D costs nothing; what it may not is waited for until DRAM has taken it.
-TEST(L2AndDram, AWriteBeyondWhatTheL2MayKeepIsDoneWhenDramHasTakenTheExcessAndNotACycleEarlier) {
-  MemorySpec spec = config::load_architecture("a100-sxm4-80gb").gpu.memory;
-  spec.l2_partitions = 1;
+// What an L2 may keep of D costs nothing; what it may not, that of the launch before among it, is
+// waited for until DRAM has taken it, and not a cycle longer.
+TEST(L2AndDram, AWriteBeyondWhatTheL2MayKeepIsDoneWhenDramHasTakenTheExcess) {
+  MemorySpec spec = one_partition();
   spec.l2_capacity = base::Bytes(4 * kMiB);  // a quarter of it may wait for DRAM
   spec.sm_port_bytes_per_cycle = 1e9;
   spec.l2_bytes_per_cycle = 1e9;
-  const auto done = [&](std::int64_t beyond) {
+  const auto cycles = [&](std::int64_t bytes, double dirty, std::int64_t start) {
     L2AndDram memory(spec, 1410, 1);
-    const std::int64_t bytes = kMiB + beyond;
-    return memory.access(0, {0, bytes, 1}, true, 0) - spec.l2_near_latency_cycles;
+    memory.reset(1410, {.dirty_bytes = dirty});
+    return memory.access(0, {0, bytes, 1}, true, start) - start - spec.l2_near_latency_cycles;
   };
-  EXPECT_EQ(done(0), 1);  // in which it passes the port
-  constexpr std::int64_t kExcess = 8 * kMiB;
-  const double of_dram = static_cast<double>(kExcess) / spec.dram_bytes_per_cycle(1410);
-  EXPECT_EQ(done(kExcess), static_cast<std::int64_t>(std::ceil(of_dram)));
+  const auto of_dram = [&](std::int64_t bytes) {
+    const double rate = spec.dram_bytes_per_cycle(1410);
+    return static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes) / rate));
+  };
+  EXPECT_EQ(cycles(kMiB, 0, 0), 1);  // in which it passes the port
+  EXPECT_EQ(cycles(9 * kMiB, 0, 0), of_dram(8 * kMiB));
+  EXPECT_EQ(cycles(kMiB, kMiB, 0), of_dram(kMiB));
+  EXPECT_EQ(cycles(kMiB, kMiB, 1'000'000), of_dram(kMiB)) << "not the first launch";
 }
 
 }  // namespace

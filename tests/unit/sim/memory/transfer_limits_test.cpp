@@ -76,15 +76,6 @@ TEST(TransferLimits, SayWhatATransferWaitedForLast) {
   EXPECT_EQ(level(spec), sm::MemoryLevel::kDram);
 }
 
-TEST(TransferLimits, ARowOfSeveralReadersPassesTheL2Once) {
-  TransferLimits limits(one_partition(), kMhz, 1);
-  Transfer read;
-  read.bytes = kBytes;
-  read.readers = 4;
-  EXPECT_EQ(limits.complete(0, 0, 0, read).cycle, kBytes / 4 / 1024);
-  EXPECT_EQ(limits.counters().l2_read, kBytes / 4);
-}
-
 TEST(TransferLimits, FarBytesPassBothPartitions) {
   MemorySpec spec = one_partition();
   spec.l2_partitions = 2;  // of 512 bytes a cycle each

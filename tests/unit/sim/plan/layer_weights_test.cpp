@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/plan/layer_weights.h"
-
 #include "sim/io/tensor_file.h"
+#include "sim/plan/planned_layers.h"
 #include "tests/support/onnx_file.h"
 #include "tests/support/temporary_directory.h"
 

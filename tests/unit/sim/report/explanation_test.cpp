@@ -70,5 +70,44 @@ TEST(Explanation, FitsIn120Columns) {
   }
 }
 
+TEST(EnergyExplanation, SaysWhatTwoToFourSavesAndAdds) {
+  const run::RunResult result = result_with_energy();
+  const run::OperationResult& op = result.operations[0];
+  EXPECT_EQ(
+      energy_sentence("2:4", *op.dense->energy, *op.sparse->energy),
+      "2:4 saves 35.0 % of the energy; less, in uJ: multiplying and adding 40.00 and DRAM 40.00; "
+      "more: reading metadata 10.00.");
+  const std::string text = explain_energy(op);
+  EXPECT_NE(text.find("metadata"), std::string::npos);
+  EXPECT_NE(text.find("  dense       200.0 uJ     4.0     50.0      0.0      0.0"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  sparse      130.0 uJ     2.6     46.2      0.0      7.7"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(explain_energy(synthetic_result().operations[0]), "");
+}
+
+TEST(EnergyExplanation, SaysWhereTwoToFourCosts) {
+  EXPECT_EQ(
+      energy_sentence("2:4", energy_of(100, false), energy_of(110, true)),
+      "2:4 costs 15.0 % of the energy; more: reading metadata 10.00, multiplying and adding 10.00 "
+      "and DRAM 10.00.");
+}
+
+TEST(EnergyExplanation, CountsEveryPartOnce) {
+  // Each part alone is all of the energy, in one column.
+  const run::EnergyResult base = energy_of(0, false);
+  for (std::size_t i = 0; i < base.parts_uj.size(); ++i) {
+    run::OperationResult op = synthetic_result().operations[1];
+    op.dense->energy = base;
+    op.dense->energy->parts_uj[i].second = 8;
+    op.dense->energy->total_uj = 8;
+    const std::string text = explain_energy(op);
+    EXPECT_EQ(text.find("100.0"), text.rfind("100.0")) << base.parts_uj[i].first;
+    EXPECT_NE(text.find("100.0"), std::string::npos) << base.parts_uj[i].first;
+  }
+}
+
 }  // namespace
 }  // namespace sptc::report

@@ -100,8 +100,7 @@ TEST(Figures, AreAllInTheJson) {
                 is_listed(variant, figure.group, figure.key))
         << figure.path();
   });
-  for (const auto* const figures :
-       {&operation_figures(), &comparison_figures(), &sentence_figures()}) {
+  for (const auto* const figures : operation_lists(true)) {
     for (const auto& figure : *figures) {
       EXPECT_TRUE(figure.value(result.operations[0])) << figure.path();
       EXPECT_TRUE(operation.contains(figure.path())) << figure.path();
@@ -117,8 +116,7 @@ TEST(Figures, AreAllInTheCsv) {
   };
   for_each_variant_figure(*result.operations[0].sparse,
                           [&](const auto& figure, const auto&) { expect(figure.path()); });
-  for (const auto* const figures :
-       {&operation_figures(), &comparison_figures(), &sentence_figures()}) {
+  for (const auto* const figures : operation_lists(true)) {
     for (const auto& figure : *figures) {
       expect(figure.path());
     }
@@ -138,7 +136,7 @@ TEST(Figures, AreAllInTheVerboseText) {
     EXPECT_NE(text.find(figure.key + " " + figure_text(value, 6), at), std::string::npos)
         << figure.path();
   });
-  for (const auto* const figures : {&operation_figures(), &comparison_figures()}) {
+  for (const auto* const figures : operation_lists(false)) {
     visit_figures(*figures, op, [&](const auto& figure, const FigureValue& value) {
       EXPECT_NE(text.find(figure.key + " " + figure_text(value, 6)), std::string::npos)
           << figure.path();
@@ -178,8 +176,7 @@ TEST(Figures, AreAllInThePage) {
       nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
   const run::OperationResult& op = result.operations[0];
   const nlohmann::json& row = data["operations"][0];
-  for (const auto* const figures :
-       {&operation_figures(), &comparison_figures(), &sentence_figures()}) {
+  for (const auto* const figures : operation_lists(true)) {
     expect_in_page(*figures, op, data["operation_figures"], row);
   }
   const nlohmann::json& sparse = data["variants"][row.back().get<std::size_t>()];

@@ -124,23 +124,16 @@ TEST(TextReport, AddsCyclesAndLaunchesUpToTheTime) {
       << text;
 }
 
-TEST(TextReport, DoesNotPassControlCharactersOfNamesOn) {
+TEST(TextReport, EscapesNamesAndSaysWhatWasNotCheckedOrDecided) {
   run::RunResult result = synthetic_result();
-  result.operations[0].name = "red\033[31m";
+  run::OperationResult& op = result.operations[0];
+  op.name = "red\033[31m";
+  op.dense->check->undecided = 5;
   EXPECT_EQ(text_report(result).find('\033'), std::string::npos);
-}
-
-TEST(TextReport, SaysThatNothingWasChecked) {
-  run::RunResult result = synthetic_result();
-  result.operations[0].dense->check.reset();
-  result.operations[0].sparse->check.reset();
-  EXPECT_NE(text_report(result).find("values were not checked"), std::string::npos);
-}
-
-TEST(TextReport, NamesUndecidedElements) {
-  run::RunResult result = synthetic_result();
-  result.operations[0].dense->check->undecided = 5;
   EXPECT_NE(text_report(result).find("5 elements are undecided"), std::string::npos);
+  op.dense->check.reset();
+  op.sparse->check.reset();
+  EXPECT_NE(text_report(result).find("values were not checked"), std::string::npos);
 }
 
 TEST(TextReport, EnergiesAddUpToTheirTotal) {

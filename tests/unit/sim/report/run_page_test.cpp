@@ -2,41 +2,14 @@
 #include "sim/report/run_page.h"
 
 #include "sim/config/architecture.h"
-#include "sim/report/waterfall.h"
 #include "tests/unit/sim/report/synthetic_result.h"
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <string>
 
 namespace sptc::report {
 namespace {
-
-TEST(Waterfall, CausesAddUpFromTheIdealToTheRealTime) {
-  run::RunResult result = synthetic_result();
-  run::OperationResult& op = result.operations[0];
-  op.dense->timing.launch_us = 4;
-  op.sparse->timing.launch_us = 5;
-  op.sparse->timing.executed_share = 0.5;
-  op.sparse->timing.time_us = 60;
-  op.sparse->timing.clock_mhz = 1300;
-  const double sparse_us = 24 * (60 + 100);
-  result.totals.sparse->time_us = sparse_us;
-  const Waterfall waterfall = waterfall_of(result);
-  EXPECT_EQ(waterfall.dense_us, 4800);
-  EXPECT_EQ(waterfall.ideal_us, 2400);
-  double sum = waterfall.ideal_us;
-  std::map<std::string, double> of;
-  for (const GainLoss& loss : waterfall.losses) {
-    sum += loss.us;
-    of[loss.cause] = loss.us;
-  }
-  EXPECT_NEAR(sum, sparse_us, 1e-9);
-  EXPECT_DOUBLE_EQ(of["layers that stay dense"], 24 * 50);
-  EXPECT_DOUBLE_EQ(of["launches"], 24 * (5 - 0.5 * 4));
-  EXPECT_DOUBLE_EQ(of["clock"], 24 * (55 - 70500 / 1410.0));
-}
 
 TEST(RunPage, HoldsWhatIsInsideAScriptSafely) {
   run::RunResult result = synthetic_result();

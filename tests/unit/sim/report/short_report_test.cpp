@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/energy_explanation.h"
+#include "sim/report/explanation.h"
 #include "sim/report/report.h"
-#include "sim/report/scaled.h"
 #include "tests/unit/sim/report/synthetic_result.h"
 
 #include <fmt/format.h>
@@ -128,16 +127,6 @@ TEST(ShortReport, SaysHowFarTheGainWasOffOnMeasuredShapes) {
   gain.layers = 3;
   EXPECT_NE(short_report(result, false).find("like 1 of these 3 layers the gain"),
             std::string::npos);
-}
-
-TEST(ScaledFigures, HaveThreeDigitsAndAUnitThatFits) {
-  EXPECT_EQ(scaled_time(0), "0.00 us");
-  EXPECT_EQ(scaled_time(0.0123), "12.3 ns");
-  EXPECT_EQ(scaled_time(9.996), "10.0 us");
-  EXPECT_EQ(scaled_time(99.96), "100 us");
-  EXPECT_EQ(scaled_time(999.6), "1.00 ms");
-  EXPECT_EQ(scaled_time(2.5e9), "2500 s");
-  EXPECT_EQ(scaled_energy(447740.7), "448 mJ");
 }
 
 }  // namespace

@@ -4,10 +4,13 @@
 #include "sim/config/architecture.h"
 #include "sim/config/architecture_fields.h"
 #include "sim/config/energy.h"
+#include "sim/gpu/analytic_gemm.h"
+#include "sim/run/what_if.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -111,6 +114,111 @@ TEST(GpuArea, OfASelectorByHand) {
   // Four instructions of 16 x 16 kept elements with indices of two bits are in the core.
   EXPECT_DOUBLE_EQ(core.selector_um2 + core.metadata_um2,
                    256 * 4 * mux + 256 * 16 * bit + 4 * 512 * bit);
+}
+
+using numerics::DataType;
+
+constexpr double kMhz = 1200;
+
+double time_us(const kernels::GemmProblem& problem, const gpu::GpuSpec& gpu, double mhz) {
+  const gpu::GemmRun run = gpu::analytic_gemm(problem, {base::GemmShape{128, 128, 32}, 4, 1}, gpu,
+                                              gpu::ClockPolicy::fixed(mhz));
+  return static_cast<double>(run.cycles) / run.clock_mhz + run.launch_us;
+}
+
+TEST(WhatIf, IsWhatADesignWithTwiceOfAResourceTakesWithTheSameKernel) {
+  const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  // 216 CTAs, two on each SM.
+  const kernels::GemmProblem problem{{2304, 1536, 4096}, 1, DataType::kF16, false};
+  const gpu::GemmRun run = gpu::analytic_gemm(problem, {base::GemmShape{128, 128, 32}, 4, 1}, gpu,
+                                              gpu::ClockPolicy::fixed(kMhz));
+  const WhatIf gains = what_if(problem, run.kernel, kMhz, gpu);
+  const double now_us = time_us(problem, gpu, kMhz);
+  gpu::GpuSpec twice = gpu;
+  twice.memory.dram_gb_per_s *= 2;
+  EXPECT_DOUBLE_EQ(gains[Resource::kDram], now_us / time_us(problem, twice, kMhz));
+  twice = gpu;
+  twice.sm.tensor_core.dot_units *= 2;
+  twice.sm.tensor_core.f32_dot_units *= 2;
+  twice.sm.tensor_core.selector_bytes_per_cycle *= 2;
+  twice.sm.tensor_core.operand_a_port_bytes_per_cycle *= 2;
+  twice.sm.tensor_core.operand_b_port_bytes_per_cycle *= 2;
+  twice.sm.tensor_core.accumulator_port_bytes_per_cycle *= 2;
+  twice.sm.tensor_core.register_bank_bytes_per_cycle *= 2;
+  EXPECT_DOUBLE_EQ(gains[Resource::kTensor], now_us / time_us(problem, twice, kMhz));
+  twice = gpu;
+  twice.sms *= 2;
+  EXPECT_DOUBLE_EQ(gains[Resource::kSms], now_us / time_us(problem, twice, kMhz));
+  EXPECT_DOUBLE_EQ(gains[Resource::kClock], now_us / time_us(problem, gpu, 2 * kMhz));
+  // The L2 is nearly as long at work.
+  EXPECT_GT(gains[Resource::kTensor], 1.05);
+  EXPECT_EQ(gains.bound_by(), Resource::kTensor);
+  EXPECT_GT(gains[Resource::kLaunch], 1);
+  EXPECT_EQ(gains[Resource::kGrid], 1);
+}
+
+TEST(WhatIf, NamesTheGridWhereSmsHaveNoCta) {
+  const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  // 64 CTAs of 256x128 on 108 SMs, and 128 of them, of which 20 come second.
+  for (const std::int64_t n : {512, 1024}) {
+    const kernels::GemmProblem problem{{4096, n, 4096}, 1, DataType::kF16, false};
+    const gpu::GemmRun run = gpu::analytic_gemm(problem, {base::GemmShape{256, 128, 32}, 3, 1}, gpu,
+                                                gpu::ClockPolicy::fixed(kMhz));
+    ASSERT_EQ(run.kernel.ctas, n / 8);
+    ASSERT_EQ(run.kernel.ctas_per_sm, 1);
+    const WhatIf gains = what_if(problem, run.kernel, kMhz, gpu);
+    EXPECT_EQ(gains.bound_by(), Resource::kGrid);
+    EXPECT_NEAR(gains[Resource::kGrid], n == 512 ? 108.0 / 64 : 216.0 / 128, 0.12);
+  }
+}
+
+TEST(WhatIf, NamesTheResourceThatGainsMost) {
+  struct Case {
+    base::GemmShape shape;
+    bool sparse;
+    std::string bound_by;
+  };
+  const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  for (const Case& c : {Case{{8192, 8192, 8192}, false, "tensor"},
+                        {{8192, 1, 8192}, true, "hbm"},
+                        {{64, 64, 64}, false, "launch"}}) {
+    const kernels::GemmProblem problem{c.shape, 1, DataType::kF16, c.sparse};
+    const gpu::GemmRun run = gpu::analytic_gemm(problem, {}, gpu, {});
+    const WhatIf gains = what_if(problem, run.kernel, run.clock_mhz, gpu);
+    EXPECT_EQ(name_of(gains.bound_by()).report, c.bound_by);
+  }
+  WhatIf clock;
+  clock.speedup.fill(1);
+  clock.speedup.back() = 1.9;
+  clock.speedup[3] = 1.1;
+  EXPECT_EQ(clock.bound_by(), Resource::kL2) << "SMs and clock are several resources at once";
+}
+
+TEST(WhatIf, NamesTheLaunchWhereThatTakesMostOfTheTime) {
+  gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  kernels::GemmProblem problem{{64, 64, 64}, 864, DataType::kF16, false};  // on all SMs
+  problem.conditions.l2.kind = kernels::L2State::Kind::kWarm;
+  for (const double launch_us : {1000, 0}) {
+    gpu.launch.launch_us = launch_us;
+    gpu.launch.stream_us = 0;
+    const gpu::GemmRun run = gpu::analytic_gemm(problem, {}, gpu, {});
+    EXPECT_EQ(what_if(problem, run.kernel, run.clock_mhz, gpu).bound_by() == Resource::kLaunch,
+              launch_us > 0);
+  }
+}
+
+TEST(WhatIf, HalfTheTimeOfALaunchIsHalfOfWhatTheStreamAddsToo) {
+  gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  gpu.launch.launch_us = gpu.launch.reduction_launch_us = 0;
+  gpu.launch.stream_us = 8;
+  gpu.launch.sparse_stream_us = 16;
+  for (const bool sparse : {false, true}) {
+    const kernels::GemmProblem problem{{64, 64, 64}, 1, DataType::kF16, sparse};
+    const gpu::GemmRun run = gpu::analytic_gemm(problem, {}, gpu, {});
+    const double now_us = static_cast<double>(run.cycles) / run.clock_mhz + run.launch_us;
+    EXPECT_DOUBLE_EQ(what_if(problem, run.kernel, run.clock_mhz, gpu)[Resource::kLaunch],
+                     now_us / (now_us - (sparse ? 8 : 4)));
+  }
 }
 
 }  // namespace

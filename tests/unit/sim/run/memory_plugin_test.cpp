@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A DRAM that a shared object brings, behind the L2 of the simulated GPU.
-#include "sim/run/memory_plugin.h"
-
+#include "sim/run/gemm_launcher.h"
 #include "sim/run/option_table.h"
 #include "sim/run/simulate.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <string>
 
 namespace sptc::run {
@@ -56,9 +54,6 @@ constexpr base::GemmShape kDramBound{3456, 16, 4096}, kComputeBound{1152, 768, 1
 TEST_F(MemoryPlugin, WithTheFiguresOfTheModelledDramTakesItsTimeAndMovesItsBytes) {
   for (const base::GemmShape& shape : {kDramBound, kComputeBound}) {
     const VariantResult own = simulated(shape), plugged = outside(shape);
-    std::printf("%d x %d x %d: %.0f cycles, plugged in %.0f\n", static_cast<int>(shape.m),
-                static_cast<int>(shape.n), static_cast<int>(shape.k),
-                static_cast<double>(own.timing.cycles), static_cast<double>(plugged.timing.cycles));
     EXPECT_NEAR(static_cast<double>(plugged.timing.cycles) / static_cast<double>(own.timing.cycles),
                 1, 0.02);
     EXPECT_EQ(plugged.traffic.memory.l2_and_dram.dram_read,

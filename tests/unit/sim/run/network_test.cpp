@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run/network.h"
-
-#include "models/base/error.h"
 #include "models/base/random.h"
 #include "sim/run/im2col.h"
 #include "sim/run/run.h"
+#include "tests/support/expect_input_error.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/sim/run/fake_gpu.h"
 
@@ -168,12 +166,7 @@ class SmallNetwork : public Network {
     return run_workload(workload, FakeGpu::architecture(), options, nullptr, gpu.launcher());
   }
   std::string refusal() {
-    try {
-      run_small();
-    } catch (const base::InputError& error) {
-      return error.what();
-    }
-    return "";
+    return support::input_error_of([this] { run_small(); });
   }
 };
 

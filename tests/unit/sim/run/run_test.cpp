@@ -2,6 +2,7 @@
 #include "sim/run/run.h"
 
 #include "models/base/error.h"
+#include "tests/support/expect_input_error.h"
 #include "tests/unit/sim/run/fake_gpu.h"
 
 #include <gtest/gtest.h>
@@ -38,12 +39,7 @@ class Run : public testing::Test {
     options.check = check;
   }
   std::string refusal() {
-    try {
-      run();
-    } catch (const base::InputError& error) {
-      return error.what();
-    }
-    return "";
+    return support::input_error_of([this] { run(); });
   }
 };
 
@@ -240,16 +236,6 @@ TEST_F(Run, SaysThatTimingComputesNoAccuracy) {
   EXPECT_FALSE(result.accuracy);
   ASSERT_FALSE(result.notes.empty());
   EXPECT_NE(result.notes[0].find("accuracy is not computed"), std::string::npos);
-}
-
-TEST_F(Run, ReportsProgressBeforeEachOperationAndAtTheEnd) {
-  workload.operations = {operation("a", {16, 16, 16}, false), operation("b", {16, 16, 16}, false)};
-  std::string seen;
-  run_workload(workload, architecture, options, nullptr, gpu.launcher(),
-               [&](std::size_t done, std::size_t total, const std::string& next) {
-                 seen += std::to_string(done) + "/" + std::to_string(total) + next + " ";
-               });
-  EXPECT_EQ(seen, "0/2a 1/2b 2/2 ");
 }
 
 class RecordedKernels : public Run {

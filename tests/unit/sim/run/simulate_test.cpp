@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/simulate.h"
 
-#include "sim/run/known_launches.h"
-#include "sim/run/simulation_caches.h"
+#include "sim/run/energy.h"
+#include "sim/run/gemm_launcher.h"
 #include "sim/tensor_core/waveform.h"
 #include "tests/support/expect_input_error.h"
 

@@ -91,17 +91,6 @@ TEST_F(SimulatorTest, SaysWhatSimulateSaysForDesignsInTurn) {
   }
 }
 
-TEST_F(SimulatorTest, TellsItsProgress) {
-  std::string told;
-  simulator.simulate(request,
-                     [&](std::size_t done, std::size_t total, const std::string& next) {
-                       told +=
-                           std::to_string(done) + "/" + std::to_string(total) + " " + next + ";";
-                     },
-                     {});
-  EXPECT_EQ(told, "0/2 first;1/2 second;2/2 ;");
-}
-
 TEST_F(SimulatorTest, OneCallerHasOneWorker) {
   Simulator workers(4, process_of);
   std::set<std::string> processes;

@@ -2,7 +2,6 @@
 #include "sim/run/worker_pool.h"
 
 #include "models/base/error.h"
-#include "sim/run/progress.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/sanitizers.h"
 

@@ -5,7 +5,6 @@
 #include "sim/show/element_view.h"
 
 #include "models/base/error.h"
-#include "sim/show/addend_bits.h"
 #include "tests/support/mma_operands.h"
 
 #include <gtest/gtest.h>

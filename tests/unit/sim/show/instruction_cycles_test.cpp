@@ -2,10 +2,9 @@
 //
 // The cycles of an instruction alone: those that the microbenchmark with one warp and one chain
 // measures, of which the issue and the write of the scoreboard are no part.
-#include "sim/show/instruction_cycles.h"
-
 #include "models/mma/catalogue.h"
 #include "sim/config/architecture.h"
+#include "sim/show/element_view.h"
 #include "sim/tensor_core/tensor_core_spec.h"
 
 #include <gtest/gtest.h>

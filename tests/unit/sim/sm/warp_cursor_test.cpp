@@ -42,6 +42,9 @@ std::string trace(isa::WarpCursor cursor) {
 
 TEST(WarpCursor, WalksOneTileWithoutCopiesBeyondItsEnd) {
   EXPECT_EQ(trace(isa::WarpCursor(program(false))), "p0 l0 c0 l1 e1 ");
+  isa::WarpProgram none = program(false);
+  none.iterations = 0;
+  EXPECT_EQ(trace(isa::WarpCursor(none)), "p0 e0 ");
 }
 
 TEST(WarpCursor, WalksEverySegmentAndEndsEachAsItsPartOfTheTileAsks) {

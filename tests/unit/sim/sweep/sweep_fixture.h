@@ -3,10 +3,13 @@
 
 #include "sim/io/text_file.h"
 #include "sim/sweep/space/plan.h"
+#include "sim/sweep/store/sweep_store.h"
 #include "tests/support/temporary_directory.h"
 
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,6 +37,19 @@ inline std::vector<std::uint64_t> positions(const space::SweepPlan& plan) {
     return true;
   });
   return result;
+}
+
+/// Stores each point of `plan`, which `fill` completes, in `results`, and finishes them.
+inline void store_points(const std::filesystem::path& results, const space::SweepPlan& plan,
+                         const std::function<void(point::PointOutcome& outcome)>& fill) {
+  store::SweepStore store(results, plan, {});
+  for (const std::uint64_t position : positions(plan)) {
+    point::PointOutcome outcome;
+    outcome.position = position;
+    fill(outcome);
+    store.add({&outcome, 1});
+  }
+  store.finish();
 }
 
 }  // namespace sptc::sweep

@@ -44,36 +44,6 @@ TEST(PassageMemo, DoesNotKnowWhatComesAtAnotherTimeOrAsksForSomethingElse) {
   EXPECT_EQ(learnt().find(20, kDemand + 1), nullptr);
 }
 
-TEST(PassageMemo, NothingMattersAnyMoreWhenNothingIsLeft) {
-  PassageMemo memo = learnt();
-  EXPECT_EQ(memo.find(17 + 10, kDemand), nullptr);
-  memo.learn({28, 40}, left(7, 4));
-  const Passage* const known = memo.find(28 + 500, kDemand);
-  ASSERT_NE(known, nullptr);
-  EXPECT_EQ(known->operands_read, 28 + 500 + 1);
-}
-
-TEST(PassageMemo, OfOneThatComesBeforeTheLatestBeganTheWayBeginsThere) {
-  PassageMemo memo = learnt();
-  EXPECT_EQ(memo.find(11, kDemand), nullptr);
-  memo.learn({19, 36}, left(5, 10));
-  const Passage* const known = memo.find(12, kDemand);
-  ASSERT_NE(known, nullptr);
-  EXPECT_EQ(known->operands_read, 21);
-}
-
-TEST(PassageMemo, KnowsNothingWhenItHasLostTrackOrInstructionsAreOfAnotherKind) {
-  PassageMemo memo = learnt();
-  memo.lose_track();
-  EXPECT_EQ(memo.backlog(), nullptr);
-  EXPECT_EQ(memo.find(20, kDemand), nullptr);
-  memo.learn({22, 40}, left(5, 10));
-  EXPECT_NE(memo.find(25, kDemand), nullptr) << "what it has learnt it still knows";
-  memo.use(std::make_shared<PassageTable>());
-  EXPECT_EQ(memo.backlog(), nullptr);
-  EXPECT_EQ(memo.find(30, kDemand), nullptr);
-}
-
 TEST(PassageMemo, KnowsWhatAnotherOneHasLearntInTheSameTable) {
   const auto table = std::make_shared<PassageTable>();
   PassageMemo one, other;

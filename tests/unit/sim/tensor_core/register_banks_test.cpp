@@ -33,18 +33,6 @@ TEST(RegisterBanks, BlockTheNextInstructionUntilTheBusiestBankIsFree) {
   EXPECT_EQ(file.ready_at(5, file.demand(0, mma(32, 40, 48))), 5);
 }
 
-TEST(RegisterBanks, AnInstructionThatReadsOneBankOnlyLeavesTheOtherFree) {
-  RegisterBanks file(banks(2, kOneRegister, 0));
-  isa::WarpInstruction even;
-  even.a = {4, 1};
-  file.read(0, file.demand(0, even));
-  file.read(0, file.demand(0, even));
-  isa::WarpInstruction odd;
-  odd.a = {5, 1};
-  EXPECT_EQ(file.ready_at(0, file.demand(0, odd)), 0);
-  EXPECT_EQ(file.ready_at(0, file.demand(0, even)), 2);
-}
-
 TEST(RegisterBanks, WhatThePortsKeepIsNotReadAgainByTheSameWarp) {
   RegisterBanks file(banks(1, kOneRegister, 4));
   EXPECT_EQ(file.demand(0, mma(0, 8, 16)).most_of_a_bank(), 10);

@@ -48,9 +48,6 @@ TEST(CrosscheckCapture, FindsNoMismatchInThePublishedWordsOfEveryGpu) {
       with_words.insert(entry.path().filename().string());
     }
     words += own;
-    for (const MicrobenchRow& row : capture.microbench) {
-      EXPECT_FALSE(row.source.empty()) << row.instruction;
-    }
   }
   EXPECT_EQ(with_words,
             (std::set<std::string>{"a100", "ada", "b200", "h100", "h200", "l40s", "v100"}));
@@ -197,7 +194,7 @@ TEST(CrosscheckCapture, CountsUndefinedMetadataAsFindings) {
   EXPECT_NE(capture_text(result).find("findings"), std::string::npos);
 }
 
-TEST(CrosscheckCapture, NamesTheSplitKOrderAndTheAccumulatorOfItsKernels) {
+TEST(CrosscheckCapture, NamesTheSplitKOrderOfItsKernels) {
   const SyntheticCapture capture;
   kernel::SyntheticKernel kernel("A100", kDense, 32, 24, 512);
   batched::GemmOperands operands;
@@ -209,21 +206,10 @@ TEST(CrosscheckCapture, NamesTheSplitKOrderAndTheAccumulatorOfItsKernels) {
   EXPECT_EQ(capture.check().mismatches(), 0U);
 
   capture.write_kernel(kernel, d, {{"split_k", 4}, {"reduction", "tree"}});
-  CaptureCrosscheck result = capture.check();
+  const CaptureCrosscheck result = capture.check();
   EXPECT_GT(result.mismatches(), 0U);
   ASSERT_FALSE(result.kernels.front().diagnosis.fitting.empty());
   EXPECT_EQ(result.kernels.front().diagnosis.fitting.front().cause, "reduction-order");
-
-  const auto half = mma::parse_instruction("m16n8k16.f16.f16.f16.f16");
-  base::Matrix<Word> narrow = kernel.compute(half, mma::instruction_rules(kernel.target, half));
-  for (std::size_t i = 0; i < narrow.size(); ++i) {
-    narrow.data()[i] = numerics::from_double(
-        numerics::to_double(narrow.data()[i], numerics::DataType::kF16), numerics::DataType::kF32);
-  }
-  capture.write_kernel(kernel, narrow, nullptr);
-  result = capture.check();
-  ASSERT_FALSE(result.kernels.front().diagnosis.fitting.empty());
-  EXPECT_EQ(result.kernels.front().diagnosis.fitting.front().cause, "accumulator");
 }
 
 TEST(CrosscheckCapture, ShowsWhichHypothesesTheProbesSupport) {

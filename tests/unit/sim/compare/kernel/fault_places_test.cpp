@@ -119,7 +119,7 @@ KernelDiagnosis with_two_populations(const Shape& shape, const Place& place, Ker
       plant.set(i, j, numerics::from_double(value * 1.125 + 1, shape.d_type));
     }
   }
-  shown = {"", "two", plant.kernel.target, plant.kernel.data, plant.kernel.declared};
+  shown = {"two", plant.kernel.target, plant.kernel.data, plant.kernel.declared};
   return plant.kernel.diagnose();
 }
 

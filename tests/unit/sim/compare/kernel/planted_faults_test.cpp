@@ -7,327 +7,209 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace sptc::compare::kernel {
 namespace {
 
-std::vector<Fault> faults_of_metadata() {
-  return {{"-0.0 taken for a non-zero",
-           "negative-zero",
-           {"-0.0"},
-           [] { return with_negative_zeros(sparse); }},
-          {"metadata rows exchanged",
-           "metadata-rows",
-           {"row i ^ 8", "rows 32 to 47"},
-           [] {
-             return with_operands(sparse, {32, 47, 0, 95}, [](SyntheticKernel& kernel) {
-               move_rows(kernel.compressed.nibbles, [](std::size_t i) { return i ^ 8; });
-             });
-           }},
-          {"metadata of one row for another",
-           "metadata-rows",
-           {"rows 6 and 9 are exchanged"},
-           [] {
-             return with_operands({"L40S", kFp8Sparse, 64, 48, 256}, {0, 63, 0, 47},
-                                  [](SyntheticKernel& kernel) {
-                                    move_rows(kernel.compressed.nibbles,
-                                              [](std::size_t i) { return swapped(i, 6, 9); });
-                                  });
-           }},
-          {"metadata words swapped in pairs in a tile",
-           "metadata-words",
-           {"rows 64 to 95", "pairs of 16 bits"},
-           [] {
-             return with_operands(sparse, {64, 95, 0, 95}, [](SyntheticKernel& kernel) {
-               const base::Matrix<std::uint8_t> before = kernel.compressed.nibbles;
-               for (std::size_t i = 0; i < before.rows(); ++i) {
-                 for (std::size_t g = 0; g < before.cols(); ++g) {
-                   kernel.compressed.nibbles(i, g) = before(i, g ^ 4);
-                 }
-               }
-             });
-           }},
-          {"metadata of a k-tile late",
-           "metadata-words",
-           {"32 bits late", "columns 0 to 47"},
-           [] {
-             return with_operands(sparse, {0, 127, 0, 47}, [](SyntheticKernel& kernel) {
-               const base::Matrix<std::uint8_t> before = kernel.compressed.nibbles;
-               for (std::size_t i = 0; i < before.rows(); ++i) {
-                 for (std::size_t g = 8; g < before.cols(); ++g) {
-                   kernel.compressed.nibbles(i, g) = before(i, g - 8);
-                 }
-               }
-             });
-           }},
-          {"metadata of one stage stale",
-           "metadata-words",
-           {"rows 0 to 63", "in place of the metadata of k 96 to 127 that of k 64 to 95"},
-           [] {
-             return with_operands(sparse, {0, 63, 0, 95}, [](SyntheticKernel& kernel) {
-               const base::Matrix<std::uint8_t> before = kernel.compressed.nibbles;
-               for (std::size_t i = 0; i < before.rows(); ++i) {
-                 for (std::size_t g = 24; g < 32; ++g) {
-                   kernel.compressed.nibbles(i, g) = before(i, g - 8);
-                 }
-               }
-             });
-           }},
-          {"metadata of PyTorch's old encoder", "metadata-encoder", {"old order"}, [] {
-             return with_old_encoder({"A100", kBrainSparse, 64, 48, 256});
-           }}};
+TEST(PlantedFaults, OfMetadataAreNamed) {
+  expect_named("-0.0 taken for a non-zero", "negative-zero", {"-0.0"}, with_negative_zeros(sparse));
+  expect_named("metadata rows exchanged", "metadata-rows", {"row i ^ 8", "rows 32 to 47"},
+               with_operands(sparse, {32, 47, 0, 95}, [](SyntheticKernel& kernel) {
+                 kernel.compressed.nibbles = moved_elements(
+                     kernel.compressed.nibbles,
+                     [](std::size_t i, std::size_t g) { return std::pair(i ^ 8, g); });
+               }));
+  expect_named(
+      "metadata of one row for another", "metadata-rows", {"rows 6 and 9 are exchanged"},
+      with_operands({"L40S", kFp8Sparse, 64, 48, 256}, {0, 63, 0, 47}, [](SyntheticKernel& kernel) {
+        kernel.compressed.nibbles = moved_elements(
+            kernel.compressed.nibbles,
+            [](std::size_t i, std::size_t g) { return std::pair(swapped(i, 6, 9), g); });
+      }));
+  expect_named("metadata words swapped in pairs in a tile", "metadata-words",
+               {"rows 64 to 95", "pairs of 16 bits"},
+               with_operands(sparse, {64, 95, 0, 95}, [](SyntheticKernel& kernel) {
+                 kernel.compressed.nibbles = moved_elements(
+                     kernel.compressed.nibbles,
+                     [](std::size_t i, std::size_t g) { return std::pair(i, g ^ 4); });
+               }));
+  expect_named("metadata of a k-tile late", "metadata-words", {"32 bits late", "columns 0 to 47"},
+               with_operands(sparse, {0, 127, 0, 47}, [](SyntheticKernel& kernel) {
+                 kernel.compressed.nibbles = moved_elements(
+                     kernel.compressed.nibbles,
+                     [](std::size_t i, std::size_t g) { return std::pair(i, g < 8 ? g : g - 8); });
+               }));
+  expect_named("metadata of one stage stale", "metadata-words",
+               {"rows 0 to 63", "in place of the metadata of k 96 to 127 that of k 64 to 95"},
+               with_operands(sparse, {0, 63, 0, 95}, [](SyntheticKernel& kernel) {
+                 kernel.compressed.nibbles =
+                     moved_elements(kernel.compressed.nibbles, [](std::size_t i, std::size_t g) {
+                       return std::pair(i, g >= 24 && g < 32 ? g - 8 : g);
+                     });
+               }));
+  expect_named("metadata of PyTorch's old encoder", "metadata-encoder", {"old order"},
+               with_old_encoder({"A100", kBrainSparse, 64, 48, 256}));
 }
 
-std::vector<Fault> faults_of_epilogues() {
-  return {{"fp8 scales of groups of rows",
-           "scale",
-           {"rows 0 to 31 of D are 0.5 times", "rows 32 to 63 of D are 4 times"},
-           [] {
-             return with_factors({"L40S", kFp8, 64, 64, 256},
-                                 [](std::size_t i, std::size_t) { return i < 32 ? 0.5 : 4; });
-           }},
-          {"sums rounded to f16",
-           "d-type",
-           {"rounded to f16"},
-           [] {
-             Epilogue executed;
-             executed.through = DataType::kF16;
-             return with_epilogue(half, {}, {}, executed);
-           }},
-          {"D rounded toward zero",
-           "d-type",
-           {"toward zero"},
-           [] {
-             Epilogue executed;
-             executed.narrowing = Narrowing::kTowardZero;
-             return with_epilogue(narrow, {}, {}, executed);
-           }},
-          {"no bias",
-           "epilogue",
-           {"bias is not added"},
-           [] {
-             Epilogue executed;
-             executed.bias_times = 0;
-             return with_epilogue(half, {}, some_bias(128), executed);
-           }},
-          {"no ReLU",
-           "epilogue",
-           {"no ReLU"},
-           [] {
-             Epilogue declared;
-             declared.activation = Activation::kRelu;
-             return with_epilogue(narrow, declared, some_bias(96), {});
-           }},
-          {"beta ignored",
-           "epilogue",
-           {"beta is taken for 1 instead of 0.5"},
-           [] {
-             Epilogue declared;
-             declared.beta = 0.5;
-             return with_epilogue(with_c, declared, {}, {});
-           }},
-          {"alpha applied to C",
-           "epilogue",
-           {"alpha multiplies C, too"},
-           [] {
-             Epilogue declared, executed;
-             declared.alpha = executed.alpha = 0.75;
-             declared.beta = 0.5;
-             executed.beta = 0.375;
-             return with_epilogue(with_c, declared, {}, executed);
-           }},
-          {"bias of the row before",
-           "epilogue",
-           {"row i takes the bias of row i - 1, around the end"},
-           [] {
-             Epilogue executed;
-             executed.bias_shift = -1;
-             return with_epilogue(half, {}, some_bias(128), executed);
-           }},
-          {"alpha and beta exchanged",
-           "epilogue",
-           {"alpha and beta are exchanged"},
-           [] {
-             Epilogue declared;
-             declared.alpha = 0.75;
-             declared.beta = 0.25;
-             Epilogue executed;
-             executed.alpha = 0.25;
-             executed.beta = 0.75;
-             return with_epilogue(with_c, declared, {}, executed);
-           }},
-          {"scale of fp8 A off", "scale", {"scale of A is not applied"}, [] {
-             Epilogue declared;
-             declared.scale_a = 0.0371F;
-             return with_epilogue({"L40S", kFp8, 64, 64, 256}, declared, {}, {});
-           }}};
+TEST(PlantedFaults, OfEpiloguesAreNamed) {
+  expect_named("fp8 scales of groups of rows", "scale",
+               {"rows 0 to 31 of D are 0.5 times", "rows 32 to 63 of D are 4 times"},
+               with_factors({"L40S", kFp8, 64, 64, 256},
+                            [](std::size_t i, std::size_t) { return i < 32 ? 0.5 : 4; }));
+  expect_named("sums rounded to f16", "d-type", {"rounded to f16"}, [] {
+    Epilogue executed;
+    executed.through = DataType::kF16;
+    return with_epilogue(half, {}, {}, executed);
+  }());
+  expect_named("D rounded toward zero", "d-type", {"toward zero"}, [] {
+    Epilogue executed;
+    executed.narrowing = Narrowing::kTowardZero;
+    return with_epilogue(narrow, {}, {}, executed);
+  }());
+  expect_named("no bias", "epilogue", {"bias is not added"}, [] {
+    Epilogue executed;
+    executed.bias_times = 0;
+    return with_epilogue(half, {}, some_bias(128), executed);
+  }());
+  expect_named("no ReLU", "epilogue", {"no ReLU"}, [] {
+    Epilogue declared;
+    declared.activation = Activation::kRelu;
+    return with_epilogue(narrow, declared, some_bias(96), {});
+  }());
+  expect_named("beta ignored", "epilogue", {"beta is taken for 1 instead of 0.5"}, [] {
+    Epilogue declared;
+    declared.beta = 0.5;
+    return with_epilogue(with_c, declared, {}, {});
+  }());
+  expect_named("alpha applied to C", "epilogue", {"alpha multiplies C, too"}, [] {
+    Epilogue declared, executed;
+    declared.alpha = executed.alpha = 0.75;
+    declared.beta = 0.5;
+    executed.beta = 0.375;
+    return with_epilogue(with_c, declared, {}, executed);
+  }());
+  expect_named("bias of the row before", "epilogue",
+               {"row i takes the bias of row i - 1, around the end"}, [] {
+                 Epilogue executed;
+                 executed.bias_shift = -1;
+                 return with_epilogue(half, {}, some_bias(128), executed);
+               }());
+  expect_named("alpha and beta exchanged", "epilogue", {"alpha and beta are exchanged"}, [] {
+    Epilogue declared;
+    declared.alpha = 0.75;
+    declared.beta = 0.25;
+    Epilogue executed;
+    executed.alpha = 0.25;
+    executed.beta = 0.75;
+    return with_epilogue(with_c, declared, {}, executed);
+  }());
+  expect_named("scale of fp8 A off", "scale", {"scale of A is not applied"}, [] {
+    Epilogue declared;
+    declared.scale_a = 0.0371F;
+    return with_epilogue({"L40S", kFp8, 64, 64, 256}, declared, {}, {});
+  }());
 }
 
-std::vector<Fault> faults_of_fragments() {
-  return {
-      {"fp8 twice too large in a CTA",
-       "scale",
-       {"rows 32 to 63 x columns 0 to 31", "2 times"},
-       [] {
-         return with_factors({"L40S", kFp8Sparse, 64, 64, 256}, [](std::size_t i, std::size_t j) {
-           return i >= 32 && j < 32 ? 2 : 1;
-         });
-       }},
-      {"ldmatrix of B without .trans",
-       "transposed-fragments",
-       {"8 x 8 blocks of B"},
-       [] {
-         return with_operands(square, {0, 63, 0, 63}, [](SyntheticKernel& kernel) {
-           kernel.b_columns = moved_elements(kernel.b_columns, [](std::size_t i, std::size_t k) {
-             return std::pair(i / 8 * 8 + k % 8, k / 8 * 8 + i % 8);
-           });
-         });
-       }},
-      {"a swizzle of A that is not undone",
-       "swizzle",
-       {"128-byte swizzle of A", "rows 1 to 7, 9 to 15, 17 to 23 and 25 to 31 x all 64 columns"},
-       [] {
-         return with_operands(square, {0, 31, 0, 63}, [](SyntheticKernel& kernel) {
-           kernel.a = moved_elements(kernel.a, [](std::size_t i, std::size_t k) {
-             return std::pair(i, (k / 8 ^ i % 8) * 8 + k % 8);
-           });
-         });
-       }},
-      {"a swizzle of row-major B that is not undone",
-       "swizzle",
-       {"64-byte swizzle of B", "where a line is of one k"},
-       [] {
-         return with_operands(square, {0, 63, 0, 63}, [](SyntheticKernel& kernel) {
-           kernel.b_columns = moved_elements(kernel.b_columns, [](std::size_t j, std::size_t k) {
-             return std::pair((j / 8 ^ (k / 2 & 3)) * 8 + j % 8, k);
-           });
-         });
-       }},
-      {"halves of A exchanged in a stage",
-       "permuted-fragments",
-       {"rows 32 to 63", "in k 96 to 127 line i of A is line i ^ 8"},
-       [] {
-         return with_operands(square, {32, 63, 0, 63}, [](SyntheticKernel& kernel) {
-           kernel.a = moved_elements(kernel.a, [](std::size_t i, std::size_t k) {
-             return std::pair(k / 32 == 3 ? i ^ 8 : i, k);
-           });
-         });
-       }},
-      {"columns of B one on in a stage, sparse",
-       "permuted-fragments",
-       {"in k 64 to 127 line i of B is line i + 1 within 8 lines"},
-       [] {
-         return with_operands(sparse, {0, 127, 0, 95}, [](SyntheticKernel& kernel) {
-           kernel.b_columns = moved_elements(kernel.b_columns, [](std::size_t j, std::size_t k) {
-             return std::pair(k / 64 == 1 ? j / 8 * 8 + (j + 1) % 8 : j, k);
-           });
-         });
-       }},
-      {"an accumulator that is not cleared",
-       "uncleared-accumulator",
-       {"rows 32 to 63 x columns 0 to 31", "sums of rows 0 to 31 x columns 32 to 63"},
-       [] {
-         Plant plant(square);
-         SyntheticKernel other = plant.kernel;
-         other.c = base::Matrix<Word>(64, 64);
-         for (std::size_t i = 0; i < 32; ++i) {
-           for (std::size_t j = 0; j < 32; ++j) {
-             other.c(32 + i, j) = plant.d(i, 32 + j);
-           }
-         }
-         plant.replace(other, {32, 63, 0, 31});
-         return plant.kernel.diagnose();
-       }},
-      {"a warp along K that adds nothing", "missing-k", {"k-tile 1 of every 2 tiles of 32 k"}, [] {
-         return with_moved_k(square, {0, 63, 32, 63}, 32, true, true,
-                             [](int t) { return t % 2 == 1 ? -1 : t; });
-       }}};
-}
-
-std::vector<Fault> faults_of_operands() {
-  return {
-      {"metadata in Sparse-Marlin's order",
-       "metadata-layout",
-       {"Sparse-Marlin"},
-       [] {
-         Plant plant(sparse);
-         const auto reordered = sparsity::to_reordered(
-             sparsity::pack_canonical(plant.kernel.compressed), sparsity::RowOrder::kMarlin);
-         std::ranges::copy(reordered.elements, plant.kernel.data.metadata->array.bits.begin());
-         return plant.kernel.diagnose();
-       }},
-
-      {"rows of A exchanged under C",
-       "permuted-rows",
-       {"of A rows 7 and 41 are exchanged"},
-       [] {
-         return with_operands(with_c, {0, 63, 0, 63}, [](SyntheticKernel& kernel) {
-           kernel.a = moved_elements(kernel.a, [](std::size_t i, std::size_t k) {
-             return std::pair(swapped(i, 7, 41), k);
-           });
-         });
-       }},
-      {"columns of B twice under C",
-       "duplicated-columns",
-       {"of B column i holds column i - 8"},
-       [] {
-         return with_operands(with_c, {0, 63, 0, 63}, [](SyntheticKernel& kernel) {
-           kernel.b_columns = moved_elements(kernel.b_columns, [](std::size_t j, std::size_t k) {
-             return std::pair(j >= 8 && j < 16 ? j - 8 : j, k);
-           });
-         });
-       }},
-      {"s8 taken for u8",
-       "operand-type",
-       {"B is taken for u8"},
-       [] {
-         Plant plant({"A100", kBytes, 64, 48, 256});
-         SyntheticKernel other = plant.kernel;
-         other.declared.instruction.b_type = DataType::kU8;
-         other.declared.rules = mma::instruction_rules(other.target, other.declared.instruction);
-         plant.replace(other, plant.everywhere());
-         return plant.kernel.diagnose();
-       }},
-      {"e4m3 taken for e5m2", "operand-type", {"A is taken for e5m2"}, [] {
-         Plant plant({"L40S", kFp8Sparse, 64, 48, 256});
-         SyntheticKernel other = plant.kernel;
-         other.declared.instruction.a_type = DataType::kE5m2;
-         other.declared.rules = mma::instruction_rules(other.target, other.declared.instruction);
-         plant.replace(other, plant.everywhere());
-         return plant.kernel.diagnose();
-       }}};
-}
-
-std::vector<Fault> faults() {
-  std::vector<Fault> all;
-  for (const auto& some : {faults_of_tiling(), faults_of_metadata(), faults_of_epilogues(),
-                           faults_of_fragments(), faults_of_operands()}) {
-    all.insert(all.end(), some.begin(), some.end());
-  }
-  return all;
-}
-
-TEST(PlantedFaults, AreNamedWithTheirPlaceAndNoneWrongly) {
-  const std::vector<Fault> planted = faults();
-  ASSERT_GE(planted.size(), 40U);
-  for (const Fault& fault : planted) {
-    const KernelDiagnosis diagnosis = fault.diagnose();
-    EXPECT_FALSE(diagnosis.bit_exact()) << fault.name;
-    if (diagnosis.fitting.empty()) {
-      ADD_FAILURE() << fault.name << ": not named";
-      continue;
-    }
-    const Explanation& named = diagnosis.fitting.front();
-    const bool matches =
-        named.cause == fault.cause && std::ranges::all_of(fault.parts, [&](const auto& part) {
-          return named.text.find(part) != std::string::npos;
+TEST(PlantedFaults, OfFragmentsAreNamed) {
+  expect_named(
+      "fp8 twice too large in a CTA", "scale", {"rows 32 to 63 x columns 0 to 31", "2 times"},
+      with_factors({"L40S", kFp8Sparse, 64, 64, 256},
+                   [](std::size_t i, std::size_t j) { return i >= 32 && j < 32 ? 2 : 1; }));
+  expect_named("ldmatrix of B without .trans", "transposed-fragments", {"8 x 8 blocks of B"},
+               with_operands(square, {0, 63, 0, 63}, [](SyntheticKernel& kernel) {
+                 kernel.b_columns =
+                     moved_elements(kernel.b_columns, [](std::size_t i, std::size_t k) {
+                       return std::pair(i / 8 * 8 + k % 8, k / 8 * 8 + i % 8);
+                     });
+               }));
+  expect_named(
+      "a swizzle of A that is not undone", "swizzle",
+      {"128-byte swizzle of A", "rows 1 to 7, 9 to 15, 17 to 23 and 25 to 31 x all 64 columns"},
+      with_operands(square, {0, 31, 0, 63}, [](SyntheticKernel& kernel) {
+        kernel.a = moved_elements(kernel.a, [](std::size_t i, std::size_t k) {
+          return std::pair(i, (k / 8 ^ i % 8) * 8 + k % 8);
         });
-    EXPECT_TRUE(matches) << fault.name << " is named " << told(diagnosis);
-  }
+      }));
+  expect_named("a swizzle of row-major B that is not undone", "swizzle",
+               {"64-byte swizzle of B", "where a line is of one k"},
+               with_operands(square, {0, 63, 0, 63}, [](SyntheticKernel& kernel) {
+                 kernel.b_columns =
+                     moved_elements(kernel.b_columns, [](std::size_t j, std::size_t k) {
+                       return std::pair((j / 8 ^ (k / 2 & 3)) * 8 + j % 8, k);
+                     });
+               }));
+  expect_named("halves of A exchanged in a stage", "permuted-fragments",
+               {"rows 32 to 63", "in k 96 to 127 line i of A is line i ^ 8"},
+               with_operands(square, {32, 63, 0, 63}, [](SyntheticKernel& kernel) {
+                 kernel.a = moved_elements(kernel.a, [](std::size_t i, std::size_t k) {
+                   return std::pair(k / 32 == 3 ? i ^ 8 : i, k);
+                 });
+               }));
+  expect_named("columns of B one on in a stage, sparse", "permuted-fragments",
+               {"in k 64 to 127 line i of B is line i + 1 within 8 lines"},
+               with_operands(sparse, {0, 127, 0, 95}, [](SyntheticKernel& kernel) {
+                 kernel.b_columns =
+                     moved_elements(kernel.b_columns, [](std::size_t j, std::size_t k) {
+                       return std::pair(k / 64 == 1 ? j / 8 * 8 + (j + 1) % 8 : j, k);
+                     });
+               }));
+  expect_named("an accumulator that is not cleared", "uncleared-accumulator",
+               {"rows 32 to 63 x columns 0 to 31", "sums of rows 0 to 31 x columns 32 to 63"}, [] {
+                 Plant plant(square);
+                 SyntheticKernel other = plant.kernel;
+                 other.c = base::Matrix<Word>(64, 64);
+                 for (std::size_t i = 0; i < 32; ++i) {
+                   for (std::size_t j = 0; j < 32; ++j) {
+                     other.c(32 + i, j) = plant.d(i, 32 + j);
+                   }
+                 }
+                 plant.replace(other, {32, 63, 0, 31});
+                 return plant.kernel.diagnose();
+               }());
+  expect_named("a warp along K that adds nothing", "missing-k",
+               {"k-tile 1 of every 2 tiles of 32 k"},
+               with_moved_k(square, {0, 63, 32, 63}, 32, true, true,
+                            [](int t) { return t % 2 == 1 ? -1 : t; }));
+}
+
+TEST(PlantedFaults, OfOperandsAreNamed) {
+  expect_named("metadata in Sparse-Marlin's order", "metadata-layout", {"Sparse-Marlin"}, [] {
+    Plant plant(sparse);
+    const auto reordered = sparsity::to_reordered(sparsity::pack_canonical(plant.kernel.compressed),
+                                                  sparsity::RowOrder::kMarlin);
+    std::ranges::copy(reordered.elements, plant.kernel.data.metadata->array.bits.begin());
+    return plant.kernel.diagnose();
+  }());
+  expect_named("rows of A exchanged under C", "permuted-rows", {"of A rows 7 and 41 are exchanged"},
+               with_operands(with_c, {0, 63, 0, 63}, [](SyntheticKernel& kernel) {
+                 kernel.a = moved_elements(kernel.a, [](std::size_t i, std::size_t k) {
+                   return std::pair(swapped(i, 7, 41), k);
+                 });
+               }));
+  expect_named(
+      "columns of B twice under C", "duplicated-columns", {"of B column i holds column i - 8"},
+      with_operands(with_c, {0, 63, 0, 63}, [](SyntheticKernel& kernel) {
+        kernel.b_columns = moved_elements(kernel.b_columns, [](std::size_t j, std::size_t k) {
+          return std::pair(j >= 8 && j < 16 ? j - 8 : j, k);
+        });
+      }));
+  expect_named("s8 taken for u8", "operand-type", {"B is taken for u8"}, [] {
+    Plant plant({"A100", kBytes, 64, 48, 256});
+    SyntheticKernel other = plant.kernel;
+    other.declared.instruction.b_type = DataType::kU8;
+    other.declared.rules = mma::instruction_rules(other.target, other.declared.instruction);
+    plant.replace(other, plant.everywhere());
+    return plant.kernel.diagnose();
+  }());
+  expect_named("e4m3 taken for e5m2", "operand-type", {"A is taken for e5m2"}, [] {
+    Plant plant({"L40S", kFp8Sparse, 64, 48, 256});
+    SyntheticKernel other = plant.kernel;
+    other.declared.instruction.a_type = DataType::kE5m2;
+    other.declared.rules = mma::instruction_rules(other.target, other.declared.instruction);
+    plant.replace(other, plant.everywhere());
+    return plant.kernel.diagnose();
+  }());
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 // operands, element by element.
 #pragma once
 
-#include "models/sparsity/pytorch_encoding.h"
+#include "models/sparsity/compress.h"
 #include "sim/compare/kernel/kernel_crosscheck.h"
 #include "tests/unit/sim/compare/kernel/synthetic_kernel.h"
 
@@ -121,45 +121,50 @@ inline void move_k(SyntheticKernel& kernel, std::size_t tile, bool of_a, bool of
        tile / static_cast<std::size_t>(pattern.group), sparsity::kEmptyGroupNibble);
 }
 
-inline void move_rows(base::Matrix<std::uint8_t>& nibbles,
-                      const std::function<std::size_t(std::size_t)>& source) {
-  const base::Matrix<std::uint8_t> before = nibbles;
-  for (std::size_t row = 0; row < nibbles.rows(); ++row) {
-    std::ranges::copy(before.row(source(row)), nibbles.row(row).begin());
+/// Elements of `words` that stand where `source` says.
+template <typename T>
+base::Matrix<T> moved_elements(
+    const base::Matrix<T>& words,
+    const std::function<std::pair<std::size_t, std::size_t>(std::size_t, std::size_t)>& source) {
+  base::Matrix<T> result(words.rows(), words.cols());
+  for (std::size_t i = 0; i < words.rows(); ++i) {
+    for (std::size_t j = 0; j < words.cols(); ++j) {
+      const auto [row, column] = source(i, j);
+      result(i, j) = words(row, column);
+    }
   }
+  return result;
 }
 
-/// D lacks k of `tile`-th tile at `place`.
-inline KernelDiagnosis without_k(const Shape& shape, const Place& place, std::size_t tile,
-                                 int missing, int count = 1) {
+inline KernelDiagnosis with_operands(const Shape& shape, const Place& place,
+                                     const std::function<void(SyntheticKernel&)>& change) {
   Plant plant(shape);
   SyntheticKernel other = plant.kernel;
-  move_k(other, tile, true, true,
-         [&](int t) { return t >= missing && t < missing + count ? -1 : t; });
+  change(other);
   plant.replace(other, place);
   return plant.kernel.diagnose();
 }
 
 inline KernelDiagnosis with_moved_k(const Shape& shape, const Place& place, std::size_t tile,
                                     bool of_a, bool of_b, const std::function<int(int)>& source) {
-  Plant plant(shape);
-  SyntheticKernel other = plant.kernel;
-  move_k(other, tile, of_a, of_b, source);
-  plant.replace(other, place);
-  return plant.kernel.diagnose();
+  return with_operands(shape, place,
+                       [&](SyntheticKernel& kernel) { move_k(kernel, tile, of_a, of_b, source); });
+}
+
+/// D lacks k of `tile`-th tile at `place`.
+inline KernelDiagnosis without_k(const Shape& shape, const Place& place, std::size_t tile,
+                                 int missing, int count = 1) {
+  return with_moved_k(shape, place, tile, true, true,
+                      [&](int t) { return t >= missing && t < missing + count ? -1 : t; });
 }
 
 /// Row (column) i of D is that of `source(i)`.
 inline KernelDiagnosis with_moved_lines(const Shape& shape, bool of_rows,
                                         const std::function<std::size_t(std::size_t)>& source) {
   Plant plant(shape);
-  const base::Matrix<Word> right = plant.d;
-  for (std::size_t i = 0; i < right.rows(); ++i) {
-    for (std::size_t j = 0; j < right.cols(); ++j) {
-      plant.d(i, j) = of_rows ? right(source(i), j) : right(i, source(j));
-    }
-  }
-  plant.kernel.data.d = stored(plant.d);
+  plant.kernel.data.d = stored(moved_elements(plant.d, [&](std::size_t i, std::size_t j) {
+    return of_rows ? std::pair(source(i), j) : std::pair(i, source(j));
+  }));
   return plant.kernel.diagnose();
 }
 
@@ -183,15 +188,6 @@ inline KernelDiagnosis with_factors(const Shape& shape,
       plant.set(i, j, numerics::from_double(value, shape.d_type));
     }
   }
-  return plant.kernel.diagnose();
-}
-
-inline KernelDiagnosis with_operands(const Shape& shape, const Place& place,
-                                     const std::function<void(SyntheticKernel&)>& change) {
-  Plant plant(shape);
-  SyntheticKernel other = plant.kernel;
-  change(other);
-  plant.replace(other, place);
   return plant.kernel.diagnose();
 }
 
@@ -267,20 +263,6 @@ inline KernelDiagnosis with_old_encoder(const Shape& shape) {
 
 inline std::size_t swapped(std::size_t i, std::size_t a, std::size_t b) {
   return i == a ? b : i == b ? a : i;
-}
-
-/// Elements of `words` that stand where `source` says.
-inline base::Matrix<Word> moved_elements(
-    const base::Matrix<Word>& words,
-    const std::function<std::pair<std::size_t, std::size_t>(std::size_t, std::size_t)>& source) {
-  base::Matrix<Word> result(words.rows(), words.cols());
-  for (std::size_t i = 0; i < words.rows(); ++i) {
-    for (std::size_t j = 0; j < words.cols(); ++j) {
-      const auto [row, column] = source(i, j);
-      result(i, j) = words(row, column);
-    }
-  }
-  return result;
 }
 
 /// What the diagnosis says and where, in one text.

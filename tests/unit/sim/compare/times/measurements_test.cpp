@@ -44,10 +44,6 @@ TEST(Measurements, ColumnsAreFoundByNameInAnyOrderAndOthersAreNamed) {
   EXPECT_EQ(ignored, (std::vector<std::string>{"extra", "b"}));
 }
 
-TEST(Measurements, NoNameOfARowMakesItsOperandsZeros) {
-  EXPECT_EQ(launch_of("source", "a/mlp_down_proj").operands, workload::DataKind::kRandom);
-}
-
 TEST(Measurements, EveryConditionOfALaunchIsRead) {
   const auto rows = parse_measurements(
       "m,n,k,time_us_median,dtype,sparsity,d_dtype,l2,launch,algorithm,warmup,repeat,operands,"

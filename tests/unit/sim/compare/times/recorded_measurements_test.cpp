@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/compare/times/recorded_measurements.h"
-
+#include "sim/compare/times/measurements.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>
@@ -103,6 +102,52 @@ TEST(RecordedMeasurements, ARecordingWithoutTimesIsRefused) {
               measurements({launch("untimed", 1, 0), batched(1)}, notes);
             }),
             "f.json: no launch of one batch has a measured time");
+}
+
+TEST(RecordedKernel, ReadsNamesOfNvjet) {
+  const auto kernel = recorded_kernel({.tile = "112x128x64",
+                                       .cluster = "2x1",
+                                       .stages = "7",
+                                       .notes = "v_bz_TNN",
+                                       .grid = "2x64x1",
+                                       .block = "384x1x1"},
+                                      {1024, 1024, 1024});
+  ASSERT_TRUE(kernel.has_value());
+  EXPECT_EQ(*kernel->cta_tile, (base::GemmShape{112, 128, 64}));
+  EXPECT_TRUE(kernel->transposed);
+  EXPECT_EQ(kernel->cluster_ctas, 2);
+  EXPECT_EQ(kernel->stages, 7);
+  EXPECT_EQ(kernel->family, mma::MmaFamily::kWgmma);
+}
+
+TEST(RecordedKernel, ReadsSplitAndSegmentK) {
+  const auto split = recorded_kernel(
+      {.tile = "64x16x128", .notes = "v_bz_splitK_TNT", .grid = "16x4x1"}, {1024, 16, 8192});
+  EXPECT_FALSE(split->transposed);
+  EXPECT_EQ(split->split_k, 4);
+  const auto segment = recorded_kernel({.tile = "64x256x64", .notes = "segment_k"}, {64, 256, 64});
+  EXPECT_EQ(segment->decomposition, kernels::Decomposition::kStreamK);
+}
+
+TEST(RecordedKernel, CutsTilesOfMmaSyncIntoWarps) {
+  const auto kernel =
+      recorded_kernel({.tile = "128x64x128", .notes = "sm80 mma.sync", .block = "128x1x1"}, {});
+  EXPECT_EQ(kernel->family, mma::MmaFamily::kMma);
+  EXPECT_EQ(kernel->warp_tile.m * kernel->warp_tile.n * 4, 128 * 64);
+}
+
+TEST(RecordedKernel, ARowWithoutATileNamesNone) {
+  EXPECT_FALSE(recorded_kernel({}, {64, 64, 64}).has_value());
+}
+
+TEST(RecordedKernel, RefusesWhatIsNoNumber) {
+  for (const char* const tile : {"x", "128x", "-1x2x3", "9999999999x1x1", "128x64x64x2"}) {
+    support::expect_input_error(
+        [&] {
+          recorded_kernel({.tile = tile}, {64, 64, 64});
+        },
+        {"tile must be like 128x64x1", tile});
+  }
 }
 
 }  // namespace

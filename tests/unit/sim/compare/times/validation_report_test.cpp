@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -43,73 +42,9 @@ Validation validation() {
   return validation_of(header, pairs());
 }
 
-std::set<std::string> keys(const json& object) {
-  std::set<std::string> result;
-  for (const auto& [key, unused] : object.items()) {
-    result.insert(key);
-  }
-  return result;
-}
-
-using Keys = std::set<std::string>;
-
-TEST(ValidationReport, JsonHasTheseKeysAndNoOthers) {
-  const json report = json::parse(validation_json(validation()));
-  EXPECT_EQ(report["schema"], "sptcsim-validation/0.2");
-  EXPECT_EQ(keys(report), (Keys{"schema",
-                                "arch",
-                                "measurements",
-                                "fidelity",
-                                "made_by",
-                                "clock",
-                                "defaults",
-                                "count",
-                                "mape_percent",
-                                "median_ape_percent",
-                                "p90_ape_percent",
-                                "bias_percent",
-                                "by",
-                                "speedup",
-                                "kernels",
-                                "power",
-                                "residual_correlation",
-                                "baseline",
-                                "bands",
-                                "worst",
-                                "notes"}));
-  EXPECT_EQ(keys(report["defaults"]),
-            (Keys{"dtype", "sparsity", "d_dtype", "l2", "launch", "algorithm", "warmup", "repeat",
-                  "operands", "power_limit_w"}));
-  EXPECT_EQ(keys(report["by"][0]), (Keys{"dtype", "sparsity", "count", "mape_percent",
-                                         "bias_percent", "roofline_mape_percent"}));
-  const Keys speedup{"count",
-                     "measured_geomean",
-                     "simulated_geomean",
-                     "mean_error_percent",
-                     "constant_error_percent",
-                     "log_correlation",
-                     "losses_measured",
-                     "losses_called",
-                     "false_losses"};
-  Keys all = speedup, by = speedup;
-  all.insert("by");
-  by.insert({"dtype", "algorithm", "l2"});
-  EXPECT_EQ(keys(report["speedup"]), all);
-  EXPECT_EQ(keys(report["speedup"]["by"][0]), by);
-  EXPECT_EQ(keys(report["power"]),
-            (Keys{"count", "mape_percent", "bias_percent", "at_cap_count",
-                  "energy_per_flop_error_percent", "energy_per_flop_median_ratio"}));
-  EXPECT_EQ(keys(report["baseline"]), (Keys{"mape_percent", "rooflines"}));
-  EXPECT_EQ(keys(report["baseline"]["rooflines"][0]),
-            (Keys{"dtype", "sparsity", "tflops", "gb_per_s", "fixed_us", "exponent"}));
-  EXPECT_EQ(keys(report["bands"][0]),
-            (Keys{"n_min", "n_max", "count", "mape_percent", "bias_percent"}));
-  EXPECT_EQ(keys(report["worst"][0]), (Keys{"m", "n", "k", "dtype", "sparsity", "measured_us",
-                                            "simulated_us", "error_percent", "source"}));
-}
-
 TEST(ValidationReport, JsonHasTheFigures) {
   const json report = json::parse(validation_json(validation()));
+  EXPECT_EQ(report["schema"], "sptcsim-validation/0.2");
   EXPECT_EQ(report["count"], 80);
   EXPECT_EQ(report["by"][0]["sparsity"], "dense");
   EXPECT_EQ(report["by"][0]["dtype"], "bf16");

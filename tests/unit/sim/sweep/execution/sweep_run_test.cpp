@@ -4,10 +4,8 @@
 // written, with a simulator that does so on request.
 #include "models/base/error.h"
 #include "sim/sweep/execution/coordinator.h"
-#include "sim/sweep/execution/run_mark.h"
 #include "sim/sweep/execution/sweep_status.h"
 #include "sim/sweep/executors/local_executor.h"
-#include "sim/sweep/executors/worker.h"
 #include "sim/sweep/store/results_file.h"
 #include "tests/support/database_rows.h"
 #include "tests/support/expect_input_error.h"
@@ -159,31 +157,15 @@ TEST_F(SweepRun, TheStatusCountsPointsOverAllPartsAndNamesWhoWorks) {
   EXPECT_EQ(whole.done, 3u);
   EXPECT_EQ(whole.failed, 1u);
   EXPECT_EQ(whole.parts.size(), 3u);
+  const support::JsonSchema schema(json::parse(io::read_text_file(
+      std::string(SPTC_SOURCE_DIR) + "/configs/schema/sweep-status.schema.json", 1 << 20)));
+  EXPECT_EQ(schema.fault(json::parse(status_json(whole))), "");
   EXPECT_FALSE(std::filesystem::exists(file("r.sqlite.2.run")));
   run(make_plan(), "other.sqlite");
   const std::filesystem::path both[] = {file("r.sqlite"), file("other.sqlite")};
   support::expect_input_error([&] { sweep_status(both); }, {"are not of one sweep"});
   const std::filesystem::path none[] = {file("none")};
   support::expect_input_error([&] { sweep_status(none); }, {"no such file, and no shard"});
-}
-
-TEST_F(SweepRun, TheStatusIsUnknownWhereNobodyKnowsHowManyPointsWerePlanned) {
-  run(make_plan(acts({"answer", "x1"})), "r.sqlite");
-  const std::filesystem::path results[] = {file("r.sqlite")};
-  EXPECT_EQ(sweep_status(results).state(), "done");
-  files::Database(file("r.sqlite"), files::Database::Mode::kWrite)
-      .execute("DELETE FROM sweep WHERE key = 'points'");
-  const SweepStatus status = sweep_status(results);
-  EXPECT_EQ(status.state(), "unknown");
-  EXPECT_EQ(status.missing(), std::nullopt);
-  EXPECT_EQ(status.done, 2u);
-  const json shown = json::parse(status_json(status));
-  EXPECT_TRUE(shown["missing"].is_null() && shown["points"].is_null()) << shown;
-  const support::JsonSchema schema(json::parse(io::read_text_file(
-      std::string(SPTC_SOURCE_DIR) + "/configs/schema/sweep-status.schema.json", 1 << 20)));
-  EXPECT_EQ(schema.fault(shown), "");
-  EXPECT_NE(status_text(status).find("unknown points planned, 2 done, 0 failed, unknown missing"),
-            std::string::npos);
 }
 
 TEST_F(SweepRun, ACrashCostsOnePointAndTheReasonIsKept) {
@@ -254,20 +236,14 @@ TEST_F(SweepRun, GoesOnWhereAnInterruptedSweepEnded) {
   EXPECT_EQ(rows("a.sqlite"), rows("whole.sqlite"));
 }
 
-TEST_F(SweepRun, PointsWithoutAProcessAreStoredInOrderAndNeedNoRewriting) {
+TEST_F(SweepRun, PointsWithoutAProcessGiveTheSameRowsForAnyNumberOfJobs) {
   const space::SweepPlan plan = make_plan();
-  run(plan, "rewritten.sqlite");  // each in a process, the longest first
+  run(plan, "isolated.sqlite");  // each in a process, the longest first
   actor.isolated = false;
   for (const std::size_t jobs : {1, 3}) {
     const std::string name = fmt::format("{}.sqlite", jobs);
-    store::SweepStore store(file(name), plan, {});
-    executors::LocalExecutor executor(plan, actor, {}, jobs);
-    run_sweep(plan, actor, {}, {}, store, executor, stop, {});
-    EXPECT_EQ(
-        files::Database(file(name), files::Database::Mode::kRead).value("PRAGMA user_version"),
-        "2");
-    ASSERT_TRUE(store.finish());
-    EXPECT_EQ(rows(name), rows("rewritten.sqlite")) << jobs << " jobs";
+    run(plan, name, {}, {}, jobs);
+    EXPECT_EQ(rows(name), rows("isolated.sqlite")) << jobs << " jobs";
   }
 }
 

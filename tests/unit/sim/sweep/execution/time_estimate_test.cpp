@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/sweep/execution/time_estimate.h"
-
+#include "sim/sweep/execution/plan_summary.h"
 #include "tests/unit/sim/sweep/sweep_fixture.h"
 
 #include <gtest/gtest.h>

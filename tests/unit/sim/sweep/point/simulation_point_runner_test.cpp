@@ -2,7 +2,7 @@
 #include "sim/sweep/point/simulation_point_runner.h"
 
 #include "sim/run/simulate.h"
-#include "sim/sweep/space/checked_plan.h"
+#include "sim/sweep/space/plan.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/unit/sim/sweep/sweep_fixture.h"
 

@@ -2,7 +2,6 @@
 #include "sim/sweep/reports/sweep_report.h"
 
 #include "sim/sweep/analysis/sweep_table.h"
-#include "sim/sweep/reports/html_report.h"
 #include "sim/sweep/store/sweep_store.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/unit/sim/sweep/sweep_fixture.h"
@@ -26,13 +25,10 @@ class SweepReport : public testing::Test {
   void SetUp() override {
     const space::SweepPlan plan = make_plan({{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}},
                                              {"name", "a, \"b\" </script>\x1b[2J"}});
-    store::SweepStore store(file, plan, {});
-    for (std::uint64_t position = 0; position < 6; ++position) {
-      point::PointOutcome outcome;
-      outcome.position = position;
-      const double sms = plan.value(2, position).get<double>();
-      const double seed = plan.value(3, position).get<double>();
-      if (position == 5) {
+    store_points(file, plan, [&](point::PointOutcome& outcome) {
+      const double sms = plan.value(2, outcome.position).get<double>();
+      const double seed = plan.value(3, outcome.position).get<double>();
+      if (outcome.position == 5) {
         outcome.failed = true;
         outcome.reason = "too | small, \"really\"";
       } else {
@@ -40,8 +36,7 @@ class SweepReport : public testing::Test {
         outcome.totals.add({"sparse", "energy_uj"}, sms * seed);
         outcome.totals.add({"speedup"}, 1.5);
       }
-      store.add({&outcome, 1});
-    }
+    });
   }
 };
 
@@ -96,18 +91,12 @@ TEST_F(SweepReport, SaysWhichPointsCannotBeOnTheFront) {
   const space::SweepPlan plan =
       make_plan({{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}},
                  {"axes", {{{"parameter", "/sms"}, {"values", {27, 54}}}}}});
-  {
-    store::SweepStore store(results, plan, {});
-    for (std::uint64_t position = 0; position < 2; ++position) {
-      point::PointOutcome outcome;
-      outcome.position = position;
-      outcome.totals.add({"sparse", "time_us"}, 1000 + static_cast<double>(position));
-      if (position == 0) {
-        outcome.totals.add({"sparse", "energy_uj"}, 5);
-      }
-      store.add({&outcome, 1});
+  store_points(results, plan, [](point::PointOutcome& outcome) {
+    outcome.totals.add({"sparse", "time_us"}, 1000 + static_cast<double>(outcome.position));
+    if (outcome.position == 0) {
+      outcome.totals.add({"sparse", "energy_uj"}, 5);
     }
-  }
+  });
   const std::string text = sweep_report(results, SweepReportFormat::kMarkdown);
   EXPECT_EQ(text.find("Never changing alone"), std::string::npos);
   EXPECT_NE(text.find("Not among them: 1 point without sparse_energy_uj"), std::string::npos)
@@ -123,17 +112,12 @@ TEST_F(SweepReport, PointsOfTheFrontThatAreEqualShareARow) {
                                               {"name", "clock"},
                                               {"values", {1000, 2000, 3000, 4000}}},
                                              {{"option", "dtype"}, {"values", {"f16", "bf16"}}}}}});
-  {
-    store::SweepStore store(results, plan, {});
-    for (const std::uint64_t position : positions(plan)) {
-      point::PointOutcome outcome;
-      outcome.position = position;
-      outcome.totals.add({"sparse", "time_us"}, position < 16 ? 100 : 200);  // by workload
-      outcome.totals.add({"sparse", "energy_uj"}, plan.value(2, position).get<double>());
-      outcome.totals.add({"speedup"}, 1 + static_cast<double>(position % 2));
-      store.add({&outcome, 1});
-    }
-  }
+  store_points(results, plan, [&](point::PointOutcome& outcome) {
+    const std::uint64_t position = outcome.position;
+    outcome.totals.add({"sparse", "time_us"}, position < 16 ? 100 : 200);  // by workload
+    outcome.totals.add({"sparse", "energy_uj"}, plan.value(2, position).get<double>());
+    outcome.totals.add({"speedup"}, 1 + static_cast<double>(position % 2));
+  });
   const std::string text = sweep_report(results, SweepReportFormat::kMarkdown);
   for (const char* const part :
        {"16 points at the stated constants", "share one of 2 rows",
@@ -240,16 +224,10 @@ TEST_F(SweepReport, AxesThatNeverChangeAloneAreNamedOnce) {
            {{{"parameter", "/sms"}, {"values", {54, 108}}},
             {{"option", "seed"}, {"values", {1, 2}}}}}},
          {{"parameter", "/boost_clock_mhz"}, {"name", "clock"}, {"values", {1000, 2000}}}}}});
-  {
-    store::SweepStore store(zipped, plan, {});
-    for (std::uint64_t position = 0; position < 4; ++position) {
-      point::PointOutcome outcome;
-      outcome.position = position;
-      outcome.totals.add({"sparse", "time_us"}, 1000 + static_cast<double>(position));
-      outcome.totals.add({"speedup"}, 1.5);
-      store.add({&outcome, 1});
-    }
-  }
+  store_points(zipped, plan, [](point::PointOutcome& outcome) {
+    outcome.totals.add({"sparse", "time_us"}, 1000 + static_cast<double>(outcome.position));
+    outcome.totals.add({"speedup"}, 1.5);
+  });
   const std::string text = sweep_report(zipped, SweepReportFormat::kMarkdown);
   EXPECT_NE(text.find("\nNever changing alone: sms, seed.\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("| seed | sparse_time_us"), std::string::npos) << text;

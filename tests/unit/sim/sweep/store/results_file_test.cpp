@@ -21,20 +21,14 @@ class ResultsFile : public testing::Test {
 
   /// Twelve points, in order, with an operation each.
   void SetUp() override {
-    const space::SweepPlan plan = make_plan();
-    SweepStore store(file, plan, {});
-    for (const std::uint64_t position : positions(plan)) {
-      point::PointOutcome outcome;
-      outcome.position = position;
+    store_points(file, make_plan(), [](point::PointOutcome& outcome) {
       outcome.totals.add({"sparse", "time_us"}, 1.5);
       outcome.totals.add({"speedup"}, 1.25);
       point::PointFigures& row = outcome.operations.emplace_back();
       row.add({"operation"}, std::int64_t{0});
       row.add({"variant"}, "sparse");
       row.add({"time_us"}, 1.5);
-      store.add({&outcome, 1});
-    }
-    store.finish();
+    });
   }
 
   /// A copy of the file after `sql`.

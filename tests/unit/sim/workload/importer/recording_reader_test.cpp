@@ -2,7 +2,7 @@
 #include "sim/workload/importer/recording_reader.h"
 
 #include "sim/workload/importer/account.h"
-#include "sim/workload/input/json_head.h"
+#include "sim/workload/input/json_elements.h"
 #include "sim/workload/workload_text.h"
 #include "sim/workload/workload_text_writer.h"
 #include "tests/support/expect_input_error.h"

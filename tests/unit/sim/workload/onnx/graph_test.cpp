@@ -111,22 +111,6 @@ TEST(Graph, AScanMayTakeAndGatherAlongOtherAxes) {
   EXPECT_EQ(taken_of(recording), (All{{"u", {{32, 16, 32}, 1, 7}}, {"z", {{64, 512, 7}}}}));
 }
 
-TEST(Graph, TransformsToFrequenciesHaveTheirExtents) {
-  const std::string common = shape("step", {160}) + shape("frame", {400}) +
-                             weight("mel", kFloat, {201, 80}) + input("s", kFloat, {2, 16000, 1});
-  const std::string bins = ints("axes", {-1}) + integer("keepdims", 0);
-  EXPECT_EQ(
-      taken_of(read(common + node("STFT", {"s", "step", "", "frame"}, "f") +
-                    node("ReduceSumSquare", {"f"}, "p", bins) + node("MatMul", {"p", "mel"}, "y"))),
-      (All{{"y", {{80, 2 * 98, 201}}}}));
-  const std::string axis = integer("axis", -2) + integer("onesided", 1);
-  EXPECT_EQ(
-      taken_of(read(common + input("x", kFloat, {2, 98, 300, 1}) +
-                    node("DFT", {"x", "frame"}, "f", axis) +
-                    node("ReduceSumSquare", {"f"}, "p", bins) + node("MatMul", {"p", "mel"}, "y"))),
-      (All{{"y", {{80, 2 * 98, 201}}}}));
-}
-
 TEST(Graph, QuantizedOperatorsBetweenGemmsKeepTheExtents) {
   const std::string begin = input("a", kUint8, {4, 32}) + input("b", kUint8, {4, 32}) +
                             weight("w", kInt8, {64, 16}) + weight("s", kFloat, {}) +

@@ -274,44 +274,37 @@ TEST(Kineto, AGroupedGemmMayShareMOrK) {
                               {"aten::_grouped_mm", "[130, 64]", "[8, 32, 256]", "do not fit"});
 }
 
-TEST(Kineto, AGroupedGemmMayHaveScalesOfBlocks) {
-  const auto scaled = [](const std::string& type, const std::string& scale) {
-    const std::string arguments = R"("Input Dims": [[128, 32], [8, 32, 256], [128], [8], [8]],
-      "Input type": [")" + type + R"(", ")" +
-                                  type + R"(", ")" + scale + R"(", ")" + scale + R"(", "int"])";
-    return read(profile(op("aten::_scaled_grouped_mm", 1, 1, 1, arguments) + "," +
-                        op("aten::addmm", 3, 1, 2, kAddmm)));
-  };
-  const Operation mxfp8 =
-      scaled("c10::Float8_e4m3fn", "c10::Float8_e8m0fnu").workload.operations.at(0);
-  EXPECT_EQ(mxfp8.shape, (base::GemmShape{256, 16, 32}));
-  EXPECT_EQ(mxfp8.storage.scale_block, 32);
-  const Operation nvfp4 =
-      scaled("c10::Float4_e2m1fn_x2", "c10::Float8_e4m3fn").workload.operations.at(0);
-  EXPECT_EQ(nvfp4.shape, (base::GemmShape{256, 16, 64})) << "a byte holds two elements";
-  EXPECT_EQ(nvfp4.storage.scale_block, 16);
-}
-
 TEST(Kineto, ScalesOfBlocksSayNvfp4AndMxfp8) {
-  const auto scaled = [](const std::string& type, const std::string& scale) {
-    const std::string arguments = R"("Input Dims": [[16, 32], [32, 64], [64], [256]],
-      "Input type": [")" + type + R"(", ")" +
-                                  type + R"(", ")" + scale + R"(", ")" + scale + R"("])";
-    return read(profile(op("aten::_scaled_mm", 1, 1, 1, arguments) + "," +
-                        op("aten::addmm", 3, 1, 2, kAddmm)));
+  struct Row {
+    std::string op, dims;
+    base::GemmShape mxfp8, nvfp4;  ///< of which a byte holds two elements
   };
-  const Operation nvfp4 =
-      scaled("c10::Float4_e2m1fn_x2", "c10::Float8_e4m3fn").workload.operations.at(0);
-  EXPECT_EQ(nvfp4.shape, (base::GemmShape{64, 16, 64})) << "a byte holds two elements";
-  EXPECT_EQ(nvfp4.dtype, numerics::DataType::kE2m1);
-  EXPECT_EQ(nvfp4.storage.scale_block, 16);
-  const Operation mxfp8 =
-      scaled("c10::Float8_e4m3fn", "c10::Float8_e8m0fnu").workload.operations.at(0);
-  EXPECT_EQ(mxfp8.shape, (base::GemmShape{64, 16, 32}));
-  EXPECT_EQ(mxfp8.storage.scale_block, 32);
-  EXPECT_EQ(scaled("c10::Float8_e4m3fn", "float").workload.operations.at(0).storage.scale_block, 0);
-  const Recording mxfp4 = scaled("c10::Float4_e2m1fn_x2", "c10::Float8_e8m0fnu");
-  EXPECT_EQ(mxfp4.workload.not_taken.at(0).reason, "e2m1 of other scales than those of nvfp4");
+  for (const Row& row :
+       {Row{"aten::_scaled_mm", "[16, 32], [32, 64], [64], [256]", {64, 16, 32}, {64, 16, 64}},
+        Row{"aten::_scaled_grouped_mm",
+            "[128, 32], [8, 32, 256], [128], [8], [8]",
+            {256, 16, 32},
+            {256, 16, 64}}}) {
+    SCOPED_TRACE(row.op);
+    const auto scaled = [&row](const std::string& type, const std::string& scale) {
+      const std::string arguments = R"("Input Dims": [)" + row.dims + R"(], "Input type": [")" +
+                                    type + R"(", ")" + type + R"(", ")" + scale + R"(", ")" +
+                                    scale + R"(", "int"])";
+      return read(
+          profile(op(row.op, 1, 1, 1, arguments) + "," + op("aten::addmm", 3, 1, 2, kAddmm)));
+    };
+    const std::string fp4 = "c10::Float4_e2m1fn_x2", fp8 = "c10::Float8_e4m3fn";
+    const Operation nvfp4 = scaled(fp4, fp8).workload.operations.at(0);
+    EXPECT_EQ(nvfp4.shape, row.nvfp4);
+    EXPECT_EQ(nvfp4.dtype, numerics::DataType::kE2m1);
+    EXPECT_EQ(nvfp4.storage.scale_block, 16);
+    const Operation mxfp8 = scaled(fp8, "c10::Float8_e8m0fnu").workload.operations.at(0);
+    EXPECT_EQ(mxfp8.shape, row.mxfp8);
+    EXPECT_EQ(mxfp8.storage.scale_block, 32);
+    EXPECT_EQ(scaled(fp8, "float").workload.operations.at(0).storage.scale_block, 0);
+    EXPECT_EQ(scaled(fp4, "c10::Float8_e8m0fnu").workload.not_taken.at(0).reason,
+              "e2m1 of other scales than those of nvfp4");
+  }
 }
 
 TEST(Kineto, AWeightIsWhatIsStoredTransposed) {

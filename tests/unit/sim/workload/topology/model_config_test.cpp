@@ -271,22 +271,5 @@ TEST(ModelConfig, WhatStandsBetweenTheProductsIsThatOfTheShippedLists) {
   EXPECT_EQ(bert, expected);
 }
 
-TEST(ModelConfig, OneConventionOfDimensionsInConfigurationsAndLists) {
-  const std::string llama = model("llama", R"("hidden_size": 4096, "intermediate_size": 14336,
-    "num_key_value_heads": 8, "num_hidden_layers": 32, "vocab_size": 128256)");
-  for (const NamedDims& dims :
-       {NamedDims{{"batch", 8}, {"context", 2048}}, NamedDims{{"batch", 8}, {"seq", 64}},
-        NamedDims{{"batch", 8}, {"seq", 2}, {"context", 64}}}) {
-    const Recording recording = read(llama, dims);
-    const Workload shipped =
-        read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/llama3_8b.json", dims);
-    ASSERT_EQ(recording.workload.operations.size(), shipped.operations.size());
-    for (std::size_t i = 0; i < shipped.operations.size(); ++i) {
-      EXPECT_EQ(recording.workload.operations[i].shape, shipped.operations[i].shape);
-      EXPECT_EQ(recording.workload.operations[i].batch, shipped.operations[i].batch);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace sptc::workload::topology

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/importer/recording_reader.h"
+#include "sim/workload/readers.h"
 #include "sim/workload/topology/export.h"
-#include "sim/workload/topology/readers.h"
 #include "sim/workload/workload_text.h"
 #include "tests/support/expect_input_error.h"
 
@@ -40,7 +40,7 @@ TEST(ScaleSim, RowsMayLackTheCommaAndLinesMayBeBlank) {
 TEST(ScaleSim, AFileWithoutItsHeaderIsRefused) {
   input::InputStream input("m,n,k\n1,2,3\n", "x");
   Recording recording;
-  support::expect_input_error([&] { read_scale_sim(input, {}, recording); },
+  support::expect_input_error([&] { kScaleSim.read(input, {}, recording); },
                               {"x: its first line is no header of a SCALE-Sim topology"});
 }
 
@@ -138,7 +138,7 @@ problem:
 }
 
 TEST(Export, AnUnknownFormatIsNamed) {
-  EXPECT_EQ(parse_export_format("timeloop"), ExportFormat::kTimeloop);
+  EXPECT_EQ(parse_export_format("timeloop"), ExportFormat::kTimeloopProblems);
   support::expect_input_error([] { parse_export_format("scale-sim"); },
                               {"--to: unknown format 'scale-sim' (nearest valid: 'scalesim'"});
 }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace sptc::prune {
+struct PruneOptions;
+}  // namespace sptc::prune
+
+namespace sptc::cli {
+
+/// An option, or an argument, that takes a word. What `value` holds is its default, and shown
+/// unless it is empty.
+struct WordOption {
+  const char* name;
+  std::string& value;
+  const char* type;
+  std::string help;
+  bool required = false;
+};
+
+/// Declares options in this order.
+void declare(CLI::App& command, std::initializer_list<WordOption> options);
+
+/// Declares --jobs, `what` are at once, on a command that has processes of its own.
+void add_jobs(CLI::App& command, std::string& text, const std::string& what);
+/// Of what was typed for --jobs; all processors where that is nothing. Throws InputError.
+int parse_jobs(const std::string& text);
+
+/// Options of the commands that compare words of matrix instructions, as typed.
+struct ComparisonOptions {
+  std::string profile = "hardware";
+  std::string format = "text";
+  std::string out;
+
+  void add_to(CLI::App& command);
+  /// Throws InputError for an unknown format or profile, and where `out` cannot be written.
+  void require_valid() const;
+  bool is_json() const { return format == "json"; }
+};
+
+// Options that 'prune', 'plan' and 'convert' share; the values are read by those commands.
+
+/// --activations: inputs for calibration.
+void add_activations(CLI::App& command, std::string& activations);
+/// --criterion: which weights stay.
+void add_criterion(CLI::App& command, std::string& criterion);
+/// --report and --format: where the report goes, as text or JSON.
+void add_report(CLI::App& command, std::string& report, std::string& format);
+/// --transposed and --k-axis: where k is. --include: what names would leave dense.
+void add_axes(CLI::App& command, prune::PruneOptions& options);
+void add_include(CLI::App& command, prune::PruneOptions& options);
+
+/// What stands between the commas of `list`, or another `mark`.
+std::vector<std::string> parts_of(const std::string& list, char mark = ',');
+
+/// The commands directly below `command`, and its options: "--arch".
+std::vector<CLI::App*> children_of(CLI::App& command);
+std::vector<std::string> long_options(const CLI::App& command);
+
+/// Throws InputError where an option of `app` or its chosen commands, as parsed, has an empty
+/// value.
+void check_given_options(const CLI::App& app);
+
+}  // namespace sptc::cli

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+from typing import Any
+
+__version__: str
+
+class InputError(ValueError): ...
+class InternalError(RuntimeError): ...
+
+def __getattr__(name: str) -> Any: ...

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/asked_work.h"
+
+#include "models/base/error.h"
+#include "models/base/shape.h"
+#include "sim/gpu/analytic_gemm.h"
+#include "sim/io/text_file.h"
+#include "sim/kernels/gemm_kernel.h"
+#include "sim/network/kernel_plan.h"
+#include "sim/network/network_changes.h"
+#include "sim/run/kernel_runner.h"
+#include "sim/workload/dense_role.h"
+#include "sim/workload/layer_list.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace sptc::run {
+namespace {
+
+using numerics::DataType;
+
+constexpr int kBitsOfServing = 16;  ///< of what serving software does not quantise
+
+/// What an operation is, as --dtype names it, and the type that `options` give it as such.
+struct Part {
+  std::string_view name;  ///< empty: a layer like any other
+  std::optional<DataType> type;
+};
+
+/// Whether `options` treat parts differently; asked of each of a million points of a sweep.
+bool tells_parts_apart(const SimulationOptions& options) {
+  const PartTypes& parts = options.parts;
+  return parts.attention || parts.router || parts.head || options.storage.weight ||
+         (!parts.all && options.dtype && numerics::storage_bits(*options.dtype) < kBitsOfServing);
+}
+
+Part part_of(const SimulationOptions& options, const workload::Operation& op) {
+  if (!tells_parts_apart(options)) {
+    return {};
+  }
+  if (!op.weight) {
+    return {"attention", options.parts.attention};
+  }
+  const std::string_view role = workload::dense_role(op.name);
+  return role == "router" ? Part{"router", options.parts.router}
+         : role == "head" ? Part{"lm_head", options.parts.head}
+                          : Part{};
+}
+
+/// Whether `part` has SimulationOptions::dtype, where there is one.
+bool is_converted(const SimulationOptions& options, const Part& part) {
+  return part.name.empty() || options.parts.all ||
+         (options.dtype && numerics::storage_bits(*options.dtype) >= kBitsOfServing);
+}
+
+}  // namespace
+
+DataType asked_type(const SimulationOptions& options, const workload::Operation& op) {
+  const Part part = part_of(options, op);
+  return part.type                     ? *part.type
+         : is_converted(options, part) ? options.dtype.value_or(op.dtype)
+                                       : op.dtype;
+}
+
+void set_asked_type(const SimulationOptions& options, workload::Operation& op) {
+  const DataType type = asked_type(options, op);
+  if (type != op.dtype && op.storage.block_scaled()) {
+    op.storage = {};  // those blocks were of the other type
+  }
+  const Part part = part_of(options, op);
+  const kernels::OperandStorage& asked = options.storage;
+  const bool of_all = !options.dtype && !asked.weight;  // blocks of what the workload has
+  const bool stored = asked.weight ? op.weight && (part.name.empty() || options.parts.all)
+                                   : !part.type && (of_all || is_converted(options, part));
+  op.dtype = type;
+  op.d_dtype = type_of_d(op, options);
+  if (!asked.plain() && stored) {
+    op.storage = asked;
+  }
+  if (const std::string why = kernels::impossible_storage(op.storage, op.dtype); !why.empty()) {
+    throw base::InputError("'" + io::printable(op.name) + "' of " +
+                           std::string(numerics::name(op.dtype)) + ": " + why);
+  }
+}
+
+std::string types_text(const SimulationOptions& options) {
+  std::string text = options.dtype ? std::string(numerics::name(*options.dtype)) : "as given";
+  const PartTypes& parts = options.parts;
+  text += parts.all && options.dtype ? ", all" : "";
+  for (const auto& [name, type] : {std::pair("attention", parts.attention),
+                                   {"router", parts.router},
+                                   {"lm_head", parts.head}}) {
+    text += type ? fmt::format(", {} {}", name, numerics::name(*type)) : "";
+  }
+  return text;
+}
+
+std::string kept_types(const SimulationOptions& options,
+                       const std::vector<workload::Operation>& operations) {
+  std::set<std::string> parts;
+  std::string first;
+  for (const workload::Operation& op : operations) {
+    const Part part = part_of(options, op);
+    if (options.dtype && !part.type && !is_converted(options, part) && op.dtype != *options.dtype) {
+      parts.insert(fmt::format("{} in {}", part.name, numerics::name(op.dtype)));
+      first = first.empty() ? std::string(part.name) : first;
+    }
+  }
+  if (parts.empty()) {
+    return "";
+  }
+  return fmt::format(
+      "--dtype {0} is of weights: {1} as serving software has them; --dtype all={0} converts them, "
+      "too, and --dtype weights={0},{2}=TYPE one part",
+      numerics::name(*options.dtype), fmt::join(parts, ", "), first);
+}
+
+namespace {
+
+std::string type_text(const workload::Operation& op) {
+  if (op.storage.block_scaled()) {
+    return op.dtype == numerics::DataType::kE2m1 ? "nvfp4" : "mxfp8";
+  }
+  return std::string(numerics::name(op.dtype));
+}
+
+/// Whether the tensor cores of `gpu` multiply the operands of `op`, with the types that `options`
+/// ask for.
+bool multiplies(const gpu::GpuSpec& gpu, const SimulationOptions& options, workload::Operation op) {
+  set_asked_type(options, op);
+  kernels::GemmProblem problem{op.shape, op.batch, op.dtype};
+  problem.storage = op.storage;
+  try {
+    gpu::require_instruction(kernels::kernel_instruction(problem, gpu.kernel_target()), gpu);
+    return true;
+  } catch (const base::InputError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+void leave_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options,
+                       workload::Workload& workload) {
+  if (workload.source.empty()) {
+    return;
+  }
+  const std::size_t first = workload.not_taken.size();
+  std::vector<workload::Operation> taken;
+  std::vector<std::size_t> taken_before{0};
+  for (workload::Operation& op : workload.operations) {
+    const bool executed = multiplies(gpu, options, op);
+    taken_before.push_back(taken_before.back() + (executed ? 1 : 0));
+    if (executed) {
+      taken.push_back(std::move(op));
+      continue;
+    }
+    workload::Operation asked = op;
+    set_asked_type(options, asked);
+    workload.not_taken.push_back(
+        {op.name, op.shape, op.batch, type_text(asked), op.count, op.recorded.time_us,
+         fmt::format("the tensor cores of {} multiply no {}", gpu.name, type_text(asked))});
+  }
+  workload.operations = std::move(taken);
+  for (workload::VectorOperation& op : workload.vectors) {
+    op.after = taken_before[op.after];
+  }
+  if (workload.operations.empty()) {
+    throw base::InputError(fmt::format("{}: no launch can be simulated on {}; the first: {}",
+                                       io::printable(workload.file.string()), gpu.name,
+                                       workload.not_taken[first].reason));
+  }
+}
+
+std::optional<workload::Workload> without_unsupported(const gpu::GpuSpec& gpu,
+                                                      const SimulationOptions& options,
+                                                      const workload::Workload& workload) {
+  const auto is_left = [&](const workload::Operation& op) { return !multiplies(gpu, options, op); };
+  if (workload.source.empty() ||
+      std::none_of(workload.operations.begin(), workload.operations.end(), is_left)) {
+    return std::nullopt;
+  }
+  workload::Workload result = workload;
+  leave_unsupported(gpu, options, result);
+  return result;
+}
+
+void require_all_launches(const RunResult& result) {
+  if (!result.left_out.empty()) {
+    throw base::InputError(result.left_out);
+  }
+}
+
+namespace {
+
+/// With the type that `options` ask for, and sizes that 64 bits can count.
+std::vector<workload::Operation> prepared_operations(const workload::Workload& workload,
+                                                     const SimulationOptions& options) {
+  std::vector<workload::Operation> operations = workload.operations;
+  if (operations.empty()) {
+    throw base::InputError(workload.file.string() + ": the workload has no operations");
+  }
+  for (workload::Operation& op : operations) {
+    set_asked_type(options, op);
+    std::optional<std::int64_t> macs = 1;
+    for (const std::int64_t extent : {op.shape.m, op.shape.n, op.shape.k, op.batch, op.count}) {
+      base::ensure(extent > 0, "an operation has an extent that is not positive");
+      macs = macs ? base::checked_multiply(*macs, extent) : std::nullopt;
+    }
+    if (!macs || !base::checked_multiply(*macs, 2)) {
+      throw base::InputError(fmt::format(
+          "'{}': {} x {} x {} multiply-accumulates, batch {}, count {}, do not fit 64 bits",
+          op.name, op.shape.m, op.shape.n, op.shape.k, op.batch, op.count));
+    }
+  }
+  return operations;
+}
+
+}  // namespace
+
+AskedWork asked_work(const workload::Workload& workload, const RunOptions& options) {
+  std::vector<workload::Operation> prepared = prepared_operations(workload, options);
+  std::vector<workload::VectorOperation> between = workload.vectors;
+  if (!options.sparse_layers.empty()) {
+    workload::prune_only_listed(workload::read_layer_list(options.sparse_layers),
+                                options.sparse_layers, prepared, between);
+  }
+  const std::string kept_dense =
+      options.sparse_layers.empty() ? workload::keep_dense_by_role(options.include, prepared) : "";
+  auto [operations, vectors] = network::split_over(prepared, between, options.tensor_parallel);
+  if (options.runs_whole_network()) {
+    network::merge_siblings(*options.network_engine, operations, vectors);
+    network::widen_tensors(*options.network_engine, operations, vectors);
+    const network::Network asked{operations, vectors, *options.network_engine};
+    operations = network::under_engine(asked, network::plan_kernels(asked));
+  }
+  return {std::move(operations), std::move(vectors), kept_dense};
+}
+
+}  // namespace sptc::run

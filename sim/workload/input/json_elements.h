@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <istream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sptc::workload::input {
+
+/// The keys of the JSON object that `head` begins, as far as it goes; none where it begins none.
+std::vector<std::string> top_level_keys(std::string_view head);
+
+/// Gets an object or array among the elements of the list `key`, and its number among them.
+using OnElement =
+    std::function<void(std::string_view key, std::size_t number, const nlohmann::json& element)>;
+
+/// Reads JSON of any size, with the faults that JsonRepair mends, and hands over one by one the
+/// elements of those arrays whose keys, in the outermost object, are in `keys`; "" is that of an
+/// outermost array. A value has at most 16 MiB, an element 64 MiB. Integers beyond 64 bits are the
+/// largest. Returns what was mended in one sentence, empty where nothing was. Throws InputError
+/// with line and column; `file` is for messages.
+std::string read_elements(std::istream& stream, const std::string& file,
+                          const std::vector<std::string_view>& keys, const OnElement& on_element);
+
+}  // namespace sptc::workload::input

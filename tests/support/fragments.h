@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/matrix.h"
+#include "models/mma/fragment_layout.h"
+#include "models/numerics/codec.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sptc::mma {
+
+/// The registers [register][32 lanes] of a matrix of storage words.
+inline base::Matrix<std::uint32_t> pack_fragment(const FragmentLayout& layout,
+                                                 const base::Matrix<numerics::Word>& matrix) {
+  base::Matrix<std::uint32_t> registers(static_cast<std::size_t>(layout.registers()), kWarpLanes);
+  const std::uint32_t mask = 0xFFFFFFFFU >> (32 - layout.element_bits);
+  for (int reg = 0; reg < layout.registers(); ++reg) {
+    for (int lane = 0; lane < kWarpLanes; ++lane) {
+      std::uint32_t& word =
+          registers(static_cast<std::size_t>(reg), static_cast<std::size_t>(lane));
+      for (int i = 0; i < layout.elements_per_register(); ++i) {
+        const FragmentCoordinate where = layout.coordinate({lane, reg, i});
+        word |= (matrix(static_cast<std::size_t>(where.row), static_cast<std::size_t>(where.col)) &
+                 mask)
+                << (i * layout.element_bits);
+      }
+    }
+  }
+  return registers;
+}
+
+/// The matrix [rows, cols] of storage words again.
+inline base::Matrix<numerics::Word> unpack_fragment(const FragmentLayout& layout,
+                                                    const base::Matrix<std::uint32_t>& registers) {
+  base::Matrix<numerics::Word> matrix(static_cast<std::size_t>(layout.rows),
+                                      static_cast<std::size_t>(layout.cols));
+  const std::uint32_t mask = 0xFFFFFFFFU >> (32 - layout.element_bits);
+  for (int row = 0; row < layout.rows; ++row) {
+    for (int col = 0; col < layout.cols; ++col) {
+      const FragmentSlot slot = layout.slot({row, col});
+      const std::uint32_t word =
+          registers(static_cast<std::size_t>(slot.reg), static_cast<std::size_t>(slot.lane));
+      matrix(static_cast<std::size_t>(row), static_cast<std::size_t>(col)) =
+          word >> (slot.element * layout.element_bits) & mask;
+    }
+  }
+  return matrix;
+}
+
+}  // namespace sptc::mma
