@@ -43,12 +43,16 @@ CycleBudget cycle_budget(const kernels::GemmKernel& kernel, const kernels::Memor
       kernel.staged_in_registers()
           ? std::max(traffic.l2_and_dram.l2_read, traffic.shared_memory_written)
           : 0;
-  // What TMA writes holds nobody up where no rate is known.
-  const bool freely = kernel.executed.is_asynchronous() && gpu.sm.bulk_fill_bytes_per_cycle == 0;
-  const std::int64_t by_tma = freely ? traffic.shared_memory_written : 0;
-  const auto shared = static_cast<double>(traffic.shared_memory() - by_tma + through_l1);
-  budget.shared_memory =
-      busiest / ctas * shared / static_cast<double>(gpu.sm.shared_memory_bytes_per_cycle().count());
+  const auto rate = static_cast<double>(gpu.sm.shared_memory_bytes_per_cycle().count());
+  const auto written = static_cast<double>(traffic.shared_memory_written);
+  // What TMA writes has a rate of its own, and holds nobody up where that is not known.
+  const int fill = gpu.sm.bulk_fill_bytes_per_cycle;
+  const double write_cycles = !kernel.executed.is_asynchronous() ? written / rate
+                              : fill > 0                         ? written / fill
+                                                                 : 0;
+  const auto others =
+      static_cast<double>(traffic.shared_memory() - traffic.shared_memory_written + through_l1);
+  budget.shared_memory = busiest / ctas * (others / rate + write_cycles);
   // What the L2 reads once for a cluster passes the port of each of its SMs.
   const std::int64_t into_sms =
       kernel.multicast() ? traffic.shared_memory_written : traffic.l2_and_dram.l2_read;

@@ -226,13 +226,20 @@ GemmKernel kernel_of_pair(const GemmProblem& problem, const KernelOverrides& ove
   const mma::MmaInstruction instruction = kernel_instruction(problem, target);
   const std::int64_t asked = overrides.cta_tile->k;
   const sparsity::Pattern pattern = instruction.sparse_pattern();
-  const auto paired =
-      library_kernel(problem, overrides, target, values, [&](const GemmKernel& kernel) {
-        const std::int64_t k = kernel.cta_tile.k;
-        const bool is_other = problem.sparse ? kernel.compressed_k(k) == asked
-                                             : k * pattern.group == asked * pattern.kept;
-        return kernel.executed.is_asynchronous() && (k == asked || is_other);
-      });
+  const auto asynchronous_of = [&](const auto& has_depth) {
+    return library_kernel(problem, overrides, target, values, [&](const GemmKernel& kernel) {
+      return kernel.executed.is_asynchronous() && has_depth(kernel);
+    });
+  };
+  auto paired =
+      asynchronous_of([&](const GemmKernel& kernel) { return kernel.cta_tile.k == asked; });
+  if (!paired) {
+    paired = asynchronous_of([&](const GemmKernel& kernel) {
+      const std::int64_t k = kernel.cta_tile.k;
+      return problem.sparse ? kernel.compressed_k(k) == asked
+                            : k * pattern.group == asked * pattern.kept;
+    });
+  }
   if (paired) {
     return *paired;
   }

@@ -129,7 +129,8 @@ TEST_F(CycleBudgetOfWarpgroups, SharedMemoryCountsOperandsThatNoWarpLoads) {
   // of B and 128 rows of A each; 128 rows and 256 columns are written once, by TMA.
   const double read = 4096.0 / 16 * 4 * (64 + 128) * 16 * 2;
   const double written = 4096.0 * (128 + 256) * 2;
-  EXPECT_DOUBLE_EQ(budget(wgmma, traffic).shared_memory, 4 * (read + written) / 128);
+  gpu.sm.bulk_fill_bytes_per_cycle = 64;
+  EXPECT_DOUBLE_EQ(budget(wgmma, traffic).shared_memory, 4 * (read / 128 + written / 64));
   gpu.sm.bulk_fill_bytes_per_cycle = 0;  // which holds nobody up where no rate is known
   EXPECT_DOUBLE_EQ(budget(wgmma, traffic).shared_memory, 4 * read / 128);
   EXPECT_EQ(static_cast<double>(traffic.shared_memory()), 512 * (read + written));
