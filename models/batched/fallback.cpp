@@ -4,7 +4,6 @@
 #include "models/mma/dot_step.h"
 #include "models/sparsity/compress.h"
 
-#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -26,24 +25,34 @@ SelectionTable::SelectionTable(numerics::DataType type) {
 
 Word slow_dot(const GemmSlice& gemm, std::size_t row, std::size_t column, std::size_t begin,
               std::size_t end, Word c) {
-  thread_local std::vector<Word> row_buffer, column_buffer;
-  const auto words = [](const numerics::OperandView& matrix, std::size_t line, std::size_t from,
-                        std::size_t to, std::vector<Word>& buffer) {
-    buffer.resize(to - from);
-    return std::span<const Word>(matrix.words(line, from, to, buffer.data()), to - from);
+  const std::size_t count = end - begin;
+  struct Buffers {
+    std::vector<Word> row, column, selected;
   };
-  const std::span<const Word> a = words(gemm.a, row, begin, end, row_buffer);
+  thread_local Buffers buffers;
+  auto& [row_buffer, column_buffer, selected] = buffers;
+  row_buffer.resize(count);
+  const std::span<const Word> a(gemm.a.words(row, begin, end, row_buffer.data()), count);
   if (gemm.nibbles == nullptr) {
-    return mma::dense_dot(a, words(gemm.b_columns, column, begin, end, column_buffer), c,
-                          *gemm.instruction, *gemm.rules);
+    column_buffer.resize(count);
+    const std::span<const Word> b(gemm.b_columns.words(column, begin, end, column_buffer.data()),
+                                  count);
+    return mma::dense_dot(a, b, c, *gemm.instruction, *gemm.rules);
   }
   const sparsity::Pattern pattern = sparsity::hardware_pattern(gemm.instruction->a_type);
   const auto kept = static_cast<std::size_t>(pattern.kept);
-  const auto group = static_cast<std::size_t>(pattern.group);
-  return mma::sparse_dot(
-      a, gemm.nibbles->row(row).subspan(begin / kept, (end - begin) / kept),
-      words(gemm.b_columns, column, begin / kept * group, end / kept * group, column_buffer), c,
-      *gemm.instruction, *gemm.rules);
+  const auto nibbles = gemm.nibbles->row(row);
+  selected.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t group = (begin + i) / kept;
+    const auto b = [&](int position) {
+      return gemm.b_columns(column, group * static_cast<std::size_t>(pattern.group) +
+                                        static_cast<std::size_t>(position));
+    };
+    const auto slot = static_cast<int>((begin + i) % kept);
+    selected[i] = sparsity::selected_word(b, nibbles[group], slot, pattern);
+  }
+  return mma::dense_dot(a, selected, c, *gemm.instruction, *gemm.rules);
 }
 
 void run_plain(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end) {
@@ -57,12 +66,16 @@ void run_plain(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end
 
 bool has_invalid_nibble(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end) {
   const sparsity::Pattern pattern = sparsity::hardware_pattern(gemm.instruction->a_type);
-  const std::uint8_t* nibbles = gemm.nibbles->data();
+  std::uint32_t invalid = 0;  // a bit for each nibble
+  for (std::uint8_t nibble = 0; nibble < 16; ++nibble) {
+    invalid |= sparsity::is_valid_nibble(nibble, pattern) ? 0U : 1U << nibble;
+  }
   const std::size_t groups = gemm.nibbles->cols();
-  return std::any_of(
-      nibbles + row_begin * groups, nibbles + row_end * groups, [&](std::uint8_t nibble) {
-        return !sparsity::is_valid_nibble(static_cast<std::uint8_t>(nibble & 15U), pattern);
-      });
+  std::uint32_t found = 0;
+  for (std::size_t i = row_begin * groups; i < row_end * groups; ++i) {
+    found |= invalid >> (gemm.nibbles->data()[i] & 15U);
+  }
+  return (found & 1U) != 0;
 }
 
 }  // namespace sptc::batched

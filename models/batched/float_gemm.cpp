@@ -23,7 +23,6 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
-#include <type_traits>
 #include <vector>
 
 HWY_BEFORE_NAMESPACE();
@@ -280,29 +279,40 @@ class RowsGemm {
 
   void run_kernel(std::size_t count, const PackedRow* packed, std::uint32_t* const* state,
                   bool wide) {
-    const auto with = [](bool value, auto body) {
-      value ? body(std::true_type()) : body(std::false_type());
-    };
-    with(wide, [&](auto is_wide) {
-      with(is_sparse(), [&](auto sparse) {
-        with(count == kRowsAtOnce, [&](auto all_rows) {
-          constexpr std::size_t kRows = decltype(all_rows)::value ? kRowsAtOnce : 1;
-          run_kernel_of<kRows, decltype(sparse)::value, decltype(is_wide)::value>(packed, state);
-        });
-      });
-    });
+    if (wide) {
+      run_kernel_of<true>(count, packed, state);
+    } else {
+      run_kernel_of<false>(count, packed, state);
+    }
   }
 
-  template <std::size_t kRows, bool kSparse, bool kWide>
-  void run_kernel_of(const PackedRow* packed, std::uint32_t* const* state) {
+  template <bool kWide>
+  void run_kernel_of(std::size_t count, const PackedRow* packed, std::uint32_t* const* state) {
     switch (output_) {
       case Output::kFloat:
-        return run_steps<kRows, Output::kFloat, kSparse, kWide>(packed, *panel_, state, constants_);
+        return run_kernel_of<kWide, Output::kFloat>(count, packed, state);
       case Output::kShortFloat:
-        return run_steps<kRows, Output::kShortFloat, kSparse, kWide>(packed, *panel_, state,
-                                                                     constants_);
+        return run_kernel_of<kWide, Output::kShortFloat>(count, packed, state);
       case Output::kHalf:
-        return run_steps<kRows, Output::kHalf, kSparse, kWide>(packed, *panel_, state, constants_);
+        return run_kernel_of<kWide, Output::kHalf>(count, packed, state);
+    }
+  }
+
+  template <bool kWide, Output kOutput>
+  void run_kernel_of(std::size_t count, const PackedRow* packed, std::uint32_t* const* state) {
+    if (is_sparse()) {
+      run_kernel_of<kWide, kOutput, true>(count, packed, state);
+    } else {
+      run_kernel_of<kWide, kOutput, false>(count, packed, state);
+    }
+  }
+
+  template <bool kWide, Output kOutput, bool kSparse>
+  void run_kernel_of(std::size_t count, const PackedRow* packed, std::uint32_t* const* state) {
+    if (count == kRowsAtOnce) {
+      run_steps<kRowsAtOnce, kOutput, kSparse, kWide>(packed, *panel_, state, constants_);
+    } else {
+      run_steps<1, kOutput, kSparse, kWide>(packed, *panel_, state, constants_);
     }
   }
 

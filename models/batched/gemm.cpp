@@ -5,6 +5,7 @@
 #include "models/batched/fallback.h"
 #include "models/batched/float_gemm.h"
 #include "models/batched/half.h"
+#include "models/batched/integer_gemm.h"
 #include "models/batched/parallel.h"
 #include "models/mma/dot_step.h"
 

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/batched/integer_gemm.h"
+
 #include "models/batched/fallback.h"
-#include "models/batched/float_gemm.h"
+#include "models/batched/prefetch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "models/batched/integer_gemm.cpp"
 #include <hwy/foreach_target.h>
 // Highway's dispatch wants its own headers after foreach_target.h.
+#include "models/batched/sparse_bytes-inl.h"
+
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cstring>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
@@ -144,14 +150,14 @@ HWY_NOINLINE void multiply_block(const std::int32_t* HWY_RESTRICT a,
 /// 128, an unsigned B down, and the difference, linear in the sums of rows and columns, added.
 class IntegerRows {
  public:
-  IntegerRows(const GemmSlice& gemm, std::size_t rows)
+  explicit IntegerRows(const GemmSlice& gemm)
       : gemm_(gemm),
         a_value_(gemm.instruction->a_type),
         b_value_(gemm.instruction->b_type),
         a_offset_(kBytes && a_value_.is_signed ? 128 : 0),
         b_offset_(kBytes && !b_value_.is_signed ? 128 : 0),
         selection_(gemm.instruction->a_type),
-        rows_((std::min(rows, kBlockRows) + kRows - 1) / kRows * kRows * kBlockDepth / kGroup),
+        rows_(kBlockRows / kRows * kRows * kBlockDepth / kGroup),
         panel_(kColumns * kBlockDepth / kGroup + kColumns),
         row_sums_(kBlockRows + kRows) {}
 
@@ -273,12 +279,169 @@ class IntegerRows {
   alignas(64) std::int32_t sums_[kRows][kColumns] = {};
 };
 
+#if HWY_TARGET == HWY_AVX3_DL
+
+/// One thread's rows of a sparse GEMM, A as stored. Which bytes of B a row meets differs from row
+/// to row, so a signed A is the signed factor and B the unsigned one, moved up by 128 where it is
+/// signed; an unsigned A the other way around. The difference is linear in the sums of rows.
+class SparseByteRows {
+ public:
+  explicit SparseByteRows(const GemmSlice& gemm)
+      : gemm_(gemm),
+        a_value_(gemm.instruction->a_type),
+        b_value_(gemm.instruction->b_type),
+        b_offset_(a_value_.is_signed == b_value_.is_signed ? (a_value_.is_signed ? 128 : -128) : 0),
+        selection_(gemm.instruction->a_type),
+        work_(std::make_unique<Workspace>(selection_)) {}
+
+  void run(std::size_t row_begin, std::size_t row_end) {
+    const std::size_t columns = gemm_.state.cols();
+    for (std::size_t column = 0; column < columns; column += kBlockColumns) {
+      for (std::size_t t = gemm_.depth_begin; t < gemm_.depth_end; t += kDepth) {
+        run_block(row_begin, row_end, column, std::min(column + kBlockColumns, columns), t,
+                  std::min(t + kDepth, gemm_.depth_end));
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t kRowVectors = 2;
+  static constexpr std::size_t kPanelRows = kRowVectors * kLanes;
+  static constexpr std::size_t kPanelColumns = 8;
+  static constexpr std::size_t kLineColumns = 16;  // of D: a line of the cache
+  // A block of B is in the second level of the cache, a panel of A in the first.
+  static constexpr std::size_t kBlockColumns = 512;
+  static constexpr std::size_t kOctets = 128;
+  static constexpr std::size_t kDepth = kOctets * kKeptOfOctet;  // as stored
+
+  struct Workspace {
+    explicit Workspace(const SelectionTable& selection) : table(selection) {}
+    OctetTable table;
+    alignas(64) std::int32_t rows[kOctets * kPanelRows];      // [octet][row], four bytes in k
+    alignas(64) std::int32_t selected[kOctets * kPanelRows];  // likewise, where they find B's
+    std::uint64_t columns[kBlockColumns * kOctets];  // [column / kPanelColumns][octet][column]
+    std::int32_t row_sums[kPanelRows];
+    alignas(64) std::int32_t sums[kLineColumns * kPanelRows];  // [column][row]
+    alignas(64) std::uint8_t run[kOctets * kOctet];            // a row or column
+  };
+
+  void run_block(std::size_t row_begin, std::size_t row_end, std::size_t column,
+                 std::size_t column_end, std::size_t begin, std::size_t end) {
+    const std::size_t octets = (end - begin + kKeptOfOctet - 1) / kKeptOfOctet;
+    pack_columns(column, column_end, begin, end, octets);
+    const auto multiply = a_value_.is_signed ? multiply_octets<kRowVectors, kPanelColumns, true>
+                                             : multiply_octets<kRowVectors, kPanelColumns, false>;
+    for (std::size_t row = row_begin; row < row_end; row += kPanelRows) {
+      const std::size_t rows = std::min(kPanelRows, row_end - row);
+      pack_rows(row, rows, begin, end, octets);
+      for (std::size_t line = column; line < column_end; line += kLineColumns) {
+        const std::size_t columns = std::min(kLineColumns, column_end - line);
+        for (std::size_t i = 0; i < rows; ++i) {
+          __builtin_prefetch(gemm_.state.row(row + i).data() + line, 1);
+        }
+        for (std::size_t j = 0; j < columns; j += kPanelColumns) {
+          multiply(work_->rows, work_->selected, work_->columns + (line + j - column) * octets,
+                   octets, work_->sums + j * kPanelRows);
+        }
+        add_sums(row, rows, line, columns);
+      }
+    }
+  }
+
+  void pack_rows(std::size_t row, std::size_t rows, std::size_t begin, std::size_t end,
+                 std::size_t octets) {
+    if (rows < kPanelRows) {
+      std::fill_n(work_->rows, octets * kPanelRows, 0);
+      std::fill_n(work_->selected, octets * kPanelRows, 0);
+    }
+    Word buffer[kDepth];
+    for (std::size_t i = 0; i < rows; ++i) {
+      prefetch_elements(gemm_.a, row + i + kPrefetchRows, begin, end);
+      work_->row_sums[i] = pack_run(gemm_.a.words(row + i, begin, end, buffer), end - begin,
+                                    octets * kKeptOfOctet, a_value_, 0, work_->run);
+      for (std::size_t o = 0; o < octets; ++o) {
+        std::memcpy(&work_->rows[o * kPanelRows + i], work_->run + o * kKeptOfOctet, kKeptOfOctet);
+      }
+      select_of_octets<kPanelRows>(gemm_.nibbles->row(row + i), begin / kKeptOfOctet, octets,
+                                   selection_.kept, work_->table, work_->selected + i);
+    }
+  }
+
+  void pack_columns(std::size_t column, std::size_t column_end, std::size_t begin, std::size_t end,
+                    std::size_t octets) {
+    const std::size_t first = begin / kKeptOfOctet * kOctet;
+    const std::size_t count =
+        std::min(end / selection_.kept * selection_.group, gemm_.b_columns.cols()) - first;
+    const std::size_t last = (column_end - column) / kPanelColumns * kPanelColumns * octets;
+    if ((column_end - column) % kPanelColumns != 0) {
+      std::fill_n(work_->columns + last, kPanelColumns * octets, 0);
+    }
+    Word buffer[kOctets * kOctet];
+    for (std::size_t j = column; j < column_end; ++j) {
+      prefetch_elements(gemm_.b_columns, j + kPrefetchRows, first, first + count);
+      pack_run(gemm_.b_columns.words(j, first, first + count, buffer), count, octets * kOctet,
+               b_value_, b_offset_, work_->run);
+      std::uint64_t* panel = work_->columns + (j - column) / kPanelColumns * kPanelColumns * octets;
+      for (std::size_t o = 0; o < octets; ++o) {
+        std::memcpy(&panel[o * kPanelColumns + (j - column) % kPanelColumns],
+                    work_->run + o * kOctet, kOctet);
+      }
+    }
+  }
+
+  void add_sums(std::size_t row, std::size_t rows, std::size_t column, std::size_t columns) {
+    const hn::Simd<std::uint32_t, 4, 0> four_words;
+    alignas(64) std::uint32_t transposed[kLineColumns / 4][4][kLanes];
+    for (std::size_t v = 0; v < kRowVectors; ++v) {
+      const std::int32_t* sums = work_->sums + v * kLanes;
+      for (std::size_t four = 0; 4 * four < columns; ++four) {
+        IntVector quarters[4];
+        transpose_four<kPanelRows>(sums + 4 * four * kPanelRows, quarters);
+        for (std::size_t i = 0; i < 4; ++i) {
+          hn::Store(hn::BitCast(hn::RebindToUnsigned<IntTag>(), quarters[i]),
+                    hn::RebindToUnsigned<IntTag>(), transposed[four][i]);
+        }
+      }
+      for (std::size_t i = v * kLanes; i < std::min(rows, (v + 1) * kLanes); ++i) {
+        Word* state = gemm_.state.row(row + i).data() + column;
+        const auto offset =
+            static_cast<std::uint32_t>(b_offset_) * static_cast<std::uint32_t>(work_->row_sums[i]);
+        const std::size_t block = i % kLanes / 4 * 4;
+        std::size_t j = 0;
+        for (; j + 4 <= columns; j += 4) {
+          const auto sum = hn::Load(four_words, &transposed[j / 4][i % 4][block]);
+          const auto moved = hn::LoadU(four_words, state + j) - hn::Set(four_words, offset);
+          hn::StoreU(moved + sum, four_words, state + j);
+        }
+        for (; j < columns; ++j) {
+          state[j] += transposed[j / 4][i % 4][block + j % 4] - offset;
+        }
+      }
+    }
+  }
+
+  const GemmSlice& gemm_;
+  ByteDecoding a_value_;
+  ByteDecoding b_value_;
+  std::int32_t b_offset_;
+  SelectionTable selection_;
+  std::unique_ptr<Workspace> work_;
+};
+
+#endif
+
 void run_integer_rows(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end) {
+#if HWY_TARGET == HWY_AVX3_DL
+  if (gemm.nibbles != nullptr) {
+    SparseByteRows(gemm).run(row_begin, row_end);
+    return;
+  }
+#endif
   if (gemm.nibbles != nullptr && has_invalid_nibble(gemm, row_begin, row_end)) {
     run_plain(gemm, row_begin, row_end);  // A has no dense form
     return;
   }
-  IntegerRows(gemm, row_end - row_begin).run(row_begin, row_end);
+  IntegerRows(gemm).run(row_begin, row_end);
 }
 
 #endif  // HWY_TARGET

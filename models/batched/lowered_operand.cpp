@@ -8,27 +8,15 @@ namespace sptc::batched {
 using numerics::DataType;
 using numerics::Word;
 
-namespace {
-
-std::array<Word, 256> as_f16(DataType type) {
-  std::array<Word, 256> words{};
-  for (Word word = 0; word < words.size(); ++word) {
-    words[word] = numerics::from_double(numerics::to_double(word, type), DataType::kF16);
-  }
-  return words;
-}
-
-/// The words of both types as f16, worked out once.
-const std::array<Word, 256>& f16_words(DataType type) {
-  static const std::array<Word, 256> e4m3 = as_f16(DataType::kE4m3);
-  static const std::array<Word, 256> e5m2 = as_f16(DataType::kE5m2);
-  return type == DataType::kE4m3 ? e4m3 : e5m2;
-}
-
-}  // namespace
-
 LoweredOperand::LoweredOperand(DataType type, const mma::StepRules& rules)
-    : step_(static_cast<std::size_t>(rules.products_per_step)), f16_(&f16_words(type)) {}
+    : step_(static_cast<std::size_t>(rules.products_per_step)) {
+  if (!rules.lowered_fp8) {
+    return;
+  }
+  for (Word word = 0; word < f16_.size(); ++word) {
+    f16_[word] = numerics::from_double(numerics::to_double(word, type), DataType::kF16);
+  }
+}
 
 void LoweredOperand::arrange(const Word* words, std::size_t count, std::size_t depth,
                              Word* arranged) const {

@@ -14,7 +14,7 @@ namespace sptc::batched {
 /// float kernels take it: f16 words, those of a step side by side.
 class LoweredOperand {
  public:
-  /// Of any type and rules; to be used where both are of lowered fp8. L is a power of two.
+  /// Of any type and rules; to be used where the rules are lowered. L is a power of two.
   LoweredOperand(numerics::DataType type, const mma::StepRules& rules);
 
   /// Elements of a row of A that one instruction takes.
@@ -25,7 +25,7 @@ class LoweredOperand {
     const std::size_t within = t & (depth() - 1);
     return t - within + within % 4 / 2 * step_ + within / 4 * 2 + within % 2;
   }
-  numerics::Word f16(numerics::Word word) const { return (*f16_)[word & 0xFFU]; }
+  numerics::Word f16(numerics::Word word) const { return f16_[word & 0xFFU]; }
 
   /// `count` elements, each to its place among `depth` (whole instructions); zeros elsewhere.
   void arrange(const numerics::Word* words, std::size_t count, std::size_t depth,
@@ -36,7 +36,7 @@ class LoweredOperand {
 
  private:
   std::size_t step_;
-  const std::array<numerics::Word, 256>* f16_;  ///< of each word
+  std::array<numerics::Word, 256> f16_{};
 };
 
 }  // namespace sptc::batched

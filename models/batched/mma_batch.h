@@ -29,8 +29,8 @@ struct MmaBatch {
 /// D [case, m, n] of all cases into `d`, on `threads` threads of the host: steps in increasing k, a
 /// last step that is not full padded with zeros. Bit-identical to mma::dense_dot of every element
 /// (sparse: over the elements of B that `indices` select, which is mma::sparse_dot of valid
-/// metadata): each case is a call of gemm(), or plain where its indices are none of the hardware's.
-/// Not for f64 and block-scaled instructions.
+/// metadata); for matrices as small as those of an instruction much quicker than a call of gemm()
+/// each. Not for f64 and block-scaled instructions.
 ///
 /// Throws InputError where extents do not fit together, an index is outside B, or threads < 1.
 void mma_batch(const mma::MmaInstruction& instruction, const mma::StepRules& rules,

@@ -72,10 +72,17 @@ struct Decoding {
   std::uint32_t first_nan;
 };
 
-// Rows and columns differ only in how the exponent becomes a byte. Writes whole vectors.
+struct RunFlags {
+  bool safe;  // all finite and inside the window
+  bool has_nan;
+};
+
+// Rows and columns differ only in how the exponent becomes a byte. Writes whole vectors: `value`
+// and `exponent` have room for them.
 template <bool kIsColumn>
-HWY_NOINLINE void decode_run(const numerics::Word* words, std::size_t count, const Decoding& format,
-                             DecodedRun& run) {
+HWY_NOINLINE RunFlags decode_words(const numerics::Word* words, std::size_t count,
+                                   const Decoding& format, float* value,
+                                   std::uint8_t* exponent_bytes) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::ScalableTag<float> df;
   const hn::RebindToUnsigned<decltype(df)> du;
@@ -108,19 +115,27 @@ HWY_NOINLINE void decode_run(const numerics::Word* words, std::size_t count, con
     const auto exponent = hn::Max(field, one) - bias;
     const auto absolute =
         hn::BitCast(df, hn::ShiftLeftSame(magnitude, 23 - format.mantissa_bits)) * rescale;
-    hn::StoreU(hn::BitCast(df, hn::Or(hn::BitCast(du, absolute), sign)), df, run.value + i);
+    hn::StoreU(hn::BitCast(df, hn::Or(hn::BitCast(du, absolute), sign)), df, value + i);
     const auto byte = hn::BitCast(du, kIsColumn ? offset - exponent : offset + exponent);
     const auto is_zero = magnitude == hn::Zero(du);
     const auto kept = hn::And(hn::IfThenElse(is_zero, zero_byte, byte), hn::Set(du, 0xFF));
-    hn::StoreU(hn::U8FromU32(kept), db, run.exponent + i);
+    hn::StoreU(hn::U8FromU32(kept), db, exponent_bytes + i);
     const auto outside =
         hn::Or(hn::VecFromMask(di, exponent < lowest), hn::VecFromMask(di, exponent > highest));
     const auto special = hn::VecFromMask(di, hn::BitCast(di, magnitude) > last_finite);
     unsafe = hn::Or(unsafe, hn::IfThenZeroElse(is_zero, hn::BitCast(du, hn::Or(outside, special))));
   }
   const auto last_number = hn::Set(du, format.first_nan - 1);
-  run.safe = hn::AllTrue(du, unsafe == hn::Zero(du));
-  run.has_nan = !hn::AllTrue(du, hn::Max(largest, last_number) == last_number);
+  return {hn::AllTrue(du, unsafe == hn::Zero(du)),
+          !hn::AllTrue(du, hn::Max(largest, last_number) == last_number)};
+}
+
+template <bool kIsColumn>
+HWY_INLINE void decode_run(const numerics::Word* words, std::size_t count, const Decoding& format,
+                           DecodedRun& run) {
+  const RunFlags flags = decode_words<kIsColumn>(words, count, format, run.value, run.exponent);
+  run.safe = flags.safe;
+  run.has_nan = flags.has_nan;
 }
 
 /// A row of A ready for the kernel. `exponent` holds the byte four times, `offset` where the row of

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <future>
+#include <exception>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 namespace sptc::batched {
@@ -20,16 +22,30 @@ void for_row_ranges(std::size_t rows, int threads, Body body) {
   }
   // Whole pairs of rows: kernels take two at once.
   const std::size_t share = ((rows + count - 1) / count + 1) / 2 * 2;
-  std::vector<std::future<void>> parts;
+  std::vector<std::exception_ptr> errors(count);
+  std::vector<std::jthread> workers;
+  workers.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t begin = std::min(i * share, rows);
     const std::size_t end = std::min(begin + share, rows);
-    // Deferred where no more threads can be started.
-    parts.push_back(std::async(std::launch::async | std::launch::deferred,
-                               [&body, begin, end] { body(begin, end); }));
+    const auto work = [&body, &error = errors[i], begin, end] {
+      try {
+        body(begin, end);
+      } catch (...) {
+        error = std::current_exception();
+      }
+    };
+    try {
+      workers.emplace_back(work);
+    } catch (const std::system_error&) {
+      work();
+    }
   }
-  for (std::future<void>& part : parts) {
-    part.get();
+  workers.clear();  // joins
+  for (const std::exception_ptr& error : errors) {
+    if (error) {
+      std::rethrow_exception(error);
+    }
   }
 }
 
