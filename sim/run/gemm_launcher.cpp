@@ -161,7 +161,7 @@ void GemmLauncher::simulate_ahead(const std::vector<AskedLaunch>& launches, int 
       unknown.push_back(launch);
     }
   }
-  if (jobs == 1 || unknown.size() < 2) {
+  if (unknown.size() < 2) {
     return;
   }
   std::size_t ended = launches.size() - unknown.size();

@@ -19,8 +19,9 @@ namespace {
 /// The launches without values that a run asks for, each once, found in closed form.
 std::vector<AskedLaunch> launches_of(const workload::Workload& workload,
                                      const config::Architecture& architecture,
-                                     const SimulationOptions& options,
-                                     const SimulationHooks& hooks) {
+                                     SimulationOptions options, const SimulationHooks& hooks) {
+  options.check = CheckMode::kNone;
+  options.what_ifs = false;
   std::set<AskedLaunch> asked;
   const LauncherMaker noting = [&](const gpu::GpuSpec& gpu, const RunOptions& chosen) {
     return [&asked, launch = closed_form_launcher(gpu, chosen)](
