@@ -21,8 +21,7 @@ LAYERS = {
             "gpu", "microbench", "config", "workload/input", "workload", "workload/onnx", "workload/profile", "workload/blas",
             "workload/topology", "workload/importer", "prune", "network", "run", "compare/vectors",
             "compare/kernel", "compare/times", "compare/capture", "report", "include/sptcsim", "api", "show",
-            "side_by_side", "plan", "sweep/files", "sweep/space", "sweep/point", "sweep/executors", "sweep/search",
-            "sweep/store", "sweep/analysis", "sweep/execution", "sweep/reports", "cli", "python"],
+            "side_by_side", "plan", "sweep", "cli", "python"],
 }
 
 IMPURE = re.compile(

@@ -184,10 +184,10 @@ fault_of test_io 'JSON nests one level deeper' sim/io/json_reader.cpp \
 fault_of test_io 'tensors of a file may overlap' sim/io/safetensors.cpp \
   'if (entry.offset != covered)' \
   'if (entry.offset > covered)'
-fault_of test_workload 'ceil_div always rounds up' sim/workload/extent_expression.cpp \
+fault_of test_workload 'ceil_div always rounds up' sim/workload/workload_dims.cpp \
   'a / divisor + (a % divisor > 0 ? 1 : 0)' \
   'a / divisor + 1'
-fault_of test_workload 'division with a remainder' sim/workload/extent_expression.cpp \
+fault_of test_workload 'division with a remainder' sim/workload/workload_dims.cpp \
   'if (value % divisor != 0)' \
   'if (value % divisor < 0)'
 fault_of test_workload 'tensors of a workload lie anywhere' sim/workload/workload_json.cpp \
@@ -232,13 +232,13 @@ fault_of test_vectors 'index behind the last row of B' sim/compare/vectors/mma_b
 fault_of test_validate 'percentile behind the last value' sim/compare/times/statistics.cpp \
   'share * static_cast<double>(values.size() - 1)' \
   'share * static_cast<double>(values.size() - 2)'
-fault_of test_sim_sweep 'axes of a sweep advance together' sim/sweep/space/plan.cpp \
+fault_of test_sim_sweep 'axes of a sweep advance together' sim/sweep/plan.cpp \
   'return position / stride_[dimension] %' \
   'return position %'
-fault_of test_sim_sweep 'merged rows out of order' sim/sweep/store/merge.cpp \
+fault_of test_sim_sweep 'merged rows out of order' sim/sweep/merge.cpp \
   'part.points->position() < chosen->points->position()' \
   'part.points->position() > chosen->points->position()'
-fault_of test_sim_sweep 'a condition reads whatever it likes' sim/sweep/space/condition.cpp \
+fault_of test_sim_sweep 'a condition reads whatever it likes' sim/sweep/condition.cpp \
   'sqlite3_set_authorizer(database, authorize, &selects);' \
   'sqlite3_set_authorizer(database, true ? nullptr : authorize, &selects);'
 fault_of test_sim_network 'wide operands as narrow ones' sim/network/attention.cpp \
@@ -317,8 +317,8 @@ fault_of test_sim_report 'launches lose what one does' sim/report/network_sums.c
   'sums.launches += count * (' \
   'sums.launches += ('
 fault_of test_import 'M of SCALE-Sim is m' sim/workload/topology/scale_sim.cpp \
-  '{row.integer(2, "N"), row.integer(1, "M"), row.integer(3, "K")}' \
-  '{row.integer(1, "M"), row.integer(2, "N"), row.integer(3, "K")}'
+  '{row.integer("N"), row.integer("M"), row.integer("K")}' \
+  '{row.integer("M"), row.integer("N"), row.integer("K")}'
 fault_of test_import 'types of two letters unknown in pairs' sim/workload/profile/kernel_name.cpp \
   'std::size_t at = 2; at + 2 <= word.size()' \
   'std::size_t at = 3; at + 2 <= word.size()'

@@ -4,6 +4,7 @@
 #include "models/batched/lowered_operand.h"
 #include "models/batched/rounding_mode.h"
 #include "models/batched/window.h"
+#include "models/numerics/data_type_info.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "models/batched/float_batch.cpp"

@@ -5,8 +5,8 @@
 #include "models/base/matrix_view.h"
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
-#include "models/numerics/codec.h"
 #include "models/numerics/operand_view.h"
+#include "models/numerics/word.h"
 #include "models/sparsity/compress.h"
 
 #include <cstddef>

@@ -8,6 +8,7 @@
 #include "models/batched/integer_gemm.h"
 #include "models/batched/parallel.h"
 #include "models/mma/dot_step.h"
+#include "models/numerics/codec.h"
 
 #include <algorithm>
 #include <span>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/batched/batch_run.h"
+#include "models/numerics/data_type_info.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "models/batched/integer_batch.cpp"

@@ -3,6 +3,7 @@
 
 #include "models/batched/fallback.h"
 #include "models/batched/prefetch.h"
+#include "models/numerics/data_type_info.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "models/batched/integer_gemm.cpp"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/batched/lowered_operand.h"
 
+#include "models/numerics/codec.h"
+
 #include <algorithm>
 
 namespace sptc::batched {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "models/mma/step_rules.h"
-#include "models/numerics/codec.h"
 #include "models/numerics/data_type.h"
+#include "models/numerics/word.h"
 
 #include <array>
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
-#include "models/numerics/codec.h"
+#include "models/numerics/word.h"
 
 #include <cstddef>
 #include <cstdint>

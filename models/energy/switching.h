@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/numerics/codec.h"
+#include "models/numerics/data_type.h"
+#include "models/numerics/word.h"
 
 #include <cstdint>
 #include <span>

@@ -4,6 +4,8 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/mma/catalogue_rows.h"
+#include "models/mma/step_rules.h"
+#include "models/numerics/data_type_info.h"
 
 #include <algorithm>
 #include <array>

@@ -3,6 +3,9 @@
 
 #include "models/base/error.h"
 #include "models/mma/lowered_fp8.h"
+#include "models/numerics/codec.h"
+#include "models/numerics/data_type_info.h"
+#include "models/numerics/float_format.h"
 #include "models/sparsity/compress.h"
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/mma/lowered_fp8.h"
+#include "models/numerics/codec.h"
 
 #include <algorithm>
 #include <cstdint>

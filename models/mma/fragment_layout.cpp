@@ -2,6 +2,8 @@
 #include "models/mma/fragment_layout.h"
 
 #include "models/base/error.h"
+#include "models/mma/instruction.h"
+#include "models/numerics/data_type.h"
 
 #include <string>
 

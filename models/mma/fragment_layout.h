@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/mma/instruction.h"
-
 namespace sptc::mma {
+
+struct MmaInstruction;
 
 inline constexpr int kWarpLanes = 32;
 

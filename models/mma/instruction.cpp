@@ -3,6 +3,8 @@
 
 #include "models/base/error.h"
 #include "models/base/shape.h"
+#include "models/mma/design.h"
+#include "models/numerics/data_type_info.h"
 
 #include <algorithm>
 #include <array>

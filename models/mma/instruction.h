@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/mma/mma_family.h"
 #include "models/numerics/data_type.h"
 #include "models/sparsity/pattern.h"
 
@@ -10,6 +11,8 @@
 
 namespace sptc::mma {
 
+struct MmaDesign;
+
 /// Rows, columns and logical depth of one matrix instruction.
 struct MmaShape {
   int m = 0;
@@ -18,19 +21,6 @@ struct MmaShape {
 
   bool operator==(const MmaShape&) const = default;
 };
-
-/// The PTX instructions that run on tensor cores.
-enum class MmaFamily {
-  kMma,      ///< mma.sync, mma.sp.sync
-  kWgmma,    ///< wgmma.mma_async (sm_90a)
-  kTcgen05,  ///< tcgen05.mma (sm_100a): shape and types stand in its instruction descriptor
-};
-
-/// Warps that run an asynchronous instruction together.
-inline constexpr int kWarpsPerWarpgroup = 4;
-
-/// "mma.sync", "wgmma", "tcgen05.mma".
-std::string_view name(MmaFamily family);
 
 /// What b1 elements are combined with before their bits are counted.
 enum class BitOperation { kXor, kAnd };
@@ -86,12 +76,6 @@ MmaInstruction gemm_instruction(numerics::DataType operand, bool sparse);
 /// Ampere's instruction, which the catalogue then refuses with the near ones.
 MmaInstruction gemm_instruction(std::string_view architecture, numerics::DataType operand,
                                 bool sparse);
-/// The mma instruction that a tensor core is built around. The default is PTX's.
-struct MmaDesign {
-  int m = 16, n = 8;
-  int a_bytes_per_row = 32;
-  bool operator==(const MmaDesign&) const = default;
-};
 
 /// The same for a tensor core of one's own. A sparse instruction of another pattern than the
 /// hardware's is as deep as the dense one (compressed), or deeper where the groups do not fill

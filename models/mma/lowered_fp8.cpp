@@ -2,6 +2,7 @@
 #include "models/mma/lowered_fp8.h"
 
 #include "models/mma/dot_step.h"
+#include "models/numerics/codec.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,8 @@
 
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
-#include "models/numerics/codec.h"
+#include "models/numerics/data_type.h"
+#include "models/numerics/word.h"
 
 #include <array>
 #include <cstddef>

@@ -3,7 +3,8 @@
 
 #include "models/mma/fragment_layout.h"
 #include "models/mma/instruction.h"
-#include "models/mma/stages.h"
+#include "models/mma/lane_register.h"
+#include "models/mma/stage_data.h"
 #include "models/sparsity/packed_indices.h"
 
 #include <array>
@@ -12,9 +13,6 @@
 #include <vector>
 
 namespace sptc::mma {
-
-/// One 32-bit register in each lane of a warp.
-using LaneRegister = std::array<std::uint32_t, kWarpLanes>;
 
 /// The registers of one instruction, per operand.
 struct MmaRegisters {

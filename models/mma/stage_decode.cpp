@@ -2,6 +2,9 @@
 // The first stage: registers in matrix order, taken apart into significands and exponents.
 #include "models/mma/stages.h"
 #include "models/mma/vector_clones.h"
+#include "models/numerics/codec.h"
+#include "models/numerics/data_type_info.h"
+#include "models/numerics/float_format.h"
 
 #include <algorithm>
 #include <cstring>

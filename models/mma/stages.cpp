@@ -4,6 +4,9 @@
 #include "models/base/error.h"
 #include "models/base/shape.h"
 #include "models/mma/vector_clones.h"
+#include "models/numerics/codec.h"
+#include "models/numerics/data_type_info.h"
+#include "models/numerics/float_format.h"
 #include "models/sparsity/compress.h"
 
 #include <algorithm>

@@ -3,6 +3,10 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "models/mma/design.h"
+#include "models/mma/instruction.h"
+#include "models/mma/mma_family.h"
+#include "models/numerics/data_type_info.h"
 
 #include <algorithm>
 #include <array>

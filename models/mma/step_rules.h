@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/mma/instruction.h"
-#include "models/numerics/float_format.h"
+#include "models/mma/sparse_grouping.h"
+#include "models/numerics/data_type.h"
 
 #include <optional>
 #include <string_view>
 #include <vector>
 
 namespace sptc::mma {
+
+struct AccumulatorDesign;
+struct MmaInstruction;
 
 enum class OutputRounding {
   kTowardZero,   ///< RZ: drop the bits below the last place
@@ -19,12 +22,6 @@ enum class OutputRounding {
 enum class ZeroRule {
   kIgnore,  ///< none: zeros take no part (Khattak and Mikaitis; raw B200 words of tcgen05-model)
   kMmaSim,  ///< -126 for each zero operand, whatever its format (MMA-Sim)
-};
-
-/// What a step of a sparse instruction counts. Measured on H100, H200 and B200: kCompressed.
-enum class SparseGrouping {
-  kCompressed,  ///< hypothesis H1: L elements of A as stored, the width of the dense step
-  kLogical,     ///< hypothesis H2: L logical k, hence L/2 products
 };
 
 /// How well a row of the table is known.
@@ -71,13 +68,6 @@ enum class Profile {
 /// "hardware", "mma-sim". Throws InputError with the nearest of them.
 Profile parse_profile(std::string_view name);
 StepRules with_profile(StepRules rules, Profile profile);
-
-/// An accumulator of one's own. 0: as the numerics have it.
-struct AccumulatorDesign {
-  int fraction_bits = 0;  ///< F
-  int step_bytes = 0;     ///< of operand A whose products one step adds: L products
-  bool operator==(const AccumulatorDesign&) const = default;
-};
 
 /// `rules` of `instruction` with that accumulator. Integers, f64 and lowered fp8 keep theirs. The
 /// floor of the largest exponent moves with F: all rows of the table that have one keep F plus

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/numerics/codec.h"
 
+#include "models/numerics/data_type_info.h"
+#include "models/numerics/float_format.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>

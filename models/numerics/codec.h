@@ -2,17 +2,14 @@
 #pragma once
 
 #include "models/numerics/data_type.h"
-#include "models/numerics/float_format.h"
+#include "models/numerics/word.h"
 
 #include <cstdint>
 #include <optional>
 
 namespace sptc::numerics {
 
-/// Raw storage bits of one element, in the low bits: 16 for f16 and bf16, 32 for tf32, f32 and s32,
-/// 8 for the 8-bit types, and so on. f64 does not fit: it has functions of its own
-/// (mma::f64_dot).
-using Word = std::uint32_t;
+struct FloatFormat;
 
 /// A float taken apart. Finite values are (-1)^negative * significand * 2^(exponent -
 /// mantissa_bits); a subnormal keeps the exponent of its format and a significand below

@@ -2,6 +2,7 @@
 #include "models/numerics/data_type.h"
 
 #include "models/base/text.h"
+#include "models/numerics/data_type_info.h"
 
 #include <array>
 #include <string>
@@ -52,6 +53,14 @@ constexpr std::array kOtherNames{
 
 const DataTypeInfo& info(DataType type) {
   return kDataTypes[static_cast<std::size_t>(type)];
+}
+
+std::string_view name(DataType type) {
+  return info(type).name;
+}
+
+int storage_bits(DataType type) {
+  return info(type).storage_bits;
 }
 
 std::optional<DataType> parse_data_type(std::string_view name) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/numerics/float_format.h"
-
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -30,25 +28,10 @@ enum class DataType {
   kB1,
 };
 
-/// One row of the table of types.
-struct DataTypeInfo {
-  DataType type;
-  std::string_view name;              ///< PTX name: f16, e4m3, s8, ...
-  int storage_bits;                   ///< bits of one element
-  std::optional<FloatFormat> format;  ///< nothing for integers
-  bool is_signed = true;              ///< of integers
-
-  bool is_float() const { return format.has_value(); }
-};
-
-const DataTypeInfo& info(DataType type);
-
-inline std::string_view name(DataType type) {
-  return info(type).name;
-}
-inline int storage_bits(DataType type) {
-  return info(type).storage_bits;
-}
+/// PTX name: f16, e4m3, s8, ...
+std::string_view name(DataType type);
+/// Bits of one element.
+int storage_bits(DataType type);
 /// Whether `type` is e4m3 or e5m2.
 inline bool is_fp8(DataType type) {
   return type == DataType::kE4m3 || type == DataType::kE5m2;

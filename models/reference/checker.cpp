@@ -2,6 +2,7 @@
 #include "models/reference/checker.h"
 
 #include "models/base/error.h"
+#include "models/numerics/codec.h"
 
 #include <algorithm>
 #include <cmath>

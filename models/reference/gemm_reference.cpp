@@ -69,6 +69,9 @@
 #include "models/reference/gemm_reference.h"
 
 #include "models/base/error.h"
+#include "models/numerics/codec.h"
+#include "models/numerics/data_type_info.h"
+#include "models/numerics/float_format.h"
 
 #include <Eigen/Core>
 

@@ -2,7 +2,10 @@
 #include "models/sparsity/compress.h"
 
 #include "models/base/error.h"
+#include "models/numerics/codec.h"
+#include "models/numerics/data_type_info.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <sstream>
@@ -21,6 +24,9 @@ constexpr Pattern kOneOfTwo{.kept = 1, .group = 2, .run = 1};
 constexpr Pattern kPairsOfFour{.kept = 4, .group = 8, .run = 2};
 constexpr std::uint8_t kKeepFirstOfTwo = 0b0100;
 constexpr std::uint8_t kKeepSecondOfTwo = 0b1110;
+/// Nibbles with rising indices, those that keep smaller positions first.
+constexpr std::uint8_t kNibblesOfTwo[] = {kKeepFirstOfTwo, kKeepSecondOfTwo};
+constexpr std::uint8_t kNibblesOfFour[] = {0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110};
 
 /// The bits of a word that are zero where its value is: neither the sign nor what the type ignores.
 Word magnitude_bits(const numerics::DataTypeInfo& type) {
@@ -79,32 +85,6 @@ std::string describe(const PatternViolation& where, const OperandView& dense, Da
                          (pattern.choices() == 1 ? "" : "s"));
 }
 
-/// The runs to keep, in increasing order: those of `non_zero`, filled up with the smallest others.
-std::array<int, 2> kept_runs(unsigned non_zero, const Pattern& pattern) {
-  int missing = pattern.choices() - __builtin_popcount(non_zero);
-  unsigned keep = non_zero;
-  for (int i = 0; missing > 0; ++i) {
-    if ((keep >> i & 1U) == 0) {
-      keep |= 1U << i;
-      --missing;
-    }
-  }
-  std::array<int, 2> runs{};
-  for (int i = 0, slot = 0; i < pattern.candidates(); ++i) {
-    if ((keep >> i & 1U) != 0) {
-      runs[static_cast<std::size_t>(slot++)] = i;
-    }
-  }
-  return runs;
-}
-
-std::uint8_t encode(const std::array<int, 2>& runs, const Pattern& pattern) {
-  if (pattern.candidates() == 2) {
-    return runs[0] == 0 ? kKeepFirstOfTwo : kKeepSecondOfTwo;
-  }
-  return static_cast<std::uint8_t>(runs[0] | runs[1] << 2);
-}
-
 /// What is kept of a group.
 struct Choice {
   bool legal = false;
@@ -112,16 +92,26 @@ struct Choice {
   std::array<std::uint8_t, 4> positions{};  ///< within the group, one for each kept element
 };
 
-/// For every set of non-zero runs that the pattern allows.
+/// For every set of non-zero runs that the pattern allows: the first nibble that keeps all of them.
 std::array<Choice, 16> choices_of(const Pattern& pattern) {
+  const std::span<const std::uint8_t> nibbles =
+      pattern.candidates() == 2 ? std::span<const std::uint8_t>(kNibblesOfTwo) : kNibblesOfFour;
   std::array<Choice, 16> all{};
   for (unsigned runs = 0; runs < 1U << pattern.candidates(); ++runs) {
-    if (__builtin_popcount(runs) > pattern.choices()) {
+    const auto keeps_all = [&](std::uint8_t nibble) {
+      unsigned kept = 0;
+      for (int slot = 0; slot < pattern.kept; slot += pattern.run) {
+        kept |= 1U << (selected_position(nibble, slot, pattern) / pattern.run);
+      }
+      return (runs & ~kept) == 0;
+    };
+    const auto found = std::find_if(nibbles.begin(), nibbles.end(), keeps_all);
+    if (found == nibbles.end()) {
       continue;
     }
     Choice& choice = all[runs];
     choice.legal = true;
-    choice.nibble = encode(kept_runs(runs, pattern), pattern);
+    choice.nibble = *found;
     for (int slot = 0; slot < pattern.kept; ++slot) {
       choice.positions[static_cast<std::size_t>(slot)] =
           static_cast<std::uint8_t>(selected_position(choice.nibble, slot, pattern));

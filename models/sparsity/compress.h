@@ -2,8 +2,9 @@
 #pragma once
 
 #include "models/base/matrix.h"
-#include "models/numerics/codec.h"
+#include "models/numerics/data_type.h"
 #include "models/numerics/operand_view.h"
+#include "models/numerics/word.h"
 #include "models/sparsity/pattern.h"
 
 #include <cstddef>

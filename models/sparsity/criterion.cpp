@@ -58,9 +58,10 @@ base::Matrix<float> wanda_scores(const base::Matrix<float>& weights,
   return scores;
 }
 
-void KeptSums::add(const base::Matrix<float>& weights, const Mask& mask) {
+KeptShare kept_share(const base::Matrix<float>& weights, const Mask& mask) {
   // Float sums of a few elements each lose nothing that a report shows, and fill vectors.
   constexpr std::size_t kLanes = 16, kChunk = 4096;
+  double all_energy = 0, all_kept_energy = 0, all_magnitude = 0, all_kept_magnitude = 0;
   for (std::size_t at = 0; at < weights.size(); at += kChunk) {
     std::array<float, kLanes> energy{}, kept_energy{}, magnitude{}, kept_magnitude{};
     const std::size_t end = std::min(weights.size(), at + kChunk);
@@ -77,16 +78,13 @@ void KeptSums::add(const base::Matrix<float>& weights, const Mask& mask) {
     const auto sum = [](const std::array<float, kLanes>& lanes) {
       return std::accumulate(lanes.begin(), lanes.end(), 0.0);
     };
-    energy_ += sum(energy);
-    kept_energy_ += sum(kept_energy);
-    magnitude_ += sum(magnitude);
-    kept_magnitude_ += sum(kept_magnitude);
+    all_energy += sum(energy);
+    all_kept_energy += sum(kept_energy);
+    all_magnitude += sum(magnitude);
+    all_kept_magnitude += sum(kept_magnitude);
   }
-}
-
-KeptShare KeptSums::share() const {
-  return {energy_ > 0 ? kept_energy_ / energy_ : 1,
-          magnitude_ > 0 ? kept_magnitude_ / magnitude_ : 1};
+  return {all_energy > 0 ? all_kept_energy / all_energy : 1,
+          all_magnitude > 0 ? all_kept_magnitude / all_magnitude : 1};
 }
 
 }  // namespace sptc::sparsity

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "models/base/matrix.h"
-#include "models/sparsity/selection.h"
+#include "models/sparsity/prune.h"
 
 #include <string_view>
 
 namespace sptc::sparsity {
+
+struct WeightPattern;
 
 /// By what weights [rows, k] are chosen, and what becomes of those that stay.
 enum class Criterion {
@@ -51,14 +53,6 @@ struct KeptShare {
   double magnitude = 1;  ///< of the sum of magnitudes
 };
 
-/// Adds up what stays of weights that come part by part.
-class KeptSums {
- public:
-  void add(const base::Matrix<float>& weights, const Mask& mask);
-  KeptShare share() const;
-
- private:
-  double energy_ = 0, kept_energy_ = 0, magnitude_ = 0, kept_magnitude_ = 0;
-};
+KeptShare kept_share(const base::Matrix<float>& weights, const Mask& mask);
 
 }  // namespace sptc::sparsity

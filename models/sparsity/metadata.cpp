@@ -2,8 +2,10 @@
 #include "models/sparsity/metadata.h"
 
 #include "models/base/error.h"
+#include "models/sparsity/metadata_register.h"
 
 #include <string>
+#include <tuple>
 
 namespace sptc::sparsity {
 namespace {
@@ -11,6 +13,7 @@ namespace {
 using numerics::DataType;
 
 constexpr std::size_t kRowTile = 16;
+constexpr std::size_t kLanes = std::tuple_size_v<LaneWords>;
 
 /// Throws InputError unless `extent` is a multiple of `of`: "what = extent must be a multiple of
 /// `of`".
@@ -21,28 +24,79 @@ void require_multiple(const std::string& what, std::size_t extent, std::size_t o
   }
 }
 
-/// Whether `count` is rows * columns. Extents may come from a file: their product need not fit.
-bool is_product(std::size_t count, std::size_t rows, std::size_t columns) {
-  if (rows == 0 || columns == 0) {
-    return count == 0;
-  }
-  return count % rows == 0 && count / rows == columns;
-}
-
 /// Rows that are permuted among themselves.
-std::size_t row_block(DataType type, RowOrder order) {
-  if (order == RowOrder::kMarlin) {
+std::size_t row_block(DataType type, MetadataOrder order) {
+  if (order == MetadataOrder::kMarlin) {
     return 64;
   }
   return metadata_element_bits(type) == 16 ? 32 : 16;
 }
 
-void require_reorderable(DataType type, std::size_t rows, std::size_t columns, RowOrder order) {
-  const std::string of_type = (order == RowOrder::kMarlin ? " of Marlin's" : " of reordered") +
-                              (" metadata for " + std::string(numerics::name(type)));
-  require_multiple("rows" + of_type, rows, row_block(type, order));
-  require_multiple("element columns" + of_type, columns, 2);
-}
+/// The places of the nibbles of metadata [m, groups].
+class Places {
+ public:
+  struct Place {
+    std::size_t word = 0;
+    int low_bit = 0;
+  };
+
+  Places(const MetadataForm& form, std::size_t m, std::size_t groups)
+      : form_(form),
+        m_(m),
+        per_element_(static_cast<std::size_t>(metadata_element_bits(form.type) / 4)),
+        rows_(m),
+        columns_(groups / per_element_) {
+    const std::string for_type = " metadata for " + std::string(numerics::name(form.type));
+    require_multiple("groups per row of canonical" + for_type, groups, per_element_);
+    if (form.order == MetadataOrder::kLanes) {
+      set_tiles(groups);
+    } else if (form.order != MetadataOrder::kCanonical) {
+      const bool marlin = form.order == MetadataOrder::kMarlin;
+      const std::string of_type = (marlin ? " of Marlin's" : " of reordered") + for_type;
+      require_multiple("rows" + of_type, m, row_block(form.type, form.order));
+      require_multiple("element columns" + of_type, columns_, 2);
+    }
+  }
+
+  /// Extents of the words.
+  std::size_t rows() const { return rows_; }
+  std::size_t columns() const { return columns_; }
+
+  Place of(std::size_t row, std::size_t group) const {
+    if (form_.order == MetadataOrder::kLanes) {
+      const MetadataSlot slot =
+          metadata_slot(format_, form_.selector,
+                        {static_cast<int>(row % kRowTile), static_cast<int>(group % tile_groups_)});
+      const std::size_t tile = row / kRowTile * k_tiles_ + group / tile_groups_;
+      return {tile * kLanes + static_cast<std::size_t>(slot.lane), 4 * slot.nibble};
+    }
+    const std::size_t column = group / per_element_;
+    return {form_.order == MetadataOrder::kCanonical
+                ? row * columns_ + column
+                : reordered_offset(form_.type, m_, row, column, form_.order),
+            static_cast<int>(4 * (group % per_element_))};
+  }
+
+ private:
+  void set_tiles(std::size_t groups) {
+    format_ = metadata_register_format(form_.type, form_.logical_k);
+    tile_groups_ = static_cast<std::size_t>(format_.groups());
+    require_multiple("rows of mma.sp metadata", m_, kRowTile);
+    require_multiple(
+        "groups per row of mma.sp metadata for m16n8k" + std::to_string(form_.logical_k), groups,
+        tile_groups_);
+    // Also without a tile, so that a bad selector is refused whatever the matrix.
+    metadata_slot(format_, form_.selector, {});
+    k_tiles_ = groups / tile_groups_;
+    rows_ = m_ / kRowTile * k_tiles_;
+    columns_ = kLanes;
+  }
+
+  MetadataForm form_;
+  std::size_t m_, per_element_, rows_, columns_;
+  MetadataRegisterFormat format_;              ///< kLanes
+  std::size_t tile_groups_ = 0, k_tiles_ = 0;  ///< kLanes
+};
 
 }  // namespace
 
@@ -51,10 +105,10 @@ int metadata_element_bits(DataType type) {
 }
 
 std::size_t reordered_offset(DataType type, std::size_t rows, std::size_t row, std::size_t column,
-                             RowOrder order) {
+                             MetadataOrder order) {
   const std::size_t x = row % row_block(type, order);
   const std::size_t block = column / 2 * 2 * rows + (row - x) * 2;
-  if (order == RowOrder::kMarlin) {
+  if (order == MetadataOrder::kMarlin) {
     const std::size_t y = x % 2 * 2 + x / 4 % 2 + x / 2 % 2 * 32 + x / 8 * 4;
     return block + y / 2 * 4 + column % 2 * 2 + y % 2;
   }
@@ -64,116 +118,36 @@ std::size_t reordered_offset(DataType type, std::size_t rows, std::size_t row, s
   return block + x % 8 * 4 + column % 2 * 2 + x / 8;
 }
 
-CanonicalMetadata pack_canonical(const base::Matrix<std::uint8_t>& nibbles, DataType type) {
-  const auto per_element = static_cast<std::size_t>(metadata_element_bits(type) / 4);
-  require_multiple("groups per row of canonical metadata for " + std::string(numerics::name(type)),
-                   nibbles.cols(), per_element);
-  CanonicalMetadata metadata{
-      .type = type,
-      .elements = base::Matrix<std::uint32_t>(nibbles.rows(), nibbles.cols() / per_element)};
+base::Matrix<std::uint32_t> pack_metadata(const base::Matrix<std::uint8_t>& nibbles,
+                                          const MetadataForm& form) {
+  const Places places(form, nibbles.rows(), nibbles.cols());
+  base::Matrix<std::uint32_t> words(places.rows(), places.columns());
   for (std::size_t row = 0; row < nibbles.rows(); ++row) {
     for (std::size_t group = 0; group < nibbles.cols(); ++group) {
-      metadata.elements(row, group / per_element) |= static_cast<std::uint32_t>(nibbles(row, group))
-                                                     << (4 * (group % per_element));
+      const auto [word, low_bit] = places.of(row, group);
+      words.data()[word] |= static_cast<std::uint32_t>(nibbles(row, group)) << low_bit;
     }
   }
-  return metadata;
+  return words;
 }
 
-base::Matrix<std::uint8_t> unpack_canonical(const CanonicalMetadata& metadata) {
-  const auto per_element = static_cast<std::size_t>(metadata.groups_per_element());
-  base::Matrix<std::uint8_t> nibbles(metadata.elements.rows(),
-                                     metadata.elements.cols() * per_element);
-  for (std::size_t row = 0; row < nibbles.rows(); ++row) {
-    for (std::size_t group = 0; group < nibbles.cols(); ++group) {
-      nibbles(row, group) = static_cast<std::uint8_t>(
-          metadata.elements(row, group / per_element) >> (4 * (group % per_element)) & 0xF);
+base::Matrix<std::uint8_t> unpack_metadata(std::span<const std::uint32_t> words, std::size_t m,
+                                           std::size_t groups, const MetadataForm& form) {
+  const Places places(form, m, groups);
+  if (words.size() != places.rows() * places.columns()) {
+    throw base::InputError("metadata of " + std::to_string(m) + " rows and " +
+                           std::to_string(groups) + " groups has " + std::to_string(words.size()) +
+                           " words, needed are " +
+                           std::to_string(places.rows() * places.columns()));
+  }
+  base::Matrix<std::uint8_t> nibbles(m, groups);
+  for (std::size_t row = 0; row < m; ++row) {
+    for (std::size_t group = 0; group < groups; ++group) {
+      const auto [word, low_bit] = places.of(row, group);
+      nibbles(row, group) = static_cast<std::uint8_t>(words[word] >> low_bit & 0xF);
     }
   }
   return nibbles;
-}
-
-ReorderedMetadata to_reordered(const CanonicalMetadata& metadata, RowOrder order) {
-  const base::Matrix<std::uint32_t>& from = metadata.elements;
-  require_reorderable(metadata.type, from.rows(), from.cols(), order);
-  ReorderedMetadata reordered{.type = metadata.type,
-                              .rows = from.rows(),
-                              .columns = from.cols(),
-                              .elements = std::vector<std::uint32_t>(from.size()),
-                              .order = order};
-  for (std::size_t row = 0; row < from.rows(); ++row) {
-    for (std::size_t column = 0; column < from.cols(); ++column) {
-      reordered.elements[reordered_offset(metadata.type, from.rows(), row, column, order)] =
-          from(row, column);
-    }
-  }
-  return reordered;
-}
-
-CanonicalMetadata to_canonical(const ReorderedMetadata& metadata) {
-  require_reorderable(metadata.type, metadata.rows, metadata.columns, metadata.order);
-  if (!is_product(metadata.elements.size(), metadata.rows, metadata.columns)) {
-    throw base::InputError("reordered metadata of " + std::to_string(metadata.rows) + " rows and " +
-                           std::to_string(metadata.columns) + " columns has " +
-                           std::to_string(metadata.elements.size()) +
-                           " elements, needed are rows times columns");
-  }
-  CanonicalMetadata canonical{
-      .type = metadata.type,
-      .elements = base::Matrix<std::uint32_t>(metadata.rows, metadata.columns)};
-  for (std::size_t row = 0; row < metadata.rows; ++row) {
-    for (std::size_t column = 0; column < metadata.columns; ++column) {
-      canonical.elements(row, column) = metadata.elements[reordered_offset(
-          metadata.type, metadata.rows, row, column, metadata.order)];
-    }
-  }
-  return canonical;
-}
-
-LaneMetadata to_lanes(const CanonicalMetadata& metadata, int logical_k, int selector) {
-  const MetadataRegisterFormat format = metadata_register_format(metadata.type, logical_k);
-  const base::Matrix<std::uint8_t> nibbles = unpack_canonical(metadata);
-  const auto groups = static_cast<std::size_t>(format.groups());
-  require_multiple("rows of mma.sp metadata", nibbles.rows(), kRowTile);
-  require_multiple("groups per row of mma.sp metadata for m16n8k" + std::to_string(logical_k),
-                   nibbles.cols(), groups);
-  LaneMetadata lanes{.type = metadata.type,
-                     .format = format,
-                     .first_selector = selector,
-                     .row_tiles = nibbles.rows() / kRowTile,
-                     .k_tiles = nibbles.cols() / groups,
-                     .registers = {}};
-  // Also without a tile, so that a bad selector is refused whatever the matrix.
-  metadata_slot(format, selector, {});
-  for (std::size_t row_tile = 0; row_tile < lanes.row_tiles; ++row_tile) {
-    for (std::size_t k_tile = 0; k_tile < lanes.k_tiles; ++k_tile) {
-      lanes.registers.push_back(
-          gather_metadata(format, selector, nibbles, row_tile * kRowTile, k_tile * groups));
-    }
-  }
-  return lanes;
-}
-
-CanonicalMetadata to_canonical(const LaneMetadata& metadata) {
-  const auto groups = static_cast<std::size_t>(metadata.format.groups());
-  if (!is_product(metadata.registers.size(), metadata.row_tiles, metadata.k_tiles)) {
-    throw base::InputError("lane metadata of " + std::to_string(metadata.row_tiles) + " x " +
-                           std::to_string(metadata.k_tiles) + " tiles cannot have " +
-                           std::to_string(metadata.registers.size()) + " registers");
-  }
-  base::Matrix<std::uint8_t> nibbles(metadata.row_tiles * kRowTile, metadata.k_tiles * groups);
-  for (std::size_t row_tile = 0; row_tile < metadata.row_tiles; ++row_tile) {
-    for (std::size_t k_tile = 0; k_tile < metadata.k_tiles; ++k_tile) {
-      const base::Matrix<std::uint8_t> tile =
-          read_metadata(metadata.format, metadata.first_selector, metadata.words(row_tile, k_tile));
-      for (std::size_t row = 0; row < kRowTile; ++row) {
-        for (std::size_t group = 0; group < groups; ++group) {
-          nibbles(row_tile * kRowTile + row, k_tile * groups + group) = tile(row, group);
-        }
-      }
-    }
-  }
-  return pack_canonical(nibbles, metadata.type);
 }
 
 std::string_view layout_word(std::string_view word) {

@@ -2,6 +2,7 @@
 #include "models/sparsity/metadata_register.h"
 
 #include "models/base/error.h"
+#include "models/base/matrix.h"
 
 #include <string>
 
@@ -47,23 +48,6 @@ MetadataSlot metadata_slot(const MetadataRegisterFormat& format, int selector,
     return {.lane = first_lane + (place.group >> 2), .nibble = 4 * upper_row + (place.group & 3)};
   }
   return {.lane = first_lane + upper_row + 2 * (place.group >> 3), .nibble = place.group & 7};
-}
-
-std::optional<MetadataPlace> metadata_place(const MetadataRegisterFormat& format, int selector,
-                                            const MetadataSlot& slot) {
-  require_selector(format, selector);
-  const int quad = slot.lane >> 2;
-  const int lane_of_quad = slot.lane & 3;
-  if (lane_of_quad / format.lanes_per_quad() != selector) {
-    return std::nullopt;
-  }
-  const int supplier = lane_of_quad % format.lanes_per_quad();
-  if (format.rows_per_word == 2) {
-    return MetadataPlace{.row = quad + 8 * (slot.nibble >> 2),
-                         .group = 4 * supplier + (slot.nibble & 3)};
-  }
-  return MetadataPlace{.row = quad + 8 * (supplier & 1),
-                       .group = 8 * (supplier >> 1) + slot.nibble};
 }
 
 LaneWords gather_metadata(const MetadataRegisterFormat& format, int selector,

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/base/matrix.h"
+#include "models/base/matrix_fwd.h"
 #include "models/numerics/data_type.h"
 #include "models/sparsity/pattern.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 namespace sptc::sparsity {
 
@@ -70,11 +69,6 @@ struct MetadataPlace {
 /// (row, group) -> (lane, nibble). Throws InputError where the instruction has no such selector.
 MetadataSlot metadata_slot(const MetadataRegisterFormat& format, int selector,
                            const MetadataPlace& place);
-
-/// (lane, nibble) -> (row, group), or nothing for a lane that `selector` leaves out. Throws
-/// InputError where the instruction has no such selector.
-std::optional<MetadataPlace> metadata_place(const MetadataRegisterFormat& format, int selector,
-                                            const MetadataSlot& slot);
 
 /// The metadata registers of one instruction whose A starts at row `first_row` and group
 /// `first_group` of `nibbles` [m, groups]. Beyond the edges stands kEmptyGroupNibble; lanes that

@@ -24,6 +24,14 @@ struct Pattern {
   std::string name() const { return std::to_string(kept) + ":" + std::to_string(group); }
 };
 
+/// The multiplexer in front of a multiplier: `inputs` candidates, of which `kept` multipliers that
+/// stand side by side share the same. An element of tf32 takes the places of two, as mma.sp of tf32
+/// has it, whose 1:2 is 2:4 of half elements.
+struct SelectorWidth {
+  int inputs = 4;
+  int kept = 2;
+};
+
 /// The pattern that mma.sp of `type` executes: 2:4 for 16- and 8-bit types, 1:2 for tf32 (PTX ISA,
 /// mma.sp).
 Pattern hardware_pattern(numerics::DataType type);

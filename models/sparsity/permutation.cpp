@@ -129,20 +129,6 @@ class Assignment {
   std::vector<char> is_open_;
 };
 
-/// Sum over the rows of the two largest of four columns.
-double score_of(std::span<const float* const> columns, std::size_t rows) {
-  double sum = 0;
-  for (std::size_t r = 0; r < rows; ++r) {
-    const float high1 = std::max(columns[0][r], columns[1][r]);
-    const float low1 = std::min(columns[0][r], columns[1][r]);
-    const float high2 = std::max(columns[2][r], columns[3][r]);
-    const float low2 = std::min(columns[2][r], columns[3][r]);
-    const float most = std::max(high1, high2);
-    sum += static_cast<double>(most + std::max(std::min(high1, high2), std::max(low1, low2)));
-  }
-  return sum;
-}
-
 class Search {
  public:
   Search(const base::Matrix<float>& sizes, const PermutationSearch& search, std::uint64_t seed)
@@ -175,16 +161,36 @@ class Search {
   }
   double work() const { return work_; }
 
+  /// The share of the sum of magnitudes that 2:4 keeps in the order of now.
+  double kept() const {
+    double all = 0;
+    for (std::size_t c = 0; c < columns_.rows(); ++c) {
+      const std::span<const float> column = columns_.row(c);
+      all += std::accumulate(column.begin(), column.end(), 0.0);
+    }
+    return all > 0 ? total() / all : 1;
+  }
+
  private:
   double total() const { return std::accumulate(score_.begin(), score_.end(), 0.0); }
   const float* column_at(std::size_t place) const { return columns_.row(order_[place]).data(); }
 
+  /// Sum over the rows of the two largest of the four columns of a stripe.
   double score(std::size_t stripe) const {
     std::array<const float*, kStripe> four{};
     for (std::size_t i = 0; i < kStripe; ++i) {
       four[i] = column_at(stripe * kStripe + i);
     }
-    return score_of(four, columns_.cols());
+    double sum = 0;
+    for (std::size_t r = 0; r < columns_.cols(); ++r) {
+      const float high1 = std::max(four[0][r], four[1][r]);
+      const float low1 = std::min(four[0][r], four[1][r]);
+      const float high2 = std::max(four[2][r], four[3][r]);
+      const float low2 = std::min(four[2][r], four[3][r]);
+      const float most = std::max(high1, high2);
+      sum += static_cast<double>(most + std::max(std::min(high1, high2), std::max(low1, low2)));
+    }
+    return sum;
   }
 
   /// Of the three columns beside `place`: the second largest of each row into `bound`, and the sum
@@ -265,24 +271,6 @@ std::vector<std::size_t> best_assignment(const base::Matrix<float>& gains) {
   return Assignment(gains).run();
 }
 
-double kept_magnitude(const base::Matrix<float>& weights, const std::vector<std::size_t>& order) {
-  const base::Matrix<float> columns = magnitudes(weights).transposed();
-  double kept = 0;
-  for (std::size_t at = 0; at + kStripe <= order.size(); at += kStripe) {
-    std::array<const float*, kStripe> four{};
-    for (std::size_t i = 0; i < kStripe; ++i) {
-      four[i] = columns.row(order[at + i]).data();
-    }
-    kept += score_of(four, columns.cols());
-  }
-  double all = 0;
-  for (std::size_t c = 0; c < columns.rows(); ++c) {
-    const std::span<const float> column = columns.row(c);
-    all += std::accumulate(column.begin(), column.end(), 0.0);
-  }
-  return all > 0 ? kept / all : 1;
-}
-
 ColumnOrder permutation_search(const base::Matrix<float>& weights,
                                const PermutationSearch& search) {
   if (weights.cols() % kStripe != 0) {
@@ -292,12 +280,12 @@ ColumnOrder permutation_search(const base::Matrix<float>& weights,
   ColumnOrder result;
   result.order.resize(weights.cols());
   std::iota(result.order.begin(), result.order.end(), std::size_t{0});
-  result.kept_before = kept_magnitude(weights, result.order);
+  const base::Matrix<float> sizes = magnitudes(weights);
+  result.kept_before = Search(sizes, search, 0).kept();
   result.kept_after = result.kept_before;
   if (weights.cols() <= kStripe || weights.rows() == 0) {
     return result;
   }
-  const base::Matrix<float> sizes = magnitudes(weights);
   double work = 0;
   for (int start = 0; start < search.starts && work <= search.most_work_to_restart; ++start) {
     Search one(sizes, search,
@@ -305,10 +293,9 @@ ColumnOrder permutation_search(const base::Matrix<float>& weights,
                    static_cast<std::uint64_t>(start));
     std::vector<std::size_t> order = one.run();
     work += one.work();
-    const double kept = kept_magnitude(weights, order);
-    if (kept > result.kept_after) {
+    if (one.kept() > result.kept_after) {
       result.order = std::move(order);
-      result.kept_after = kept;
+      result.kept_after = one.kept();
     }
   }
   return result;

@@ -46,7 +46,4 @@ struct ColumnOrder {
 ColumnOrder permutation_search(const base::Matrix<float>& weights,
                                const PermutationSearch& search = {});
 
-/// The share of the sum of magnitudes that 2:4 keeps of `weights` in this order of its columns.
-double kept_magnitude(const base::Matrix<float>& weights, const std::vector<std::size_t>& order);
-
 }  // namespace sptc::sparsity

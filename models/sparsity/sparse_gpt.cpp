@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "models/sparsity/criterion.h"
+#include "models/sparsity/weight_pattern.h"
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>

@@ -2,21 +2,18 @@
 #include "models/sparsity/weight_pattern.h"
 
 #include "models/base/error.h"
-#include "models/sparsity/prune.h"
+#include "models/sparsity/pattern_execution.h"
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <limits>
 #include <numeric>
-#include <span>
-#include <utility>
+#include <system_error>
+#include <vector>
 
 namespace sptc::sparsity {
 namespace {
 
 using numerics::DataType;
-using numerics::Word;
 
 constexpr int kMaxGroup = 64;
 constexpr int kMaxVectorRows = 1024;
@@ -57,95 +54,6 @@ SelectorWidth for_elements(const SelectorWidth& selector, DataType type) {
 bool reaches(const SelectorWidth& selector, const Pattern& pattern) {
   return pattern.candidates() <= selector.inputs &&
          pattern.group * selector.kept <= selector.inputs * pattern.kept;
-}
-
-double magnitude(Word word, DataType type) {
-  const double value = std::fabs(numerics::to_double(word, type));
-  return std::isnan(value) ? std::numeric_limits<double>::infinity() : value;
-}
-
-/// The columns that rows [begin, end) keep of each group of `group`, in increasing order.
-std::vector<std::size_t> kept_columns(const base::Matrix<Word>& dense, DataType type,
-                                      std::size_t begin, std::size_t end, std::size_t group) {
-  std::vector<std::size_t> kept;
-  std::vector<double> sums(group);
-  std::vector<std::size_t> order(group);
-  for (std::size_t start = 0; start < dense.cols(); start += group) {
-    std::fill(sums.begin(), sums.end(), 0.0);
-    for (std::size_t row = begin; row < end; ++row) {
-      for (std::size_t i = 0; i < group; ++i) {
-        sums[i] += magnitude(dense(row, start + i), type);
-      }
-    }
-    std::iota(order.begin(), order.end(), start);
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return sums[a - start] > sums[b - start];
-    });
-    std::sort(order.begin(), order.begin() + kVectorColumns);
-    kept.insert(kept.end(), order.begin(), order.begin() + kVectorColumns);
-  }
-  return kept;
-}
-
-/// Every group of `pruned`, which `pattern` allows, filled up with explicit zeros.
-KeptElements kept_of_row(std::span<const Word> pruned, const Pattern& pattern) {
-  KeptElements result;
-  const auto group = static_cast<std::size_t>(pattern.group);
-  const auto kept = static_cast<std::size_t>(pattern.kept);
-  const auto run = static_cast<std::size_t>(pattern.run);
-  std::vector<char> keep(group);
-  for (std::size_t start = 0; start < pruned.size(); start += group) {
-    std::fill(keep.begin(), keep.end(), 0);
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < group; ++i) {
-      if (pruned[start + i] != 0 && keep[i] == 0) {
-        const std::size_t first = i / run * run;
-        std::fill_n(keep.begin() + static_cast<std::ptrdiff_t>(first), run, 1);
-        count += run;
-      }
-    }
-    for (std::size_t i = 0; i < group && count < kept; i += run) {
-      if (keep[i] == 0) {
-        std::fill_n(keep.begin() + static_cast<std::ptrdiff_t>(i), run, 1);
-        count += run;
-      }
-    }
-    base::ensure(count == kept, "a row holds more elements than its pattern");
-    for (std::size_t i = 0; i < group; ++i) {
-      if (keep[i] != 0) {
-        result.values.push_back(pruned[start + i]);
-        result.columns.push_back(start + i);
-      }
-    }
-  }
-  return result;
-}
-
-std::vector<KeptElements> prune_blocks(const base::Matrix<Word>& dense, DataType type,
-                                       const WeightPattern& weights,
-                                       const PatternExecution& execution) {
-  std::vector<KeptElements> result;
-  const auto group = static_cast<std::size_t>(weights.pattern.group);
-  const auto rows = static_cast<std::size_t>(weights.vector_rows);
-  for (std::size_t begin = 0; begin < dense.rows(); begin += rows) {
-    const std::size_t end = std::min(dense.rows(), begin + rows);
-    const std::vector<std::size_t> columns = kept_columns(dense, type, begin, end, group);
-    base::Matrix<Word> gathered(end - begin, columns.size());
-    for (std::size_t row = begin; row < end; ++row) {
-      for (std::size_t i = 0; i < columns.size(); ++i) {
-        gathered(row - begin, i) = dense(row, columns[i]);
-      }
-    }
-    const base::Matrix<Word> pruned = prune_by_magnitude(gathered, type, execution.instruction);
-    for (std::size_t row = 0; row < pruned.rows(); ++row) {
-      KeptElements kept = kept_of_row(pruned.row(row), execution.instruction);
-      for (std::size_t& column : kept.columns) {
-        column = columns[column];
-      }
-      result.push_back(std::move(kept));
-    }
-  }
-  return result;
 }
 
 }  // namespace
@@ -219,28 +127,6 @@ PatternExecution pattern_execution(const WeightPattern& weights, DataType type,
   }
   throw base::InputError(needs + "; they neither are " + hardware.name() +
                          " nor decompose into it");
-}
-
-std::vector<KeptElements> prune_to_kept(const base::Matrix<Word>& dense, DataType type,
-                                        const WeightPattern& weights,
-                                        const PatternExecution& execution) {
-  base::ensure(dense.cols() % static_cast<std::size_t>(execution.group) == 0,
-               "weights do not fill whole groups");
-  if (execution.vector_rows > 0) {
-    return prune_blocks(dense, type, weights, execution);
-  }
-  Pattern pattern = weights.pattern;
-  pattern.run = execution.instruction.run;
-  const base::Matrix<Word> pruned = prune_by_magnitude(dense, type, pattern);
-  // A decomposition keeps what the pattern keeps, in the same order: window w of a group takes its
-  // elements 2w and 2w + 1.
-  const bool decomposed = execution.k_numerator > execution.k_denominator;
-  const Pattern& executed = decomposed ? pattern : execution.instruction;
-  std::vector<KeptElements> result;
-  for (std::size_t row = 0; row < pruned.rows(); ++row) {
-    result.push_back(kept_of_row(pruned.row(row), executed));
-  }
-  return result;
 }
 
 }  // namespace sptc::sparsity

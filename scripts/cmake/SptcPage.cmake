@@ -3,11 +3,13 @@
 
 # sptc_page(<sources> <page.html> <function>)
 # Appends to <sources> a file that defines sptc::<folder>::<function>(): the page, with what all pages share:
-# [[HEAD]] is sim/report/head.html, [[STYLE]] in it page.css, and [[SCRIPT]] page.js.
+# [[HEAD]] is sim/report/head.html, [[STYLE]] in it page.css, [[ROWS]] rows.html, [[FOOT]] foot.html,
+# [[SCRIPT]] in it page.js, and [[END]] end.html.
 function(sptc_page sources page function)
   file(READ "${page}" SPTC_PAGE_TEXT)
   set(shared "${PROJECT_SOURCE_DIR}/sim/report")
-  set(parts HEAD "${shared}/head.html" STYLE "${shared}/page.css" SCRIPT "${shared}/page.js")
+  set(parts HEAD "${shared}/head.html" STYLE "${shared}/page.css" ROWS "${shared}/rows.html" FOOT "${shared}/foot.html"
+      END "${shared}/end.html" SCRIPT "${shared}/page.js")
   get_filename_component(folder "${page}" DIRECTORY)
   while(parts)
     list(POP_FRONT parts place file)

@@ -85,6 +85,9 @@ class Wire : public sc_core::sc_object, public WireIn<T>, public WireOut<T> {
 
   const sc_core::sc_event& default_event() const override { return readable_; }
 
+  /// From write() to can_read().
+  int latency() const { return latency_; }
+
   /// Calls `tap` with every value at the moment it is written. For waveforms, and for tests that
   /// corrupt a wire.
   void set_tap(std::function<void(T&)> tap) { tap_ = std::move(tap); }
@@ -108,5 +111,13 @@ class Wire : public sc_core::sc_object, public WireIn<T>, public WireOut<T> {
   sc_core::sc_event readable_;
   std::function<void(T&)> tap_;
 };
+
+/// Puts `wire` between the ports of two blocks; the cycles that a value is under way between them.
+template <typename T>
+int connect(sc_core::sc_port<WireOut<T>>& from, Wire<T>& wire, sc_core::sc_port<WireIn<T>>& to) {
+  from(wire);
+  to(wire);
+  return wire.latency();
+}
 
 }  // namespace sptc::base

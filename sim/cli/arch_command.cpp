@@ -5,6 +5,7 @@
 #include "sim/config/architecture.h"
 #include "sim/config/architecture_fields.h"
 #include "sim/config/derivation.h"
+#include "sim/config/documented_architecture.h"
 #include "sim/config/energy.h"
 #include "sim/io/json_reader.h"
 #include "sim/report/version.h"
@@ -98,11 +99,8 @@ int list(bool only_names, std::string_view format) {
 
 /// What the number at `pointer` says, in a line; "" for one that no table has.
 std::string meaning_of(const std::string& pointer) {
-  const auto fields = config::architecture_fields();
-  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& field) {
-    return pointer == std::string(field.section) + "/" + std::string(field.key);
-  });
-  return found == fields.end() ? "" : std::string(found->meaning);
+  const config::ArchitectureField* const field = config::find_architecture_field(pointer);
+  return field == nullptr ? "" : std::string(field->meaning);
 }
 
 /// All numbers with their evidence, also those that the file leaves out, and the two words beside
@@ -142,13 +140,10 @@ std::string text_of(const config::Architecture& architecture) {
 
 int show(const std::string& name, std::string_view format) {
   require_format(format, {"text", "json"});
-  const config::Architecture architecture = config::load_architecture(name);
-  if (format == "json") {
-    const nlohmann::json document = config::load_architecture_document(name);
-    write_result({}, json_of(architecture, config::parameter_value(document, "/kernels/library")));
-  } else {
-    write_result({}, text_of(architecture));
-  }
+  const auto [architecture, document] = config::load_documented_architecture(name);
+  write_result({}, format == "json" ? json_of(architecture,
+                                              config::parameter_value(document, "/kernels/library"))
+                                    : text_of(architecture));
   return 0;
 }
 

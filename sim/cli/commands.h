@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include <functional>
+#include <string>
 
 namespace sptc::cli {
 
@@ -28,5 +29,9 @@ void add_mma_command(CLI::App& app, Command& chosen);
 void add_microbench_command(CLI::App& app, Command& chosen);
 void add_crosscheck_command(CLI::App& app, Command& chosen);
 void add_sweep_command(CLI::App& app, Command& chosen);
+
+/// What `shell` needs to complete the commands and options that `app` has. Throws InputError unless
+/// it is bash or zsh.
+std::string completion(CLI::App& app, const std::string& shell);
 
 }  // namespace sptc::cli

@@ -12,11 +12,8 @@
 #include "sim/side_by_side/comparison.h"
 #include "sim/workload/dim_lists.h"
 
-#include <algorithm>
-#include <array>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace sptc::cli {
@@ -42,21 +39,6 @@ std::vector<config::Architecture> boards_of(const std::string& list) {
   return boards;
 }
 
-/// Throws InputError where an option is given that saved results cannot follow.
-void require_only_output_options(const CLI::App& command) {
-  constexpr std::array<std::string_view, 5> kOfOutput{"FILE", "--format", "--out", "--html",
-                                                      "--quiet"};
-  for (const CLI::Option* option : command.get_options()) {
-    const std::string name = option->get_name();
-    if (option->count() > 0 &&
-        std::find(kOfOutput.begin(), kOfOutput.end(), name) == kOfOutput.end()) {
-      throw base::InputError(name +
-                             " has no effect on saved results: compare takes one workload, "
-                             "or several results of 'run --format json'");
-    }
-  }
-}
-
 void write(const Arguments& arguments, const side_by_side::BoardComparison& comparison) {
   if (!arguments.html.empty()) {
     write_result(arguments.html, side_by_side::comparison_page(comparison, command_line()));
@@ -67,30 +49,29 @@ void write(const Arguments& arguments, const side_by_side::BoardComparison& comp
                                   : side_by_side::comparison_text(comparison));
 }
 
-int run_saved(const Arguments& arguments) {
-  require_format(arguments.format, {"text", "json", "csv"});
-  require_only_output_options(*arguments.command);
-  require_writable_text("--out", arguments.out);
-  require_writable_text("--html", arguments.html);
-  write(arguments, side_by_side::compare_saved({arguments.files.begin(), arguments.files.end()}));
-  return 0;
-}
-
 int run(const Arguments& arguments) {
-  if (arguments.files.size() > 1) {
-    return run_saved(arguments);
-  }
-  if (side_by_side::is_saved_result(arguments.files.front())) {
+  const bool saved = arguments.files.size() > 1;
+  if (!saved && side_by_side::is_saved_result(arguments.files.front())) {
     throw base::InputError(io::printable(arguments.files.front()) +
                            " is a saved result: name a second one to set beside it");
   }
-  const std::string& format = arguments.format;
-  require_format(format, {"text", "json", "csv"});
+  require_format(arguments.format, {"text", "json", "csv"});
+  const std::string other =
+      given_beside(*arguments.command, {"FILE", "--format", "--out", "--html", "--quiet"});
+  if (saved && !other.empty()) {
+    throw base::InputError(other +
+                           " has no effect on saved results: compare takes one workload, "
+                           "or several results of 'run --format json'");
+  }
   const int jobs = parse_jobs(arguments.jobs);
-  run::SimulationOptions options = arguments.options.parsed();
+  const run::SimulationOptions options = arguments.options.parsed();
   run::require_consistent(options);
   require_writable_text("--out", arguments.out);
   require_writable_text("--html", arguments.html);
+  if (saved) {
+    write(arguments, side_by_side::compare_saved({arguments.files.begin(), arguments.files.end()}));
+    return 0;
+  }
   const std::vector<config::Architecture> boards = boards_of(arguments.arch);
   const std::vector<side_by_side::ComparedWorkload> workloads = side_by_side::compared_workloads(
       arguments.files.front(), workload::parse_dim_lists(arguments.dims));

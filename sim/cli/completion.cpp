@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/cli/completion.h"
-
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "sim/cli/commands.h"
 #include "sim/cli/options.h"
 #include "sim/cli/output.h"
 #include "sim/io/text_file.h"

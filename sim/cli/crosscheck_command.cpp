@@ -7,7 +7,6 @@
 #include "sim/compare/capture/capture_crosscheck.h"
 #include "sim/compare/kernel/kernel_crosscheck.h"
 #include "sim/compare/kernel/kernel_file.h"
-#include "sim/compare/kernel/mismatch_map.h"
 #include "sim/compare/vectors/verify.h"
 #include "sim/run/option_values.h"
 
@@ -62,7 +61,7 @@ int check_kernel(const Arguments& arguments) {
 
 int check_capture(const Arguments& arguments) {
   const compare::capture::CaptureCrosscheck result = compare::capture::crosscheck_capture(
-      arguments.directory, {arguments.arch, run::parse_fidelity(arguments.fidelity),
+      arguments.directory, {arguments.arch, run::parse_word<run::Fidelity>(arguments.fidelity),
                             mma::parse_profile(arguments.common.profile), host_threads()});
   write_result(arguments.common.out, arguments.common.is_json()
                                          ? compare::capture::capture_json(result)

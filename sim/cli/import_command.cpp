@@ -8,33 +8,17 @@
 #include "sim/report/message.h"
 #include "sim/run/option_values.h"
 #include "sim/workload/importer/account.h"
+#include "sim/workload/recording.h"
 #include "sim/workload/topology/export.h"
 #include "sim/workload/workload_text.h"
-#include "sim/workload/workload_text_writer.h"
 
 #include <fmt/format.h>
 
 #include <memory>
 #include <string>
-#include <utility>
 
 namespace sptc::cli {
 namespace {
-
-/// "NAME=rest" in two.
-std::pair<std::string, std::string> named(const char* option, const char* example,
-                                          const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    throw base::InputError(fmt::format("{} must be NAME=V, for example {}, not '{}'", option,
-                                       example, io::printable(text)));
-  }
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
-std::int64_t extent(const std::string& option, const std::string& name, const std::string& text) {
-  return run::parse_positive(option + " " + io::printable(name), text, workload::kMaxExtent);
-}
 
 std::string exported(const workload::Recording& recording,
                      workload::topology::ExportFormat format) {
@@ -70,23 +54,25 @@ void RecordingOptions::add_extents_to(CLI::App& command) {
       ->type_name("NAME=EXTENTS");
 }
 
-workload::Recording RecordingOptions::read() const {
-  return read([](workload::Recording&) {});
-}
-
 workload::ImportOptions RecordingOptions::import_options() const {
   workload::ImportOptions options;
   options.tf32 = tf32;
   options.convention = workload::parse_convention(convention);
   options.dims = workload::single_values(workload::parse_dim_lists(dims));
   for (const std::string& given : inputs) {
-    const auto [name, extents] = named("--input", "x=1,3,224,224", given);
+    const std::size_t equals = given.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw base::InputError(fmt::format(
+          "--input must be NAME=V, for example x=1,3,224,224, not '{}'", io::printable(given)));
+    }
+    const std::string name = given.substr(0, equals);
     std::vector<std::int64_t>& to = options.inputs[name];
     if (!to.empty()) {
       throw base::InputError(fmt::format("--input: {} is given twice", io::printable(name)));
     }
-    for (const std::string& part : parts_of(extents)) {
-      to.push_back(extent("--input", name, part));
+    for (const std::string& part : parts_of(given.substr(equals + 1))) {
+      to.push_back(
+          run::parse_positive("--input " + io::printable(name), part, workload::kMaxExtent));
     }
   }
   return options;
@@ -95,7 +81,9 @@ workload::ImportOptions RecordingOptions::import_options() const {
 workload::Recording RecordingOptions::read(
     const std::function<void(workload::Recording&)>& adjust) const {
   workload::Recording recording = workload::importer::read_recording(file, import_options());
-  adjust(recording);
+  if (adjust) {
+    adjust(recording);
+  }
   if (strict) {
     workload::importer::require_all_taken(recording);
   }

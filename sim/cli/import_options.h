@@ -24,10 +24,9 @@ struct RecordingOptions {
   void add_extents_to(CLI::App& command);
   /// Throws InputError.
   workload::ImportOptions import_options() const;
-  /// Reads the file and says on stderr what was taken and what was not. Throws InputError.
-  workload::Recording read() const;
-  /// The same, after `adjust` has moved launches to those that are not taken.
-  workload::Recording read(const std::function<void(workload::Recording&)>& adjust) const;
+  /// Reads the file and says on stderr what was taken and what was not, after `adjust` has moved
+  /// launches to those that are not taken. Throws InputError.
+  workload::Recording read(const std::function<void(workload::Recording&)>& adjust = {}) const;
 };
 
 }  // namespace sptc::cli

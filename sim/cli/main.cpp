@@ -5,7 +5,6 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/completion.h"
 #include "sim/cli/options.h"
 #include "sim/cli/output.h"
 #include "sim/config/named_file.h"

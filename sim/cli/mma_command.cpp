@@ -17,7 +17,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -153,27 +152,22 @@ int list(const Arguments& arguments) {
   return 0;
 }
 
-/// Refuses given options that `mode` would ignore: those that `taken` does not name.
-void refuse_others(const CLI::App& command, std::string_view mode,
-                   std::initializer_list<std::string_view> taken) {
-  for (const CLI::Option* const option : command.get_options()) {
-    const std::string& name = option->get_name();
-    if (option->count() > 0 && name != mode && std::ranges::find(taken, name) == taken.end()) {
-      throw base::InputError(fmt::format("mma: {} is not of {}", name, mode));
-    }
+/// Refuses given options that a mode would ignore: it is the first of `taken`.
+void refuse_others(const CLI::App& command, std::initializer_list<std::string_view> taken) {
+  if (const std::string name = given_beside(command, taken); !name.empty()) {
+    throw base::InputError(fmt::format("mma: {} is not of {}", name, *taken.begin()));
   }
 }
 
 int run(const CLI::App& command, const Arguments& arguments) {
   if (arguments.list) {
-    refuse_others(command, "--list", {"--arch", "--format", "--out"});
+    refuse_others(command, {"--list", "--arch", "--format", "--out"});
     require_writable_text("--out", arguments.out);
     return list(arguments);
   }
   if (arguments.identify) {
-    refuse_others(command, "--identify",
-                  {"--a", "--b", "--c", "--metadata", "--metadata-layout", "--selector", "--expect",
-                   "--profile", "--format", "--out"});
+    refuse_others(command, {"--identify", "--a", "--b", "--c", "--metadata", "--metadata-layout",
+                            "--selector", "--expect", "--profile", "--format", "--out"});
     require_writable_text("--out", arguments.out);
     return identify_one(arguments);
   }

@@ -99,6 +99,15 @@ std::vector<std::string> parts_of(const std::string& list, char mark) {
   return parts;
 }
 
+std::string given_beside(const CLI::App& command, std::initializer_list<std::string_view> taken) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() > 0 && std::ranges::find(taken, option->get_name()) == taken.end()) {
+      return option->get_name();
+    }
+  }
+  return "";
+}
+
 void check_given_options(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     if (std::ranges::any_of(option->results(), [](const auto& value) { return value.empty(); })) {

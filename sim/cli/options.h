@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sptc::prune {
@@ -61,6 +62,9 @@ std::vector<std::string> parts_of(const std::string& list, char mark = ',');
 /// The commands directly below `command`, and its options: "--arch".
 std::vector<CLI::App*> children_of(CLI::App& command);
 std::vector<std::string> long_options(const CLI::App& command);
+
+/// The first option that is given to `command` and that `taken` does not name; "" where none is.
+std::string given_beside(const CLI::App& command, std::initializer_list<std::string_view> taken);
 
 /// Throws InputError where an option of `app` or its chosen commands, as parsed, has an empty
 /// value.

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <csignal>
 #include <cstdio>
@@ -27,15 +26,8 @@ int argument_count = 0;
 char** argument_words = nullptr;
 
 void on_interrupt(int /*signal*/) {
-  const auto say = [](std::string_view text) {
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
-  };
-  std::array<char, 4096> names{};
-  const std::size_t size = io::names_of_results(names);
-  say(size == 0 ? "\nsptcsim: interrupted, no result written\n"
-                : "\nsptcsim: interrupted; written before that: ");
-  say({names.data(), size});
-  say(size == 0 ? "" : "\n");
+  constexpr std::string_view kText = "\nsptcsim: interrupted\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kText.data(), kText.size());
   io::remove_scratch_files();
   ::_exit(report::kInterrupted);
 }

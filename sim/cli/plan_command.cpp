@@ -8,7 +8,6 @@
 #include "sim/config/architecture.h"
 #include "sim/io/file_use.h"
 #include "sim/plan/plan_model.h"
-#include "sim/plan/plan_report.h"
 #include "sim/report/progress.h"
 #include "sim/run/option_values.h"
 

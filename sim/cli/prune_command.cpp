@@ -32,9 +32,8 @@ struct Arguments {
   prune::PruneOptions options;
 };
 
-int run(Arguments arguments) {
-  require_format(arguments.format, {"text", "json"});
-  prune::PruneOptions& options = arguments.options;
+prune::PruneOptions options_of(const Arguments& arguments) {
+  prune::PruneOptions options = arguments.options;
   options.criterion = sparsity::parse_criterion(arguments.criterion);
   options.layout = prune::parse_weight_layout(arguments.layout);
   options.activations = arguments.activations;
@@ -44,6 +43,12 @@ int run(Arguments arguments) {
   if (!arguments.dtype.empty()) {
     options.dtype = prune::parse_executed_type(arguments.dtype);
   }
+  return options;
+}
+
+int run(const Arguments& arguments) {
+  require_format(arguments.format, {"text", "json"});
+  const prune::PruneOptions options = options_of(arguments);
   io::announce_input(arguments.model);
   if (!arguments.activations.empty()) {
     io::announce_input(arguments.activations);
@@ -109,14 +114,10 @@ void add_choices(CLI::App& command, Arguments& arguments) {
   add_axes(command, options);
 }
 
-int convert(Arguments arguments) {
+int convert(const Arguments& arguments) {
   require_format(arguments.format, {"text", "json"});
-  arguments.options.layout = prune::parse_weight_layout(arguments.layout);
-  if (!arguments.dtype.empty()) {
-    arguments.options.dtype = prune::parse_executed_type(arguments.dtype);
-  }
   const prune::ConversionReport report =
-      prune::convert_model(arguments.model, arguments.out, arguments.options);
+      prune::convert_model(arguments.model, arguments.out, options_of(arguments));
   write_result({}, arguments.format == "json" ? prune::conversion_json(report)
                                               : prune::conversion_text(report));
   return 0;

@@ -5,25 +5,23 @@
 #include "sim/cli/options.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
+#include "sim/gpu/passage_log.h"
+#include "sim/gpu/waveform.h"
 #include "sim/io/text_file.h"
 #include "sim/report/complete_report.h"
 #include "sim/report/message.h"
 #include "sim/report/progress.h"
 #include "sim/report/report.h"
-#include "sim/report/run_page.h"
 #include "sim/report/timeline.h"
 #include "sim/run/option_values.h"
 #include "sim/run/run.h"
 #include "sim/run/simulate.h"
-#include "sim/tensor_core/passage_log.h"
-#include "sim/tensor_core/waveform.h"
 
 #include <fmt/format.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <unistd.h>
 #include <utility>
@@ -63,7 +61,7 @@ void SimulationArguments::add_to(CLI::App& command) {
 namespace {
 
 /// What `option` says; the usual window where it is not given.
-tensor_core::LogWindow window_of(std::string_view option, const std::string& text) {
+gpu::LogWindow window_of(std::string_view option, const std::string& text) {
   if (text.empty()) {
     return {};
   }
@@ -72,18 +70,18 @@ tensor_core::LogWindow window_of(std::string_view option, const std::string& tex
 }
 
 /// The log that --timeline and --konata ask for; nothing where neither is given.
-std::optional<tensor_core::PassageLog> passages_of(const SimulationArguments& given) {
+std::unique_ptr<gpu::PassageLog> passages_of(const SimulationArguments& given) {
   if (given.timeline.empty() && given.konata.empty()) {
     if (!given.window.empty()) {
       throw base::InputError("--window is of --timeline and --konata");
     }
-    return std::nullopt;
+    return nullptr;
   }
   for (const auto& [option, path] :
        {std::pair{"--timeline", &given.timeline}, {"--konata", &given.konata}}) {
     require_writable_text(option, *path);
   }
-  return tensor_core::PassageLog(window_of("--window", given.window));
+  return std::make_unique<gpu::PassageLog>(window_of("--window", given.window));
 }
 
 /// The save file of GTKWave beside a waveform; none beside a device.
@@ -93,8 +91,8 @@ std::filesystem::path save_file_of(const std::filesystem::path& vcd) {
 }
 
 /// The waveform that --vcd asks for; nothing where it is not given.
-std::unique_ptr<tensor_core::Waveform> waveform_of(const SimulationArguments& given,
-                                                   run::Fidelity fidelity) {
+std::unique_ptr<gpu::Waveform> waveform_of(const SimulationArguments& given,
+                                           run::Fidelity fidelity) {
   if (given.vcd.empty()) {
     for (const auto& [option, value] :
          {std::pair{"--vcd-window", &given.vcd_window}, {"--vcd-element", &given.vcd_element}}) {
@@ -114,16 +112,15 @@ std::unique_ptr<tensor_core::Waveform> waveform_of(const SimulationArguments& gi
   if (const std::filesystem::path save = save_file_of(given.vcd); !save.empty()) {
     require_writable_text("--vcd", save);
   }
-  tensor_core::WaveformElement element;
+  gpu::WaveformElement element;
   if (!given.vcd_element.empty()) {
     const auto [row, col] = run::parse_element("--vcd-element", given.vcd_element);
     element = {row, col};
   }
-  return std::make_unique<tensor_core::Waveform>(window_of("--vcd-window", given.vcd_window),
-                                                 element);
+  return std::make_unique<gpu::Waveform>(window_of("--vcd-window", given.vcd_window), element);
 }
 
-void write_waveform(const SimulationArguments& given, const tensor_core::Waveform& waveform) {
+void write_waveform(const SimulationArguments& given, const gpu::Waveform& waveform) {
   write_result(given.vcd, waveform.text());
   if (const std::filesystem::path save = save_file_of(given.vcd); !save.empty()) {
     write_result(save, waveform.save_file(std::filesystem::path(given.vcd).filename().string()));
@@ -150,8 +147,8 @@ int simulate_and_report(const SimulationArguments& given,
       require_writable(option, *path);
     }
   }
-  const std::unique_ptr<tensor_core::Waveform> waveform = waveform_of(given, options.fidelity);
-  std::optional<tensor_core::PassageLog> passages = passages_of(given);
+  const std::unique_ptr<gpu::Waveform> waveform = waveform_of(given, options.fidelity);
+  const std::unique_ptr<gpu::PassageLog> passages = passages_of(given);
   const workload::Workload workload = load();
   run::RunResult result;
   gpu::GpuSpec gpu;
@@ -167,8 +164,12 @@ int simulate_and_report(const SimulationArguments& given,
     };
     hooks.jobs = jobs;
     hooks.operands = operands;
-    hooks.waveform = waveform.get();
-    hooks.passages = passages ? &*passages : nullptr;
+    if (waveform) {
+      hooks.observers.push_back(waveform.get());
+    }
+    if (passages) {
+      hooks.observers.push_back(passages.get());
+    }
     result = run::simulate(workload, architecture, options, hooks);
     report::complete(result, workload, architecture, options);
     gpu = architecture.gpu;

@@ -4,19 +4,21 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/options.h"
 #include "sim/cli/output.h"
-#include "sim/cli/sweep_arguments.h"
 #include "sim/io/file_use.h"
 #include "sim/io/text_file.h"
 #include "sim/report/message.h"
 #include "sim/report/progress.h"
-#include "sim/report/version.h"
 #include "sim/run/option_values.h"
-#include "sim/sweep/execution/coordinator.h"
-#include "sim/sweep/execution/resimulation.h"
-#include "sim/sweep/execution/sweep_status.h"
-#include "sim/sweep/executors/local_executor.h"
-#include "sim/sweep/point/simulation_point_runner.h"
-#include "sim/sweep/store/sweep_store.h"
+#include "sim/sweep/coordinator.h"
+#include "sim/sweep/emit.h"
+#include "sim/sweep/plan.h"
+#include "sim/sweep/plan_summary.h"
+#include "sim/sweep/resimulation.h"
+#include "sim/sweep/results_file.h"
+#include "sim/sweep/simulation_point_runner.h"
+#include "sim/sweep/sweep_report.h"
+#include "sim/sweep/sweep_status.h"
+#include "sim/sweep/sweep_store.h"
 
 #include <fmt/format.h>
 
@@ -24,14 +26,47 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unistd.h>
+#include <vector>
 
 namespace sptc::cli {
+namespace {
 
-sweep::space::SweepPlan plan_of(const SweepArguments& arguments) {
+constexpr std::int64_t kMaxShards = 1000000;
+
+/// What was typed for `sptcsim sweep` or one of its commands.
+struct SweepArguments {
+  std::string spec;
+  std::string db;
+  std::string jobs;
+  std::string shard;
+  std::string timeout;
+  std::string resimulate;
+  bool no_resume = false;
+  bool retry_failed = false;
+  bool mixed_builds = false;
+  bool quiet = false;
+  std::string first = "5";
+  std::string shards;
+  std::string out;
+  std::string html;
+  std::string format = "text";
+  std::vector<std::string> parts;
+  std::vector<std::string> setup;
+  std::string at_once;
+  sweep::SlurmOptions slurm;  ///< but for at_once
+};
+
+// Each throws InputError for what cannot be.
+
+/// The sweep of SPEC.
+sweep::SweepPlan plan_of(const SweepArguments& arguments) {
   const std::string& file = arguments.spec;
   if (!file.ends_with(".json")) {
     constexpr std::array<std::string_view, 5> kCommands{"plan", "status", "merge", "report",
@@ -40,11 +75,10 @@ sweep::space::SweepPlan plan_of(const SweepArguments& arguments) {
         fmt::format("'{}' is no sweep (a .json file) and no command of sweep: {}",
                     io::printable(file), base::unknown_name(io::printable(file), kCommands)));
   }
-  return sweep::space::checked_plan(sweep::space::read_sweep_spec(file),
-                                    std::string(report::program_version()));
+  return sweep::checked_plan(sweep::read_sweep_spec(file));
 }
 
-sweep::execution::SweepShard parse_shard(const std::string& text) {
+sweep::SweepShard parse_shard(const std::string& text) {
   if (text.empty()) {
     return {};
   }
@@ -59,6 +93,7 @@ sweep::execution::SweepShard parse_shard(const std::string& text) {
   return {static_cast<std::uint64_t>(index), static_cast<std::uint64_t>(count)};
 }
 
+/// --db, or where it is not given the name of SPEC with .sqlite.
 std::filesystem::path results_of(const SweepArguments& arguments) {
   if (!arguments.db.empty()) {
     return arguments.db;
@@ -72,12 +107,11 @@ std::filesystem::path results_of(const SweepArguments& arguments) {
   return name;
 }
 
+/// The argument SPEC.
 void add_spec(CLI::App& command, const std::shared_ptr<SweepArguments>& arguments) {
   declare(command,
           {{"SPEC", arguments->spec, "FILE", "sweep: .json (configs/sweeps/README.md)", true}});
 }
-
-namespace {
 
 std::atomic<bool> stop_requested{false};
 
@@ -85,9 +119,8 @@ void request_stop(int /*signal*/) {
   stop_requested = true;
 }
 
-sweep::executors::PointLimits limits_of(const SweepArguments& arguments,
-                                        const sweep::space::SweepSpec& spec) {
-  sweep::executors::PointLimits limits{spec.timeout_s, spec.memory_mb};
+sweep::PointLimits limits_of(const SweepArguments& arguments, const sweep::SweepSpec& spec) {
+  sweep::PointLimits limits{spec.timeout_s, spec.memory_mb};
   if (!arguments.timeout.empty()) {
     limits.timeout_s =
         static_cast<double>(run::parse_positive("--timeout", arguments.timeout, 10000000));
@@ -101,8 +134,8 @@ void handle_stop_signals() {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-void print_summary(const sweep::execution::SweepProgress& progress,
-                   const sweep::store::SweepStore& store, const std::filesystem::path& file) {
+void print_summary(const sweep::SweepProgress& progress, const sweep::SweepStore& store,
+                   const std::filesystem::path& file) {
   const double rate =
       progress.seconds > 0 ? static_cast<double>(progress.done) / progress.seconds : 0;
   report::write_message(fmt::format(
@@ -118,18 +151,26 @@ void print_summary(const sweep::execution::SweepProgress& progress,
 /// What `run` was asked for, checked.
 struct Job {
   const SweepArguments& arguments;
-  sweep::point::SimulationPointRunner runner;
-  sweep::space::SweepPlan plan;
-  sweep::executors::PointLimits limits;
-  sweep::execution::SweepShard shard;
+  sweep::SimulationPointRunner runner;
+  sweep::SweepPlan plan;
+  sweep::PointLimits limits;
+  sweep::SweepShard shard;
   std::filesystem::path file;
+  std::size_t jobs;
 
   explicit Job(const SweepArguments& given)
       : arguments(given),
         plan(plan_of(given)),
         limits(limits_of(given, plan.spec())),
         shard(parse_shard(given.shard)),
-        file(results_of(given)) {}
+        file(results_of(given)),
+        jobs(static_cast<std::size_t>(parse_jobs(given.jobs))) {}
+
+  /// The work, whose progress `bar` shows.
+  sweep::SweepWork work(report::ProgressBar& bar) {
+    return {plan, runner,         limits,
+            jobs, stop_requested, [&bar](const auto& now) { bar.update(now.shown()); }};
+  }
 };
 
 /// --resimulate; 0 where it is not given.
@@ -142,24 +183,18 @@ std::size_t points_to_resimulate(const Job& job) {
     throw base::InputError(
         "--resimulate needs the whole front: not with --shard, but on the merged results");
   }
-  sweep::execution::as_timing(job.plan.spec());  // or says why not
+  sweep::as_timing(job.plan.spec());  // or says why not
   return static_cast<std::size_t>(
       run::parse_positive("--resimulate", arguments.resimulate, 1 << 20));
 }
 
-int drive(Job& job, sweep::store::SweepStore& store, sweep::executors::LocalExecutor& executor) {
-  sweep::execution::SweepProgress progress;
+int drive(Job& job, sweep::SweepStore& store) {
+  sweep::SweepProgress progress;
   {
-    sweep::execution::RunMarker mark(job.file, job.shard);
     report::ProgressBar bar(job.arguments.quiet, report::ProgressBar::Elsewhere::kLines);
-    progress = sweep::execution::run_sweep(job.plan, job.runner, job.limits, job.shard, store,
-                                           executor, stop_requested,
-                                           [&](const sweep::execution::SweepProgress& now) {
-                                             bar.update(now.shown());
-                                             mark.update(now);
-                                           });
+    progress = sweep::run_sweep(job.work(bar), job.shard, store);
   }
-  if (!progress.interrupted && !sweep::execution::finish(store)) {
+  if (!progress.in_order) {
     report::write_message(fmt::format(
         "{}: another program reads it, so its rows stay as they came; 'sptcsim sweep merge' puts "
         "them in order\n",
@@ -171,14 +206,11 @@ int drive(Job& job, sweep::store::SweepStore& store, sweep::executors::LocalExec
   return progress.interrupted ? report::kInterrupted : store.failures() > 0 ? 1 : 0;
 }
 
-int resimulate(Job& job, std::size_t most, std::size_t jobs,
-               const sweep::store::SweepStore::Options& options) {
-  sweep::execution::SweepProgress progress;
+int resimulate(Job& job, std::size_t most, const sweep::SweepStore::Options& options) {
+  sweep::SweepProgress progress;
   {
     report::ProgressBar bar(job.arguments.quiet, report::ProgressBar::Elsewhere::kLines);
-    progress = sweep::execution::simulate_again(job.plan, job.runner, job.limits, job.file, most,
-                                                jobs, options, stop_requested,
-                                                [&](const auto& now) { bar.update(now.shown()); });
+    progress = sweep::simulate_again(job.work(bar), job.file, most, options);
   }
   if (!job.arguments.quiet) {
     report::write_message(progress.interrupted
@@ -192,24 +224,220 @@ int resimulate(Job& job, std::size_t most, std::size_t jobs,
 
 int run(const SweepArguments& arguments) {
   Job job(arguments);
-  const auto jobs = static_cast<std::size_t>(parse_jobs(arguments.jobs));
   if (arguments.no_resume && std::filesystem::exists(job.file)) {
     throw base::InputError(
         fmt::format("{}: exists, and --no-resume was given", io::printable(job.file.string())));
   }
   io::require_no_input(job.file);
   const std::size_t again = points_to_resimulate(job);
-  const sweep::store::SweepStore::Options options{arguments.retry_failed, arguments.mixed_builds};
+  const sweep::SweepStore::Options options{arguments.retry_failed, arguments.mixed_builds};
   int code = 0;
   {
-    sweep::store::SweepStore store(job.file, job.plan, options);
+    sweep::SweepStore store(job.file, job.plan, options);
     handle_stop_signals();
-    sweep::executors::LocalExecutor executor(job.plan, job.runner, job.limits, jobs);
-    code = drive(job, store, executor);
+    code = drive(job, store);
   }
   return again == 0 || code == report::kInterrupted
              ? code
-             : std::max(code, resimulate(job, again, jobs, options));
+             : std::max(code, resimulate(job, again, options));
+}
+
+// --- commands of sweep ---
+
+constexpr std::uint64_t kUsualArray = 1000;  // tasks: MaxArraySize is 1001 unless set
+
+int show_plan(const SweepArguments& arguments) {
+  require_format(arguments.format, {"text", "json"});
+  require_writable_text("--out", arguments.out);
+  const sweep::SweepPlan plan = plan_of(arguments);
+  const auto jobs = static_cast<std::size_t>(parse_jobs(arguments.jobs));
+  const std::int64_t first = run::parse_positive("--first", arguments.first, 1000000000);
+  sweep::SimulationPointRunner runner;
+  const sweep::PlanSummary summary = sweep::summarize_plan(
+      plan, runner, parse_shard(arguments.shard), static_cast<std::size_t>(first));
+  write_result(arguments.out, arguments.format == "json" ? sweep::plan_json(plan, summary, jobs)
+                                                         : sweep::plan_text(plan, summary, jobs));
+  return 0;
+}
+
+sweep::SlurmOptions slurm_options(const SweepArguments& arguments) {
+  sweep::SlurmOptions slurm = arguments.slurm;
+  if (!arguments.at_once.empty()) {
+    slurm.at_once =
+        static_cast<std::uint64_t>(run::parse_positive("--at-once", arguments.at_once, kMaxShards));
+  }
+  return slurm;
+}
+
+int emit(const SweepArguments& arguments, const std::string& kind) {
+  const sweep::SweepPlan plan = plan_of(arguments);
+  require_writable_text("--out", arguments.out);
+  sweep::EmitOptions options;
+  options.program = std::filesystem::read_symlink("/proc/self/exe");
+  options.spec = arguments.spec;
+  options.results = results_of(arguments);
+  options.name = plan.spec().name;
+  options.shards =
+      static_cast<std::uint64_t>(run::parse_positive("--shards", arguments.shards, kMaxShards));
+  if (arguments.slurm.whole_node && !arguments.jobs.empty()) {
+    throw base::InputError(
+        "--jobs has no effect with --whole-node: a shard takes all processors of its node");
+  }
+  options.jobs =
+      arguments.jobs.empty() ? 1 : static_cast<std::uint64_t>(parse_jobs(arguments.jobs));
+  options.setup = arguments.setup;
+  write_result(arguments.out, kind == "slurm"
+                                  ? sweep::slurm_script(options, slurm_options(arguments))
+                                  : sweep::gnu_parallel_script(options));
+  if (kind == "slurm" && options.shards > kUsualArray) {
+    report::write_message(fmt::format(
+        "{} shards: clusters take arrays of {} tasks unless their MaxArraySize is larger\n",
+        options.shards, kUsualArray));
+  }
+  return 0;
+}
+
+void add_plan(CLI::App& sweep, Command& chosen) {
+  auto arguments = std::make_shared<SweepArguments>();
+  CLI::App* command =
+      sweep.add_subcommand("plan", "number of points, estimated time and the first few");
+  add_spec(*command, arguments);
+  declare(*command, {{"--first", arguments->first, "N", "points to list"},
+                     {"--format", arguments->format, "text|json", "of the output"},
+                     {"--out", arguments->out, "FILE", "write to FILE instead of stdout"},
+                     {"--shard", arguments->shard, "I/N", "only part I of N"}});
+  add_jobs(*command, arguments->jobs, "processes, for the estimate");
+  command->callback(
+      [arguments, &chosen] { chosen = [arguments] { return show_plan(*arguments); }; });
+}
+
+void add_slurm_options(CLI::App& command, const std::shared_ptr<SweepArguments>& arguments) {
+  declare(
+      command,
+      {{"--time", arguments->slurm.time, "T", "time limit of a part: 90 (minutes), 1:30:00, 2-12"},
+       {"--mem", arguments->slurm.memory, "SIZE", "memory of a part: 16G, 0 (all of the node)"},
+       {"--partition", arguments->slurm.partition, "NAME", "partition of the cluster"},
+       {"--account", arguments->slurm.account, "NAME", "account that pays"}});
+  command.add_flag("--whole-node", arguments->slurm.whole_node,
+                   "each part has a node for itself and a process for each of its processors");
+  declare(command, {{"--at-once", arguments->at_once, "N", "parts that may run at once"}});
+  command
+      .add_option("--sbatch", arguments->slurm.directives,
+                  "another option of sbatch, such as --sbatch=--qos=high; repeatable")
+      ->type_name("OPTION")
+      ->take_all();
+}
+
+void add_emit(CLI::App& sweep, Command& chosen) {
+  CLI::App* command = sweep.add_subcommand("emit", "job scripts for many machines");
+  for (const char* kind : {"slurm", "gnu-parallel"}) {
+    auto arguments = std::make_shared<SweepArguments>();
+    CLI::App* inner = command->add_subcommand(kind, "a script that runs the shards and merges");
+    inner->allow_extras();
+    add_spec(*inner, arguments);
+    declare(*inner, {{"--shards", arguments->shards, "N", "parts", true},
+                     {"--jobs", arguments->jobs, "N", "worker processes of each part"},
+                     {"--db", arguments->db, "FILE", "the united results"}});
+    inner
+        ->add_option("--setup", arguments->setup,
+                     "line of shell before the program, such as 'module load gcc'; repeatable")
+        ->type_name("LINE")
+        ->take_all();
+    if (std::string(kind) == "slurm") {
+      add_slurm_options(*inner, arguments);
+    }
+    declare(*inner,
+            {{"--out", arguments->out, "FILE", "write the script to FILE instead of stdout"}});
+    inner->callback([arguments, kind, &chosen] {
+      chosen = [arguments, kind] { return emit(*arguments, kind); };
+    });
+  }
+}
+
+int show_status(const SweepArguments& arguments) {
+  require_format(arguments.format, {"text", "json"});
+  require_writable_text("--out", arguments.out);
+  const std::vector<std::filesystem::path> parts(arguments.parts.begin(), arguments.parts.end());
+  const sweep::SweepStatus status = sweep::sweep_status(parts);
+  write_result(arguments.out, arguments.format == "json" ? sweep::status_json(status)
+                                                         : sweep::status_text(status));
+  return status.state() == "done" ? 0 : 1;
+}
+
+int merge(const SweepArguments& arguments) {
+  if (is_standard_output(arguments.out)) {
+    throw base::InputError("--out: the united results are a database, which needs a file");
+  }
+  require_writable("--out", arguments.out);
+  if (std::filesystem::exists(arguments.out)) {
+    throw base::InputError(
+        fmt::format("--out {}: exists; remove it or give another", io::printable(arguments.out)));
+  }
+  const std::vector<std::filesystem::path> parts(arguments.parts.begin(), arguments.parts.end());
+  const std::size_t rows = sweep::merge_sweeps(parts, arguments.out, arguments.mixed_builds);
+  sweep::Database merged = sweep::open_sweep(arguments.out);
+  const std::size_t missing = sweep::read_entries(merged).missing(rows);
+  report::write_message(
+      fmt::format("{}: {} rows from {} files{}\n", io::printable(arguments.out), rows, parts.size(),
+                  missing > 0 ? fmt::format("; {} points of the sweep are missing", missing) : ""));
+  return 0;
+}
+
+int report_sweep(const SweepArguments& arguments) {
+  sweep::require_report_format(arguments.format);
+  require_writable_text("--out", arguments.out);
+  require_writable_text("--html", arguments.html);
+  const sweep::SweepTable table = sweep::read_sweep_table(arguments.db);
+  const std::string text = sweep::sweep_report(table, arguments.format, command_line());
+  if (!arguments.html.empty()) {
+    write_result(arguments.html, sweep::sweep_report(table, "html", command_line()));
+  }
+  write_result(arguments.out, text);
+  return 0;
+}
+
+void add_status(CLI::App& sweep, Command& chosen) {
+  auto arguments = std::make_shared<SweepArguments>();
+  CLI::App* command = sweep.add_subcommand(
+      "status",
+      "points that are done, failed and missing over all parts, and who works at them; "
+      "exit code 0 where all are done, else 1");
+  command
+      ->add_option("RESULTS", arguments->parts,
+                   "results of a sweep, or of its shards; a name without a file stands for NAME.1, "
+                   "NAME.2, ...")
+      ->type_name("FILE")
+      ->required();
+  declare(*command, {{"--format", arguments->format, "text|json", "of the output"},
+                     {"--out", arguments->out, "FILE", "write to FILE instead of stdout"}});
+  command->callback(
+      [arguments, &chosen] { chosen = [arguments] { return show_status(*arguments); }; });
+}
+
+void add_merge(CLI::App& sweep, Command& chosen) {
+  auto arguments = std::make_shared<SweepArguments>();
+  CLI::App* command =
+      sweep.add_subcommand("merge", "unite the results of shards: the same rows for any number");
+  command->add_option("PART", arguments->parts, "results of the shards")
+      ->type_name("FILE")
+      ->required();
+  declare(*command, {{"--out", arguments->out, "FILE", "the united results", true}});
+  command->add_flag("--mixed-builds", arguments->mixed_builds,
+                    "even if the parts come from different builds");
+  command->callback([arguments, &chosen] { chosen = [arguments] { return merge(*arguments); }; });
+}
+
+void add_report(CLI::App& sweep, Command& chosen) {
+  auto arguments = std::make_shared<SweepArguments>();
+  arguments->format = "markdown";
+  CLI::App* command = sweep.add_subcommand("report", "table, Pareto front, sensitivities");
+  declare(*command,
+          {{"DB", arguments->db, "FILE", "results of a sweep", true},
+           {"--format", arguments->format, "csv|markdown|html", "of the report"},
+           {"--out", arguments->out, "FILE", "write the report to FILE instead of stdout"},
+           {"--html", arguments->html, "FILE", "write the page beside the report"}});
+  command->callback(
+      [arguments, &chosen] { chosen = [arguments] { return report_sweep(*arguments); }; });
 }
 
 // --- declaration ---
@@ -240,7 +468,11 @@ void add_sweep_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<SweepArguments>();
   CLI::App* command =
       app.add_subcommand("sweep", "design-space exploration: many runs, resumable, one table");
-  add_sweep_subcommands(*command, chosen);
+  add_plan(*command, chosen);
+  add_emit(*command, chosen);
+  add_status(*command, chosen);
+  add_merge(*command, chosen);
+  add_report(*command, chosen);
   declare(*command, {{"SPEC", arguments->spec, "FILE", "sweep: .json (configs/sweeps/README.md)"}});
   add_run_options(*command, arguments);
   command->callback([arguments, command, &chosen] {

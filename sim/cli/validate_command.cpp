@@ -5,7 +5,6 @@
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
 #include "sim/compare/times/validate.h"
-#include "sim/compare/times/validation_report.h"
 #include "sim/report/message.h"
 #include "sim/report/progress.h"
 #include "sim/report/report.h"
@@ -17,8 +16,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace sptc::cli {
 namespace {
@@ -40,33 +37,24 @@ struct Arguments {
   bool quiet = false;
 };
 
-/// What all launches have in common.
-run::SimulationOptions checked(const Arguments& given) {
-  run::SimulationOptions options = given.options.parsed();
-  run::require_consistent(options);
-  return options;
-}
-
 int validate(const Arguments& given) {
-  const run::SimulationOptions asked = checked(given);
-  const compare::times::MeasurementDefaults defaults =
-      compare::times::parse_defaults(given.dtype, given.variants, given.data, asked);
+  compare::times::ValidationJob job;
+  job.file = given.csv;
+  job.arch = given.arch_given ? given.arch : "";
+  job.options = given.options.parsed();
+  run::require_consistent(job.options);
+  job.fidelity_given = given.fidelity_given;
+  job.defaults =
+      compare::times::parse_defaults(given.dtype, given.variants, given.data, job.options);
   const report::ReportFormat format = report::parse_report_format(given.format);
   if (format == report::ReportFormat::kCsv) {
     throw base::InputError("--format: validate writes text or json");
   }
-  const int jobs = parse_jobs(given.jobs);
+  job.jobs = parse_jobs(given.jobs);
   require_writable_text("--out", given.out);
   require_writable_text("--html", given.html);
   require_writable_text("--rows", given.rows);
   std::optional<report::ProgressBar> bar;
-  compare::times::ValidationJob job;
-  job.file = given.csv;
-  job.arch = given.arch_given ? given.arch : "";
-  job.options = asked;
-  job.fidelity_given = given.fidelity_given;
-  job.defaults = defaults;
-  job.jobs = jobs;
   job.on_recording = [](const workload::Recording& recording) {
     report::write_message(workload::importer::account_text(recording));
   };
@@ -76,18 +64,16 @@ int validate(const Arguments& given) {
     }
     bar->update(done, total, "GEMMs");
   };
-  const compare::times::ValidatedFile validated = compare::times::validate(job);
+  const compare::times::Validation validation = compare::times::validate(job);
   bar.reset();
-  const compare::times::Validation& validation = validated.validation;
-  const std::vector<compare::times::Comparison>& rows = validated.rows;
   write_result(given.out, format == report::ReportFormat::kJson
                               ? compare::times::validation_json(validation)
                               : compare::times::validation_text(validation));
   if (!given.html.empty()) {
-    write_result(given.html, report::validation_page(validation, rows, command_line()));
+    write_result(given.html, report::validation_page(validation, command_line()));
   }
   if (!given.rows.empty()) {
-    write_result(given.rows, compare::times::rows_csv(rows));
+    write_result(given.rows, compare::times::rows_csv(validation.rows));
   }
   return 0;
 }

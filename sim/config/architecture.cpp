@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "models/mma/step_rules.h"
 #include "sim/config/architecture_consistency.h"
 #include "sim/config/architecture_fields.h"
 #include "sim/config/board_names.h"
@@ -29,20 +30,6 @@ namespace sptc::config {
 namespace {
 
 using nlohmann::json;
-
-/// One number as the file has it. Nothing: absent or malformed, and reported.
-struct WireNumber {
-  const ArchitectureField* field;
-  std::optional<Parameter> parameter;
-};
-
-/// The file as read, before we know that it is complete and consistent.
-struct WireArchitecture {
-  std::optional<std::string> name;
-  std::optional<std::string> numerics;
-  kernels::KernelLibrarySpec library;
-  std::vector<WireNumber> numbers;
-};
 
 std::vector<std::string_view> keys_of(std::string_view section) {
   std::vector<std::string_view> keys;
@@ -76,24 +63,28 @@ double read_value(const json& value, const io::JsonPlace& place, const Architect
   return number;
 }
 
-void read_section(const io::JsonObject& object, std::string_view section, WireArchitecture& wire,
+/// Fills `result` with the numbers of `section`; of those that are absent or malformed `errors`
+/// say so.
+void read_section(const io::JsonObject& object, std::string_view section, Architecture& result,
                   ErrorList& errors) {
   check_keys(object, keys_of(section), errors);
   for (const ArchitectureField& field : architecture_fields()) {
     if (field.section == section) {
-      WireNumber number{&field, std::nullopt};
-      errors.collect([&] { number.parameter = read_number(object, field); });
-      wire.numbers.push_back(std::move(number));
+      errors.collect([&] {
+        result.parameters.push_back(read_number(object, field));
+        field.store(result.gpu, result.parameters.back().value);
+      });
     }
   }
 }
 
-WireArchitecture read_wire(const io::JsonObject& root, ErrorList& errors) {
+/// What the file says, and `errors` of what it lacks or has wrong.
+Architecture read_file(const io::JsonObject& root, ErrorList& errors) {
   if (!root.has("numerics") && !root.has("sm") && !root.has("memory")) {
     root.place().fail("no architecture: neither numerics nor sm nor memory is there, nor a base");
   }
-  WireArchitecture wire;
-  errors.collect([&] { wire.name = root.text("name"); });
+  Architecture result;
+  errors.collect([&] { result.gpu.name = root.text("name"); });
   errors.collect([&] { root.text_or("description", ""); });
   errors.collect([&] {
     const std::string numerics = root.text("numerics");
@@ -102,36 +93,22 @@ WireArchitecture read_wire(const io::JsonObject& root, ErrorList& errors) {
       (root.place() / "numerics")
           .fail("unknown numerics " + base::unknown_name(io::printable(numerics), known));
     }
-    wire.numerics = numerics;
+    result.gpu.numerics = result.gpu.instruction_set = numerics;
   });
-  read_section(root, "", wire, errors);
+  read_section(root, "", result, errors);
   errors.collect([&] {
     const io::JsonObject sm = root.object("sm");
-    read_section(sm, "/sm", wire, errors);
-    read_section(sm.object("tensor_core"), "/sm/tensor_core", wire, errors);
+    read_section(sm, "/sm", result, errors);
+    read_section(sm.object("tensor_core"), "/sm/tensor_core", result, errors);
   });
-  errors.collect([&] { read_section(root.object("memory"), "/memory", wire, errors); });
+  errors.collect([&] { read_section(root.object("memory"), "/memory", result, errors); });
   errors.collect([&] {
     const io::JsonObject kernels = root.object("kernels");
-    read_section(kernels, "/kernels", wire, errors);
-    wire.library = load_kernel_library(kernels.text("library"), kernels.place() / "library");
+    read_section(kernels, "/kernels", result, errors);
+    const io::JsonPlace place = kernels.place() / "library";
+    result.gpu.kernels = load_kernel_library(
+        kernels.text("library"), fmt::format("{}: {}", io::printable(place.file), place.pointer));
   });
-  return wire;
-}
-
-Architecture to_model(const WireArchitecture& wire, const io::JsonPlace& root, ErrorList& errors) {
-  errors.throw_if_any();
-  Architecture result;
-  result.gpu.name = *wire.name;
-  result.gpu.numerics = *wire.numerics;
-  result.gpu.instruction_set = *wire.numerics;
-  result.gpu.kernels = wire.library;
-  for (const WireNumber& number : wire.numbers) {
-    number.field->store(result.gpu, number.parameter->value);
-    result.parameters.push_back(*number.parameter);
-  }
-  check_consistency(result.gpu, root, errors);
-  errors.throw_if_any();
   return result;
 }
 
@@ -193,8 +170,11 @@ Architecture to_architecture(const json& document, const std::string& file) {
   }
   const io::JsonObject root(document, {file, ""});
   ErrorList errors;
-  const WireArchitecture wire = read_wire(root, errors);
-  return to_model(wire, root.place(), errors);
+  Architecture result = read_file(root, errors);
+  errors.throw_if_any();
+  check_consistency(result.gpu, root.place(), errors);
+  errors.throw_if_any();
+  return result;
 }
 
 void VariedArchitecture::restore() {
@@ -213,16 +193,11 @@ const Architecture* VariedArchitecture::with(
   for (const auto& number : numbers) {
     const std::string& pointer = number.first;
     const double value = number.second;
-    const auto field = std::find_if(
-        architecture_fields().begin(), architecture_fields().end(), [&](const auto& candidate) {
-          return pointer.size() == candidate.section.size() + 1 + candidate.key.size() &&
-                 pointer.starts_with(candidate.section) && pointer.ends_with(candidate.key);
-        });
+    const ArchitectureField* const field = find_architecture_field(pointer);
     const auto parameter =
         std::find_if(varied_.parameters.begin(), varied_.parameters.end(),
                      [&](const Parameter& known) { return known.pointer == pointer; });
-    if (field == architecture_fields().end() || parameter == varied_.parameters.end() ||
-        !allowed(value, *field)) {
+    if (field == nullptr || parameter == varied_.parameters.end() || !allowed(value, *field)) {
       return nullptr;
     }
     if (parameter->value != value) {
@@ -246,7 +221,10 @@ Architecture load_architecture(const std::string& name_or_path) {
 DocumentedArchitecture load_documented_architecture(const std::string& name_or_path) {
   const std::filesystem::path path = architecture_path(name_or_path);
   DocumentedArchitecture result = completed(read_named_file(name_or_path, path), path.string());
-  result.document = with_fitted_design(std::move(result.document));
+  if (!result.document.contains(kFittedDesign)) {
+    json origin = result.document;
+    result.document[std::string(kFittedDesign)] = std::move(origin);
+  }
   return result;
 }
 

@@ -27,9 +27,8 @@ struct Section {
   void refuse_if(bool wrong, std::string_view key, fmt::format_string<Args...> problem,
                  Args&&... args) const {
     if (wrong) {
-      errors.collect([&] {
-        (key.empty() ? place : place / key).fail(fmt::format(problem, std::forward<Args>(args)...));
-      });
+      errors.refuse(key.empty() ? place : place / key,
+                    fmt::format(problem, std::forward<Args>(args)...));
     }
   }
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/architecture_fields.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <tuple>
@@ -244,6 +245,15 @@ constexpr std::array kFields = {
 
 std::span<const ArchitectureField> architecture_fields() {
   return kFields;
+}
+
+const ArchitectureField* find_architecture_field(std::string_view pointer) {
+  const auto found = std::ranges::find_if(kFields, [&](const Field& field) {
+    return pointer.size() == field.section.size() + 1 + field.key.size() &&
+           pointer.starts_with(field.section) && pointer[field.section.size()] == '/' &&
+           pointer.ends_with(field.key);
+  });
+  return found == kFields.end() ? nullptr : &*found;
 }
 
 std::string_view unit_of(std::string_view key) {

@@ -28,6 +28,9 @@ struct ArchitectureField {
 /// All numbers, in the order of the fields of GpuSpec, SmSpec and TensorCoreSpec.
 std::span<const ArchitectureField> architecture_fields();
 
+/// The number at the JSON pointer `pointer` of a file; null where none stands there.
+const ArchitectureField* find_architecture_field(std::string_view pointer);
+
 /// The unit that the key's ending names: "cycles", "bytes", "bytes/cycle", "MHz"; empty for a
 /// count.
 std::string_view unit_of(std::string_view key);

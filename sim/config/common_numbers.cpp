@@ -22,8 +22,8 @@ json::json_pointer pointer_of(std::string_view text) {
   return json::json_pointer(std::string(text));
 }
 
-std::string path_of(const ArchitectureField& field) {
-  return std::string(field.section) + "/" + std::string(field.key);
+json::json_pointer pointer_of(const ArchitectureField& field) {
+  return pointer_of(field.section) / std::string(field.key);
 }
 
 /// Throws where `section` has anything but numbers of architectures, each with its evidence.
@@ -32,12 +32,11 @@ void check(const json& section, const io::JsonPlace& place) {
   for (const auto& [key, inner] : section.items()) {
     const std::string path = (place / key).pointer;
     const auto fields = architecture_fields();
-    const auto field = std::ranges::find(fields, path, path_of);
     const bool is_section = std::ranges::any_of(fields, [&](const ArchitectureField& candidate) {
       return candidate.section == path ||
              (candidate.section.starts_with(path) && candidate.section[path.size()] == '/');
     });
-    if (field != fields.end()) {
+    if (const ArchitectureField* const field = find_architecture_field(path)) {
       read_number(object, *field);
     } else if (is_section) {
       check(inner, place / key);
@@ -72,11 +71,6 @@ json read_common(const std::filesystem::path& directory) {
   return document;
 }
 
-const ArchitectureField& field_at(std::string_view pointer) {
-  const auto fields = architecture_fields();
-  return *std::ranges::find(fields, pointer, path_of);
-}
-
 /// The value of the number at `pointer`; nothing where the reader will complain of it.
 std::optional<double> value_at(const json& document, std::string_view pointer) {
   const json::json_pointer value = pointer_of(pointer) / "value";
@@ -84,15 +78,16 @@ std::optional<double> value_at(const json& document, std::string_view pointer) {
     return std::nullopt;
   }
   const double number = document[value].get<double>();
-  const ArchitectureField& field = field_at(pointer);
+  const ArchitectureField& field = *find_architecture_field(pointer);
   return number >= field.min() && number <= field.max ? std::optional(number) : std::nullopt;
 }
 
 /// Adds the width of the selector, which feeds every multiplier every cycle, where it is left out.
 void add_selector(json& document, const std::string& file) {
   constexpr std::string_view kUnits = "/sm/tensor_core/dot_units";
-  const ArchitectureField& field = field_at("/sm/tensor_core/selector_bytes_per_cycle");
-  const json::json_pointer place = pointer_of(path_of(field));
+  const ArchitectureField& field =
+      *find_architecture_field("/sm/tensor_core/selector_bytes_per_cycle");
+  const json::json_pointer place = pointer_of(field);
   const json::json_pointer section = place.parent_pointer();
   if (!document.contains(section) || !document[section].is_object() || document.contains(place)) {
     return;
@@ -126,7 +121,7 @@ json read_common_numbers() {
   }
   const json numbers = read_common(own);
   for (const ArchitectureField& field : architecture_fields()) {
-    const json::json_pointer pointer = pointer_of(path_of(field));
+    const json::json_pointer pointer = pointer_of(field);
     if (numbers.contains(pointer)) {
       common[pointer] = numbers[pointer];
     }
@@ -141,7 +136,7 @@ json with_common_numbers(json document, const json& common, const std::string& f
   check_refresh(document, {file, ""});
   for (const ArchitectureField& field : architecture_fields()) {
     const json::json_pointer section = pointer_of(field.section);
-    const json::json_pointer number = section / std::string(field.key);
+    const json::json_pointer number = pointer_of(field);
     if (document.contains(section) && document[section].is_object() && !document.contains(number) &&
         common.contains(number)) {
       document[number] = common[number];

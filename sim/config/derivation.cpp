@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/derivation.h"
 
-#include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/config/architecture.h"
 #include "sim/config/common_numbers.h"
+#include "sim/config/evidence.h"
 #include "sim/config/named_file.h"
 #include "sim/io/text_file.h"
 
@@ -26,64 +26,51 @@ bool is_number_object(const json& value) {
   return value.is_object() && value.contains("value");
 }
 
-/// Applies the changes of a derived document and remembers those that change nothing.
-class Merge {
- public:
-  /// `board`: the evidence and the source of a number are a change, too.
-  explicit Merge(bool board) : board_(board) {}
+/// Applies the changes of a derived document; `errors` says which of them change nothing. `board`:
+/// the evidence and the source of a number are a change, too.
+void apply_changes(json& base, const json& changes, const io::JsonPlace& place, bool board,
+                   ErrorList& errors);
 
-  void apply(json& base, const json& changes, const io::JsonPlace& place) {
-    for (const auto& [key, change] : changes.items()) {
-      apply_one(base, key, change, place / key);
-    }
-  }
-
-  std::vector<std::string> problems;
-
- private:
-  void refuse(const io::JsonPlace& place, const std::string& problem) {
-    try {
-      place.fail(problem);
-    } catch (const base::InputError& error) {
-      problems.emplace_back(error.what());
-    }
-  }
-
-  void apply_one(json& base, const std::string& key, const json& change,
-                 const io::JsonPlace& place) {
-    const auto found = base.find(key);
-    if (change.is_null()) {
-      if (found == base.end()) {
-        refuse(place, "cannot be removed: the base has no such key");
-      } else {
-        base.erase(found);
-      }
-      return;
-    }
+/// Applies one of them.
+void apply_one(json& base, const std::string& key, const json& change, const io::JsonPlace& place,
+               bool board, ErrorList& errors) {
+  const auto found = base.find(key);
+  if (change.is_null()) {
     if (found == base.end()) {
-      base[key] = change;  // the reader knows whether there is such a key
-      return;
+      errors.refuse(place, "cannot be removed: the base has no such key");
+    } else {
+      base.erase(found);
     }
-    const bool number = is_number_object(*found) || is_number_object(change);
-    if (found->is_object() && change.is_object() && !number) {
-      if (change.empty()) {
-        refuse(place, "changes nothing");
-      }
-      apply(*found, change, place);
-      return;
-    }
-    const bool same = !board_ && is_number_object(*found) && is_number_object(change)
-                          ? (*found)["value"] == change["value"]
-                          : *found == change;
-    if (same) {
-      refuse(place, fmt::format("changes nothing: the base has {} already",
-                                io::describe(number ? change["value"] : change)));
-    }
-    *found = change;
+    return;
   }
+  if (found == base.end()) {
+    base[key] = change;  // the reader knows whether there is such a key
+    return;
+  }
+  const bool number = is_number_object(*found) || is_number_object(change);
+  if (found->is_object() && change.is_object() && !number) {
+    if (change.empty()) {
+      errors.refuse(place, "changes nothing");
+    }
+    apply_changes(*found, change, place, board, errors);
+    return;
+  }
+  const bool same = !board && is_number_object(*found) && is_number_object(change)
+                        ? (*found)["value"] == change["value"]
+                        : *found == change;
+  if (same) {
+    errors.refuse(place, fmt::format("changes nothing: the base has {} already",
+                                     io::describe(number ? change["value"] : change)));
+  }
+  *found = change;
+}
 
-  bool board_;
-};
+void apply_changes(json& base, const json& changes, const io::JsonPlace& place, bool board,
+                   ErrorList& errors) {
+  for (const auto& [key, change] : changes.items()) {
+    apply_one(base, key, change, place / key, board, errors);
+  }
+}
 
 /// What a document was derived from.
 struct Chain {
@@ -149,11 +136,9 @@ json complete(json document, const std::string& file, Chain& chain) {
     changes.erase("description");
   }
   const bool board = take_board(changes, root, chain);
-  Merge merge(board);
-  merge.apply(result, changes, root);
-  if (!merge.problems.empty()) {
-    throw base::InputError(fmt::format("{}", fmt::join(merge.problems, "\n")));
-  }
+  ErrorList errors;
+  apply_changes(result, changes, root, board, errors);
+  errors.throw_if_any();
   if (board) {
     chain.origin = chain.complete_origin(result, file);
   }
@@ -221,20 +206,6 @@ json complete_architecture(json document, const std::string& file,
     bases->assign(chain.names.rbegin(), chain.names.rend());
   }
   return result;
-}
-
-json with_fitted_design(json document) {
-  if (document.is_object() && !document.contains(kFittedDesign)) {
-    json origin = document;
-    document[std::string(kFittedDesign)] = std::move(origin);
-  }
-  return document;
-}
-
-json load_architecture_document(const std::string& name_or_path) {
-  const std::filesystem::path path = architecture_path(name_or_path);
-  return with_fitted_design(
-      complete_architecture(read_named_file(name_or_path, path), path.string()));
 }
 
 std::string parameter_pointer(const json& document, const std::string& path,

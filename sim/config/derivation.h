@@ -46,14 +46,6 @@ nlohmann::json complete_document(nlohmann::json document, const std::string& fil
 /// What "base" of `file` names: a name, or a path relative to the file that says so.
 std::string base_path(const std::string& base, const std::string& file);
 
-/// `document` (complete), with itself as its fitted design where it has none: for sweeps, which
-/// vary it.
-nlohmann::json with_fitted_design(nlohmann::json document);
-
-/// The completed document of `name_or_path`, as load_architecture() finds it, with its fitted
-/// design. Not validated.
-nlohmann::json load_architecture_document(const std::string& name_or_path);
-
 /// The JSON pointer in `document` (complete) that `path` means: a pointer ("/sm/max_warps"), a
 /// dotted path ("sm.max_warps"), or a last key that occurs once ("max_warps"). It is the pointer of
 /// a number or of a word that is a parameter. Throws InputError with the nearest at `place`.

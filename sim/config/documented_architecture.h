@@ -9,13 +9,14 @@
 
 namespace sptc::config {
 
-/// An architecture, and the completed document that it was read from, with its fitted design.
+/// An architecture, and the completed document that it was read from, with its fitted design:
+/// itself where it has no other.
 struct DocumentedArchitecture {  // NOLINT(bugprone-exception-escape): json's move throws nothing
   Architecture value;
   nlohmann::json document;
 };
 
-/// load_architecture() and load_architecture_document() at once.
+/// As load_architecture() finds it.
 DocumentedArchitecture load_documented_architecture(const std::string& name_or_path);
 
 }  // namespace sptc::config

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "models/sparsity/pattern.h"
 #include "sim/config/architecture.h"
 #include "sim/config/board_names.h"
 #include "sim/config/derivation.h"
@@ -17,7 +18,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -30,14 +30,6 @@ using numerics::DataType;
 
 constexpr int kMaxNode = 1000;  // process node [nm]
 
-/// A number of an energy file as the file has it.
-struct WireNumber {
-  double value = 0;
-  double low = 0, high = 0;
-  std::optional<int> node_nm;
-  Evidence evidence;
-};
-
 double read_bounded(const json& value, const io::JsonPlace& place, bool zero, double max) {
   const double number = value.is_number() ? value.get<double>() : -1;
   if (!(zero ? number >= 0 : number > 0) || number > max) {
@@ -49,21 +41,24 @@ double read_bounded(const json& value, const io::JsonPlace& place, bool zero, do
 
 /// {"value", "evidence", "source"}, with "node_nm" where `on_chip`, and "range": [low, high]; what
 /// is assumed needs a range. From 0 where `zero`, else above it. Throws InputError.
-WireNumber read_number(const io::JsonObject& number, bool zero, double max, bool on_chip) {
+EnergyParameter read_number(const io::JsonObject& number, bool zero, double max, bool on_chip) {
   constexpr std::array<std::string_view, 5> kKeys = {"value", "range", "node_nm", "evidence",
                                                      "source"};
   number.allow_only(kKeys);
-  WireNumber result;
+  EnergyParameter result;
+  result.pointer = number.place().pointer;
   result.value = read_bounded(number.require("value"), number.place() / "value", zero, max);
   result.low = result.high = result.value;
-  result.evidence = read_evidence(number);
+  const Evidence evidence = read_evidence(number);
+  result.evidence = evidence.kind;
+  result.source = evidence.source;
   if (on_chip) {
     result.node_nm = static_cast<int>(number.integer("node_nm", 1, kMaxNode));
   } else if (number.has("node_nm")) {
     (number.place() / "node_nm").fail("this number does not scale with the process node");
   }
   if (!number.has("range")) {
-    if (result.evidence.kind == "assumed") {
+    if (result.evidence == "assumed") {
       number.place().fail("an assumed number needs a 'range' [low, high]");
     }
     return result;
@@ -131,18 +126,8 @@ class NodeScaling {
       errors.collect([&, &key = name] {
         double& factor = factors_[{std::stoi(from), key}];
         factor = 1;  // also where it is refused: what needs it is not to blame
-        const io::JsonObject number = classes.object(key);
-        const WireNumber wire = read_number(number, false, kMaxScale, false);
-        factor = wire.value;
-        parameters.push_back({number.place().pointer,
-                              wire.value,
-                              wire.low,
-                              wire.high,
-                              0,
-                              1,
-                              wire.evidence.kind,
-                              wire.evidence.source,
-                              {}});
+        parameters.push_back(read_number(classes.object(key), false, kMaxScale, false));
+        factor = parameters.back().value;
       });
     }
   }
@@ -219,18 +204,16 @@ class EnergyReader {
 
   void store(const EnergyField& field, const io::JsonObject& number, DataType type,
              NodeScaling& scaling) {
-    const WireNumber wire = read_number(number, field.zero, field.max, field.scaling.has_value());
-    double scale = 1;
+    EnergyParameter parameter =
+        read_number(number, field.zero, field.max, field.scaling.has_value());
     if (field.scaling && *field.scaling != energy::Scaling::kNone) {
-      scale =
-          scaling.factor(*wire.node_nm, scaling_name(*field.scaling), number.place() / "node_nm");
+      parameter.scale = scaling.factor(parameter.node_nm, scaling_name(*field.scaling),
+                                       number.place() / "node_nm");
     }
-    result_.parameters.push_back({number.place().pointer, wire.value, wire.low, wire.high,
-                                  wire.node_nm.value_or(0), scale, wire.evidence.kind,
-                                  wire.evidence.source,
-                                  [type, fill = field.store](EnergyConfig& config, double value) {
-                                    fill(config, type, value);
-                                  }});
+    parameter.store = [type, fill = field.store](EnergyConfig& config, double value) {
+      fill(config, type, value);
+    };
+    result_.parameters.push_back(std::move(parameter));
   }
 
   /// What no single number can get wrong.
@@ -258,25 +241,19 @@ class EnergyReader {
          {std::pair(file / "supply_v", config.power.table.supply_volts),
           std::pair(file / "static" / "leakage_supply_v", flow.leakage_volts),
           std::pair(file / "clock" / "floor_supply_v", config.floor_supply_v)}) {
-      errors_.collect([&, &where = place, &found = volts] {
-        if (found > 0 && found < kLeastVolts) {
-          where.fail(fmt::format("{} V is no supply: at least {}", found, kLeastVolts));
-        }
-      });
+      if (volts > 0 && volts < kLeastVolts) {
+        errors_.refuse(place, fmt::format("{} V is no supply: at least {}", volts, kLeastVolts));
+      }
     }
-    errors_.collect([&] {
-      if (config.boost_supply_v < config.floor_supply_v) {
-        (root_.place() / "clock" / "boost_supply_v")
-            .fail(fmt::format("{} is below floor_supply_v, {}", config.boost_supply_v,
-                              config.floor_supply_v));
-      }
-    });
-    errors_.collect([&] {
-      if (flow.board_idle_w < flow.constant_w) {
-        (root_.place() / "static" / "board_idle_w")
-            .fail(fmt::format("{} is below constant_w, {}", flow.board_idle_w, flow.constant_w));
-      }
-    });
+    if (config.boost_supply_v < config.floor_supply_v) {
+      errors_.refuse(file / "clock" / "boost_supply_v",
+                     fmt::format("{} is below floor_supply_v, {}", config.boost_supply_v,
+                                 config.floor_supply_v));
+    }
+    if (flow.board_idle_w < flow.constant_w) {
+      errors_.refuse(file / "static" / "board_idle_w",
+                     fmt::format("{} is below constant_w, {}", flow.board_idle_w, flow.constant_w));
+    }
   }
 
   const io::JsonObject& root_;

@@ -3,12 +3,18 @@
 
 #include "models/energy/area.h"
 #include "models/energy/power.h"
-#include "sim/gpu/gpu_spec.h"
 
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace sptc::gpu {
+struct GpuSpec;
+}  // namespace sptc::gpu
+namespace sptc::tensor_core {
+struct TensorCoreSpec;
+}  // namespace sptc::tensor_core
 
 namespace sptc::config {
 

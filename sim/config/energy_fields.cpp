@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 
 namespace sptc::config {
@@ -23,23 +24,11 @@ constexpr double kMaxBurst = 10;
 constexpr double kMaxMegahertz = 1e5;
 constexpr double kMaxArea = 1e9;
 
-// What a field fills: a member, of those of `type` where there is one for each type.
-
-double& at(EnergyConfig& config, DataType /*type*/, double EnergyConfig::*member) {
-  return config.*member;
-}
-double& at(EnergyConfig& config, DataType /*type*/, double energy::StaticPower::*member) {
-  return config.power.static_power.*member;
-}
-double& at(EnergyConfig& config, DataType /*type*/, double energy::PowerSpec::*member) {
-  return config.power.*member;
-}
-double& at(EnergyConfig& config, DataType /*type*/, double energy::AreaTable::*member) {
-  return config.area.*member;
-}
-double& at(EnergyConfig& config, DataType type,
-           std::map<DataType, double> energy::AreaTable::*member) {
-  return (config.area.*member)[type];
+/// What a field fills.
+template <typename Part, typename Value>
+Value& at(EnergyConfig& config, Value Part::*member) {
+  const auto parts = std::tie(config, config.power, config.power.static_power, config.area);
+  return std::get<Part&>(parts).*member;
 }
 
 template <typename Member>
@@ -53,7 +42,11 @@ EnergyField field(const char* section, const char* key, double max, Member membe
           kByType,
           is_area ? std::optional(Scaling::kArea) : std::nullopt,
           [member](EnergyConfig& config, DataType type, double value) {
-            at(config, type, member) = value;
+            if constexpr (kByType) {
+              at(config, member)[type] = value;
+            } else {
+              at(config, member) = value;
+            }
           }};
 }
 

@@ -39,9 +39,8 @@ void check_keys(const io::JsonObject& object, std::span<const std::string_view> 
                 ErrorList& errors) {
   for (const auto& [key, unused] : object.value().items()) {
     if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
-      errors.collect([&, &name = key] {
-        object.place().fail("unknown key " + base::unknown_name(io::printable(name), allowed));
-      });
+      errors.refuse(object.place(),
+                    "unknown key " + base::unknown_name(io::printable(key), allowed));
     }
   }
 }

@@ -47,6 +47,11 @@ class ErrorList {
     }
   }
 
+  /// Keeps `problem` of what stands at `place`.
+  void refuse(const io::JsonPlace& place, std::string_view problem) {
+    collect([&] { place.fail(problem); });
+  }
+
   bool empty() const { return messages_.empty(); }
 
   void throw_if_any() const {

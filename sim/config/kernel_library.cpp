@@ -6,14 +6,18 @@
 #include "sim/config/architecture.h"
 #include "sim/config/evidence.h"
 #include "sim/config/named_file.h"
+#include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
 #include "sim/kernels/gemm_problem.h"
+#include "sim/kernels/kernel_overrides.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 namespace sptc::config {
@@ -223,14 +227,12 @@ kernels::KernelLibrarySpec read_library(const json& document, const std::string&
   read_evidence(root);
   kernels::KernelLibrarySpec library;
   library.tiles = read_tiles(root, "tiles");
-  if (root.has("integer_tiles")) {
-    library.integer_tiles = read_tiles(root, "integer_tiles");
-  }
-  if (root.has("integer_best_tiles")) {
-    library.integer_best_tiles = read_tiles(root, "integer_best_tiles");
-  }
-  if (root.has("sparse_tiles")) {
-    library.sparse_tiles = read_tiles(root, "sparse_tiles");
+  for (const auto& [key, tiles] : {std::pair("integer_tiles", &library.integer_tiles),
+                                   std::pair("integer_best_tiles", &library.integer_best_tiles),
+                                   std::pair("sparse_tiles", &library.sparse_tiles)}) {
+    if (root.has(key)) {
+      *tiles = read_tiles(root, key);
+    }
   }
   if (root.has("segment_k")) {
     library.segment_k = read_segment_k(root.object("segment_k"));
@@ -238,17 +240,15 @@ kernels::KernelLibrarySpec read_library(const json& document, const std::string&
   if (root.has("sparse_defaults")) {
     library.sparse_defaults = read_defaults(root);
   }
-  const auto swizzle = [&](std::string_view key, int usual) {
-    return static_cast<int>(root.integer_or(key, usual, 1, kernels::kMaxTileExtent));
+  const auto number = [&](std::string_view key, int usual, std::int64_t most) {
+    return static_cast<int>(root.integer_or(key, usual, 1, most));
   };
-  library.swizzle = swizzle("swizzle", library.swizzle);
-  library.sparse_swizzle = swizzle("sparse_swizzle", library.swizzle);
-  const auto split_k = [&](std::string_view key, int usual) {
-    return static_cast<int>(root.integer_or(key, usual, 1, kernels::kMaxSplitK));
-  };
-  library.most_split_k = split_k("most_split_k", library.most_split_k);
-  library.integer_most_split_k = split_k("integer_most_split_k", library.most_split_k);
-  library.sparse_most_split_k = split_k("sparse_most_split_k", library.most_split_k);
+  using kernels::kMaxSplitK, kernels::kMaxTileExtent;
+  library.swizzle = number("swizzle", library.swizzle, kMaxTileExtent);
+  library.sparse_swizzle = number("sparse_swizzle", library.swizzle, kMaxTileExtent);
+  library.most_split_k = number("most_split_k", library.most_split_k, kMaxSplitK);
+  library.integer_most_split_k = number("integer_most_split_k", library.most_split_k, kMaxSplitK);
+  library.sparse_most_split_k = number("sparse_most_split_k", library.most_split_k, kMaxSplitK);
   // In the order of the enumerators.
   library.f16_reduction_scheme = choice<kernels::ReductionScheme>(root, "f16_reduction_scheme",
                                                                   {"compute_type", "output_type"});
@@ -263,11 +263,8 @@ kernels::KernelLibrarySpec parse_kernel_library(std::string_view text, const std
   return read_library(io::parse_json(text, file), file);
 }
 
-namespace {
-
-/// The library called `name`, or `refuse` hears why there is none.
-template <typename Refuse>
-kernels::KernelLibrarySpec load(const std::string& name, const Refuse& refuse) {
+kernels::KernelLibrarySpec load_kernel_library(const std::string& name,
+                                               const std::string& asked_by) {
   const std::vector<std::filesystem::path> directories = config_directories("libraries");
   for (const std::filesystem::path& directory : directories) {
     if (std::ranges::binary_search(names_in(directory), name)) {
@@ -277,20 +274,8 @@ kernels::KernelLibrarySpec load(const std::string& name, const Refuse& refuse) {
   }
   const std::vector<std::string> names = names_in(directories);
   const std::vector<std::string_view> allowed(names.begin(), names.end());
-  refuse("unknown library " + base::unknown_name(io::printable(name), allowed));
-  return {};
-}
-
-}  // namespace
-
-kernels::KernelLibrarySpec load_kernel_library(const std::string& name,
-                                               const io::JsonPlace& place) {
-  return load(name, [&](const std::string& why) { place.fail(why); });
-}
-
-kernels::KernelLibrarySpec load_kernel_library(const std::string& name,
-                                               const std::string& asked_by) {
-  return load(name, [&](const std::string& why) { throw base::InputError(asked_by + ": " + why); });
+  throw base::InputError(asked_by + ": unknown library " +
+                         base::unknown_name(io::printable(name), allowed));
 }
 
 }  // namespace sptc::config

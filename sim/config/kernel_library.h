@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/io/json_reader.h"
 #include "sim/kernels/kernel_library_spec.h"
 
 #include <string>
@@ -10,10 +9,7 @@
 namespace sptc::config {
 
 /// Tiles of the library called `name`, a file of configs/libraries without ".json", which gives
-/// itself that name. Throws InputError; an unknown name is reported at `place`.
-kernels::KernelLibrarySpec load_kernel_library(const std::string& name, const io::JsonPlace& place);
-
-/// The same; messages begin with `asked_by`.
+/// itself that name. Throws InputError; what says that a name is unknown begins with `asked_by`.
 kernels::KernelLibrarySpec load_kernel_library(const std::string& name,
                                                const std::string& asked_by = "--library");
 

@@ -3,10 +3,10 @@
 
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
+#include "sim/kernels/gemm_operands.h"
 #include "sim/kernels/grid_reuse.h"
 #include "sim/kernels/kernel_choice.h"
 #include "sim/kernels/kernel_estimate.h"
-#include "sim/kernels/launch_overhead.h"
 
 #include <algorithm>
 #include <cmath>
@@ -112,8 +112,9 @@ GemmRun faster_of(GemmRun first, GemmRun second) {
   return first;
 }
 
-GemmRun AnalyticGemms::run(const kernels::GemmProblem& problem,
-                           const kernels::KernelOverrides& overrides, const ClockPolicy& clock) {
+GemmRun ClosedFormTimer::launch(const kernels::GemmProblem& problem,
+                                const kernels::KernelOverrides& overrides,
+                                const std::vector<kernels::GemmOperands>* /*operands*/) {
   kernels::GemmProblem at_any_clock = problem;
   at_any_clock.conditions.clock_mhz = 0;
   const auto [found, is_new] = forms_.try_emplace({at_any_clock, overrides});
@@ -125,7 +126,7 @@ GemmRun AnalyticGemms::run(const kernels::GemmProblem& problem,
       throw;
     }
   }
-  const double mhz = clock.mhz_of(problem.conditions, gpu_.boost_clock_mhz);
+  const double mhz = clock_.mhz_of(problem.conditions, gpu_.boost_clock_mhz);
   std::optional<GemmRun> best;
   for (const Form& form : found->second) {
     GemmRun run = run_of(form, mhz);
@@ -134,7 +135,7 @@ GemmRun AnalyticGemms::run(const kernels::GemmProblem& problem,
   return *best;
 }
 
-std::vector<AnalyticGemms::Form> AnalyticGemms::forms_of(
+std::vector<ClosedFormTimer::Form> ClosedFormTimer::forms_of(
     const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides) const {
   require_selector(problem, gpu_);
   constexpr int kFirstAndSecond = 2;
@@ -150,7 +151,7 @@ std::vector<AnalyticGemms::Form> AnalyticGemms::forms_of(
   return forms;
 }
 
-GemmRun AnalyticGemms::run_of(const Form& form, double clock_mhz) const {
+GemmRun ClosedFormTimer::run_of(const Form& form, double clock_mhz) const {
   const auto& [kernel, times, traffic] = form;
   GemmRun result;
   result.kernel = kernel.result(gpu_.sms);
@@ -175,7 +176,7 @@ GemmRun AnalyticGemms::run_of(const Form& form, double clock_mhz) const {
 GemmRun analytic_gemm(const kernels::GemmProblem& problem,
                       const kernels::KernelOverrides& overrides, const GpuSpec& gpu,
                       const ClockPolicy& clock) {
-  return AnalyticGemms(gpu).run(problem, overrides, clock);
+  return ClosedFormTimer(gpu, clock).time(problem, overrides, nullptr);
 }
 
 }  // namespace sptc::gpu

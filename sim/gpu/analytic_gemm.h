@@ -4,6 +4,7 @@
 #include "sim/gpu/clock_policy.h"
 #include "sim/gpu/gemm_run.h"
 #include "sim/gpu/gpu_spec.h"
+#include "sim/gpu/timer.h"
 #include "sim/kernels/kernel_estimate.h"
 
 #include <map>
@@ -13,18 +14,17 @@
 namespace sptc::gpu {
 
 /// What GemmSimulator::run returns, from closed forms (KernelEstimate) instead of events: the same
-/// choice of kernel, no SystemC. Neither the kernels of a problem nor what they move depends on the
-/// clock, so that they are found once.
-class AnalyticGemms {
+/// choice of kernel, no SystemC, no values. Neither the kernels of a problem nor what they move
+/// depends on the clock, so that they are found once.
+class ClosedFormTimer : public Timer {
  public:
-  /// `gpu` must outlive it.
-  explicit AnalyticGemms(const GpuSpec& gpu) : gpu_(gpu) {}
-
-  /// Throws InputError as GemmSimulator::run does.
-  GemmRun run(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
-              const ClockPolicy& clock);
+  /// `gpu` and `clock`, as it is at each launch, must outlive it.
+  ClosedFormTimer(const GpuSpec& gpu, const ClockPolicy& clock) : gpu_(gpu), clock_(clock) {}
 
  private:
+  GemmRun launch(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
+                 const std::vector<kernels::GemmOperands>* operands) override;
+
   /// A kernel at any clock.
   struct Form {
     kernels::GemmKernel kernel;
@@ -36,6 +36,7 @@ class AnalyticGemms {
   GemmRun run_of(const Form& form, double clock_mhz) const;
 
   const GpuSpec& gpu_;
+  const ClockPolicy& clock_;
   std::map<std::pair<kernels::GemmProblem, kernels::KernelOverrides>, std::vector<Form>> forms_;
 };
 

@@ -26,7 +26,7 @@ struct Part {
 /// (tests/unit/sim/gpu/build_memory_test.cpp).
 std::array<Part, 6> parts_of(const GpuSpec& spec) {
   constexpr double kSm = 32 << 10, kSubPartition = 60 << 10;
-  constexpr double kWarpSlot = 1120, kCtaSlot = 96, kBank = 32, kTagsOfBlock = 21;
+  constexpr double kWarpSlot = 600, kCtaSlot = 96, kBank = 32, kTagsOfBlock = 21;
   const sm::SmSpec& sm = spec.sm;
   const double sms = spec.sms;
   const double partitions = sms * sm.sub_partitions;

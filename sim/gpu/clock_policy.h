@@ -2,9 +2,12 @@
 #pragma once
 
 #include "sim/kernels/kernel_estimate.h"
-#include "sim/kernels/launch_conditions.h"
 
 #include <string>
+
+namespace sptc::kernels {
+struct LaunchConditions;
+}  // namespace sptc::kernels
 
 namespace sptc::gpu {
 
@@ -29,11 +32,7 @@ struct ClockPolicy {
 
   static ClockPolicy fixed(double mhz) { return {mhz}; }
   /// Of a launch under `conditions`, which may name a clock of its own.
-  double mhz_of(const kernels::LaunchConditions& conditions, double boost_clock_mhz) const {
-    return conditions.clock_mhz > 0 ? conditions.clock_mhz
-           : fixed_mhz > 0          ? fixed_mhz
-                                    : boost_clock_mhz;
-  }
+  double mhz_of(const kernels::LaunchConditions& conditions, double boost_clock_mhz) const;
   /// "boost" or "1200 MHz".
   std::string name() const;
 };

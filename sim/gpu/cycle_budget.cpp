@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gpu/cycle_budget.h"
 
+#include "sim/gpu/gpu_spec.h"
+#include "sim/kernels/traffic_counts.h"
 #include "sim/kernels/work_schedule.h"
+#include "sim/memory/memory_spec.h"
 
 #include <algorithm>
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/gpu/gpu_spec.h"
-#include "sim/kernels/gemm_kernel.h"
-#include "sim/kernels/traffic_counts.h"
-
 #include <cstdint>
 
+namespace sptc::kernels {
+struct GemmKernel;
+struct MemoryTraffic;
+}  // namespace sptc::kernels
+
 namespace sptc::gpu {
+
+struct GpuSpec;
 
 /// How long each resource worked during a launch [cycles], if it did nothing else: of the busiest
 /// SM, or of the whole L2 and DRAM. What overlaps is counted in each.

@@ -2,13 +2,14 @@
 #pragma once
 
 #include "models/base/matrix.h"
-#include "models/numerics/codec.h"
+#include "models/numerics/word.h"
 #include "sim/gpu/clock_policy.h"
 #include "sim/gpu/cycle_budget.h"
 #include "sim/gpu/stall_shares.h"
 #include "sim/kernels/gemm_kernel.h"
+#include "sim/kernels/kernel_result.h"
 #include "sim/kernels/traffic_counts.h"
-#include "sim/sm/activity.h"
+#include "sim/tensor_core/activity.h"
 
 #include <cstdint>
 #include <optional>
@@ -32,7 +33,7 @@ struct LaunchFigures {
   kernels::ReductionBytes reduction;
   CycleBudget budget;
   /// Of all SMs during the launch; absent where cycles were not simulated but carried on.
-  std::optional<sm::Activity> activity;
+  std::optional<tensor_core::Activity> activity;
   /// Of the cycles of all tensor cores during the launch; absent in closed form.
   std::optional<StallShares> stalls;
 

@@ -7,14 +7,13 @@
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/gpu/extrapolation.h"
 #include "sim/gpu/gpu.h"
-#include "sim/gpu/sm_observers.h"
+#include "sim/gpu/observer.h"
 #include "sim/gpu/tile_times.h"
+#include "sim/kernels/gemm_operands.h"
 #include "sim/kernels/gemm_traffic.h"
 #include "sim/kernels/grid_reuse.h"
 #include "sim/kernels/kernel_choice.h"
 #include "sim/kernels/kernel_estimate.h"
-#include "sim/kernels/l2_residency.h"
-#include "sim/kernels/launch_overhead.h"
 #include "sim/kernels/packed_gemm.h"
 #include "sim/kernels/warp_program.h"
 #include "sim/kernels/work_schedule.h"
@@ -49,11 +48,8 @@ class GemmSimulator::Impl {
     if (options.bind_dram) {
       options.bind_dram(gpu_.l2().dram);
     }
-    if (options.waveform != nullptr) {
-      observe(*gpu_.sms().front(), clock_, spec_.sm.tensor_core, *options.waveform);
-    }
-    if (options.passages != nullptr) {
-      observe(gpu_, clock_, spec_.sm.tensor_core, *options.passages);
+    for (Observer* const observer : options.observers) {
+      observer->attach(gpu_);
     }
     base::run_events(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
   }
@@ -66,11 +62,10 @@ class GemmSimulator::Impl {
   GemmRun run(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
               const std::vector<kernels::GemmOperands>* operands) {
     require_selector(problem, spec_);
-    // Closed forms are a few percent from the cycles: the next ones may be faster. A waveform shows
+    // Closed forms are a few percent from the cycles: the next ones may be faster. Observers see
     // one kernel, and so do values.
     constexpr int kSimulated = 3;
-    const bool one =
-        operands != nullptr || options_.waveform != nullptr || options_.passages != nullptr;
+    const bool one = operands != nullptr || !options_.observers.empty();
     std::optional<GemmRun> best;
     for (const kernels::GemmKernel& kernel :
          kernels::candidate_kernels(problem, overrides, spec_.kernel_target(), operands != nullptr,
@@ -89,7 +84,7 @@ class GemmSimulator::Impl {
     require_instruction(kernel.instruction, spec_);
     const kernels::KernelEstimate form = kernels::estimate(kernel, target);
     require_simulated(kernel, operands != nullptr);
-    require_waveform(kernel.executed);
+    require_stages(kernel.executed);
     const mma::StepContext context = context_of(kernel, operands != nullptr);
     const kernels::GemmTraffic traffic(kernel);
     const GridSetup setup{kernel, context, traffic, form, spec_.sms * kernel.ctas_per_sm};
@@ -100,7 +95,7 @@ class GemmSimulator::Impl {
     gpu_.set_clock_mhz(result.clock_mhz);
     result.kernel = kernel.result(spec_.sms);
     result.issued_macs = kernel.issued_macs();
-    const sm::Activity before = gpu_.activity();
+    const tensor_core::Activity before = gpu_.activity();
     if (operands != nullptr) {
       run_with_values(setup, *operands, result);
     } else {
@@ -209,13 +204,12 @@ class GemmSimulator::Impl {
     return traffic;
   }
 
-  /// Throws InputError where somebody asks for the waveform of stages that the model lacks.
-  void require_waveform(const mma::MmaInstruction& instruction) const {
-    if ((options_.waveform != nullptr || options_.passages != nullptr) &&
-        instruction.is_asynchronous()) {
-      throw base::InputError(fmt::format(
-          "no {} of {}: only its time is simulated; --fidelity datapath runs mma.sync",
-          options_.waveform != nullptr ? "waveform" : "timeline", mma::name(instruction.family)));
+  /// Throws InputError where somebody observes stages that the model lacks.
+  void require_stages(const mma::MmaInstruction& instruction) const {
+    if (!options_.observers.empty() && instruction.is_asynchronous()) {
+      throw base::InputError(
+          fmt::format("no {} of {}: only its time is simulated; --fidelity datapath runs mma.sync",
+                      options_.observers.front()->name(), mma::name(instruction.family)));
     }
   }
 

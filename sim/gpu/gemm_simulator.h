@@ -5,6 +5,8 @@
 #include "sim/gpu/gemm_run.h"
 #include "sim/gpu/gpu_spec.h"
 #include "sim/kernels/gemm_kernel.h"
+#include "sim/kernels/gemm_problem.h"
+#include "sim/kernels/kernel_overrides.h"
 
 #include <tlm>
 
@@ -12,14 +14,14 @@
 #include <memory>
 #include <vector>
 
-namespace sptc::tensor_core {
-class PassageLog;
-class Waveform;
-}  // namespace sptc::tensor_core
+namespace sptc::kernels {
+struct GemmOperands;
+}  // namespace sptc::kernels
 
 namespace sptc::gpu {
 
 class Gpu;
+class Observer;
 
 /// One elaborated GPU that runs GEMM kernels one after the other, dense and sparse on the same
 /// hardware. One per SystemC context, which elaborates once.
@@ -28,8 +30,7 @@ class GemmSimulator {
   struct Options {
     /// Carry on main loops and rounds of CTAs once they repeat; only without values.
     bool extrapolate = true;
-    tensor_core::Waveform* waveform = nullptr;    ///< of the first SM
-    tensor_core::PassageLog* passages = nullptr;  ///< of the first SM
+    std::vector<Observer*> observers{};  ///< attached before the first launch
     ClockPolicy clock{};
     /// Binds every SM to a memory of the caller (Gpu::Memory::kOutside), in the place of L2 and
     /// DRAM; empty: those. No cycles are carried on. SystemC's time is that of

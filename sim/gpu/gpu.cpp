@@ -28,10 +28,8 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const base::Clock& clock, const Gp
     sms_.push_back(std::make_unique<sm::Sm>(("sm" + std::to_string(i)).c_str(), clock, spec.sm));
     links_.push_back(std::make_unique<Links>(i, clock));
     const auto index = static_cast<std::size_t>(i);
-    scheduler_.launch_out[index](links_.back()->launch);
-    scheduler_.done_in[index](links_.back()->done);
-    sms_.back()->launch_in(links_.back()->launch);
-    sms_.back()->done_out(links_.back()->done);
+    base::connect(scheduler_.launch_out[index], links_.back()->launch, sms_.back()->launch_in);
+    base::connect(sms_.back()->done_out, links_.back()->done, scheduler_.done_in[index]);
   }
   if (memory == Memory::kOutside) {
     return;
@@ -147,8 +145,8 @@ memory::MemoryBytes Gpu::memory_counters() const {
   return memory_ ? memory_->counters() : l2_->counters();
 }
 
-sm::Activity Gpu::activity() const {
-  sm::Activity sum;
+tensor_core::Activity Gpu::activity() const {
+  tensor_core::Activity sum;
   for (const auto& sm : sms_) {
     sum += sm->activity();
   }

@@ -48,7 +48,7 @@ class Gpu : public sc_core::sc_module {
   GridRun run(const sm::KernelLaunch& launched, const memory::L2Contents& l2 = {});
 
   /// Of all SMs, since the start of the simulation.
-  sm::Activity activity() const;
+  tensor_core::Activity activity() const;
 
   /// Of the latest grid, by a memory of its own.
   memory::MemoryBytes memory_counters() const;
@@ -56,6 +56,7 @@ class Gpu : public sc_core::sc_module {
   /// As MemoryPorts::observe; nobody is told where the memory is outside.
   void observe_memory(const memory::MemoryPorts::Observer& observer);
 
+  const base::Clock& clock() const { return clock_; }
   const std::vector<std::unique_ptr<sm::Sm>>& sms() const { return sms_; }
   /// Before a DRAM outside.
   memory::L2BeforeDram& l2() { return *l2_; }

@@ -220,6 +220,25 @@ std::string JsonObject::text_or(std::string_view key, std::string_view absent) c
   return has(key) ? text(key) : std::string(absent);
 }
 
+std::size_t JsonObject::choice(std::string_view key,
+                               std::span<const std::string_view> words) const {
+  if (!has(key)) {
+    return 0;
+  }
+  const std::string word = text(key);
+  const auto found = std::find(words.begin(), words.end(), word);
+  if (found == words.end()) {
+    (place_ / key).fail("must be one of " + base::unknown_name(printable(word), words));
+  }
+  return static_cast<std::size_t>(found - words.begin());
+}
+
+void JsonObject::require_schema(std::string_view schema) const {
+  if (const std::string found = text("schema"); found != schema) {
+    (place_ / "schema").fail(fmt::format("must be \"{}\", not '{}'", schema, printable(found)));
+  }
+}
+
 JsonObject JsonObject::object(std::string_view key) const {
   return JsonObject(require(key), place_ / key);
 }

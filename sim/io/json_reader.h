@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/error.h"
+
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -57,6 +60,20 @@ class JsonObject {
   /// Not empty.
   std::string text(std::string_view key) const;
   std::string text_or(std::string_view key, std::string_view absent) const;
+  /// What `parse` makes of the text; its InputError names the place.
+  template <typename Parse>
+  auto parsed(std::string_view key, Parse parse) const {
+    const std::string word = text(key);
+    try {
+      return parse(word);
+    } catch (const base::InputError& error) {
+      (place_ / key).fail(error.what());
+    }
+  }
+  /// The place of the text among `words`; 0 where the key is absent.
+  std::size_t choice(std::string_view key, std::span<const std::string_view> words) const;
+  /// Refuses any other text than `schema` at "schema".
+  void require_schema(std::string_view schema) const;
   JsonObject object(std::string_view key) const;
   /// Not empty.
   const nlohmann::json& array(std::string_view key) const;

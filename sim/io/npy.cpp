@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The .npy format: NumPy Enhancement Proposal 1 and numpy.lib.format (versions 1.0, 2.0, 3.0).
 #include "models/base/error.h"
+#include "models/base/matrix.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/tensor_file.h"
 #include "sim/io/tensor_layout.h"

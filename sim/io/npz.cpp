@@ -19,6 +19,7 @@
 #include <set>
 #include <sstream>
 #include <string_view>
+#include <utility>
 #include <zlib.h>
 
 namespace sptc::io {

@@ -12,6 +12,7 @@
 #include <istream>
 #include <limits>
 #include <map>
+#include <utility>
 
 namespace sptc::io {
 namespace {

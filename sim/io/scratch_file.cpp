@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/io/scratch_file.h"
 
-#include "sim/io/text_file.h"
-
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
 #include <pthread.h>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -23,8 +19,7 @@ namespace sptc::io {
 struct ScratchFile::Name {
   std::string text;
   pid_t owner = ::getpid();
-  std::string result, shown;  ///< what it becomes, and that name for messages; or ""
-  std::atomic<bool> is_scratch{false}, is_result{false};
+  std::atomic<bool> is_scratch{false};
   Name* older = nullptr;
 
   static inline std::atomic<Name*> newest{nullptr};
@@ -59,11 +54,9 @@ class SignalsHeld {
 ScratchFile::ScratchFile(const std::filesystem::path& target, const Make& make)
     : made_(-1), name_(new Name) {
   constexpr int kNames = 10000;
-  name_->result = target.string();
-  name_->shown = printable(name_->result);
   error_ = EEXIST;
   for (int i = 0; made_ < 0 && error_ == EEXIST && i < kNames; ++i) {
-    name_->text = fmt::format("{}.{}.{}.tmp", name_->result, name_->owner, i);
+    name_->text = fmt::format("{}.{}.{}.tmp", target.string(), name_->owner, i);
     path_ = name_->text;
     const SignalsHeld held;
     made_ = make(path_.c_str());  // what is made is known: nothing here throws any more
@@ -94,34 +87,6 @@ ScratchFile::~ScratchFile() {
 
 void ScratchFile::keep() {
   name_->is_scratch = false;
-  name_->is_result = !name_->result.empty();
-}
-
-std::size_t names_of_results(std::span<char> text) noexcept {
-  using Name = ScratchFile::Name;
-  const pid_t self = ::getpid();
-  std::size_t size = 0;
-  const auto add = [&](std::string_view part) {
-    const std::size_t some = std::min(part.size(), text.size() - size);
-    part.copy(text.data() + size, some);
-    size += some;
-  };
-  for (const Name* one = Name::newest; one != nullptr; one = one->older) {
-    bool counts = one->is_result && one->owner == self;
-    for (const Name* other = Name::newest; other != nullptr && counts; other = other->older) {
-      // Files of a directory are no results beside it.
-      counts = !(one->result.size() > other->text.size() && !other->text.empty() &&
-                 one->result.starts_with(other->text) && one->result[other->text.size()] == '/');
-    }
-    for (const Name* newer = Name::newest; newer != one && counts; newer = newer->older) {
-      counts = !newer->is_result || newer->result != one->result;
-    }
-    if (counts) {
-      add(size > 0 ? ", " : "");
-      add(one->shown);
-    }
-  }
-  return size;
 }
 
 int open_new(const char* name, unsigned mode) {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
 #include <functional>
-#include <span>
 
 namespace sptc::io {
 
@@ -36,7 +34,6 @@ class ScratchFile {
  private:
   struct Name;
   friend void remove_scratch_files() noexcept;
-  friend std::size_t names_of_results(std::span<char> text) noexcept;
 
   std::filesystem::path path_;
   int made_ = 0, error_ = 0;
@@ -46,10 +43,6 @@ class ScratchFile {
 /// A new, empty file at `name` that is open for writing, with `mode`; -1 and errno where something
 /// has the name, be it a link.
 int open_new(const char* name, unsigned mode);
-
-/// Puts the names of the files that this process has written into `text`, ", " between them, as far
-/// as there is room, and returns how many bytes that are. A handler of signals may call it.
-std::size_t names_of_results(std::span<char> text) noexcept;
 
 /// Removes the files of this process that have such a name, the last one first, so that a directory
 /// is empty when its turn comes. A handler of signals may call it, and must end the process then.

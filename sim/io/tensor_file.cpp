@@ -2,8 +2,11 @@
 #include "sim/io/tensor_file.h"
 
 #include "models/base/error.h"
+#include "models/base/matrix.h"
 #include "models/base/shape.h"
 #include "models/base/text.h"
+#include "models/numerics/codec.h"
+#include "models/numerics/data_type_info.h"
 #include "sim/io/file_use.h"
 #include "sim/io/memory_guard.h"
 #include "sim/io/tensor_layout.h"

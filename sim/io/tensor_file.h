@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/base/matrix.h"
-#include "models/numerics/codec.h"
+#include "models/base/matrix_fwd.h"
+#include "models/numerics/data_type.h"
+#include "models/numerics/word.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/mma/fragment_layout.h"
+#include "sim/isa/operand.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -44,10 +45,6 @@ enum class Opcode : std::uint8_t {
   kWaitStage,    ///< until all other warps have freed the k-tile `stages` iterations before
   kStoreGlobal,  ///< epilogue: rows of D, or of partial sums, leave the SM
 };
-
-/// Which operand a load or store moves.
-enum class Operand : std::uint8_t { kA, kB, kMetadata, kPartialSum };
-inline constexpr std::size_t kOperandCount = 4;
 
 /// Where a fragment lies: tile coordinates inside the CTA tile, in units of fragments.
 struct FragmentPosition {

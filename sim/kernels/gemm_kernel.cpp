@@ -2,6 +2,12 @@
 #include "sim/kernels/gemm_kernel.h"
 
 #include "models/base/error.h"
+#include "sim/kernels/kernel_library_spec.h"
+#include "sim/kernels/kernel_overrides.h"
+#include "sim/kernels/kernel_result.h"
+#include "sim/kernels/kernel_target.h"
+#include "sim/kernels/launch_spec.h"
+#include "sim/kernels/raster_pieces.h"
 #include "sim/kernels/register_allocation.h"
 #include "sim/kernels/work_schedule.h"
 #include "sim/sm/occupancy.h"
@@ -253,14 +259,9 @@ std::int64_t GemmKernel::issued_macs() const {
 }
 
 CtaTile GemmKernel::rasterise(std::int64_t cta) const {
-  const std::int64_t per_slice = tiles_m() * tiles_n();
-  const std::int64_t index = cta % per_slice;
-  const std::int64_t group = index / (swizzle * tiles_m());
-  const std::int64_t first_n = group * swizzle;
-  const std::int64_t width = std::min<std::int64_t>(swizzle, tiles_n() - first_n);
-  const std::int64_t in_group = index - first_n * tiles_m();
-  const std::int64_t slices = cta / per_slice;
-  return {slices / split_k, in_group / width, first_n + in_group % width, slices % split_k};
+  const RasterPiece at = first_piece(*this, cta, cta + 1);
+  return {at.slice / split_k, at.first / at.width, at.first_n + at.first % at.width,
+          at.slice % split_k};
 }
 
 KernelResult GemmKernel::result(std::int64_t sms) const {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/shape.h"
+#include "models/base/units.h"
 #include "models/mma/instruction.h"
-#include "sim/isa/warp_instruction.h"
+#include "sim/isa/operand.h"
+#include "sim/kernels/decomposition.h"
 #include "sim/kernels/gemm_problem.h"
-#include "sim/kernels/kernel_library_spec.h"
-#include "sim/kernels/kernel_result.h"
-#include "sim/kernels/kernel_target.h"
 
 #include <cstdint>
 #include <optional>
@@ -14,6 +14,11 @@
 #include <string_view>
 
 namespace sptc::kernels {
+
+struct KernelOverrides;
+struct KernelResult;
+struct KernelTarget;
+struct TileShape;
 
 /// Of an accumulator, f32 or s32.
 inline constexpr std::int64_t kAccumulatorBytes = 4;

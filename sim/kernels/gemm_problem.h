@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/base/matrix.h"
 #include "models/base/shape.h"
-#include "models/mma/instruction.h"
-#include "models/numerics/codec.h"
-#include "models/sparsity/compress.h"
-#include "sim/isa/warp_instruction.h"
+#include "models/numerics/data_type_info.h"
+#include "models/sparsity/pattern.h"
+#include "sim/isa/operand.h"
 #include "sim/kernels/launch_conditions.h"
 #include "sim/kernels/operand_storage.h"
 
@@ -69,52 +67,6 @@ struct GemmProblem {
     const int bits = numerics::storage_bits(dtype);
     return operand == isa::Operand::kA ? storage.a_bits(bits) : bits;
   }
-};
-
-/// Operand values of one GEMM of the batch, as storage words.
-struct GemmOperands {
-  base::Matrix<numerics::Word> a;           ///< [m, k]; used when dense
-  sparsity::CompressedMatrix compressed_a;  ///< used when sparse
-  /// Of a pattern that no GPU has, instead of nibbles: [m, compressed k], where in its group each
-  /// kept element stands.
-  base::Matrix<std::uint8_t> indices;
-  base::Matrix<numerics::Word> b_columns;  ///< [n, k]: column j of B is row j here (k contiguous)
-};
-
-/// How a launch cuts a GEMM into CTAs, in CUTLASS's words; slices of K ("split-K") go with the
-/// first.
-enum class Decomposition {
-  kDataParallel,  ///< an output tile, or a slice of it, is the work of one CTA
-  kStreamK,       ///< all CTAs have as many k-tiles, whichever output tiles those belong to
-};
-
-/// What a user may ask for at most, beyond what libraries have.
-inline constexpr int kMaxStages = 16;
-inline constexpr int kMaxSplitK = 64;
-inline constexpr int kMaxClusterCtas = 16;
-inline constexpr std::int64_t kMaxTileExtent = 1024;
-
-/// Choices a user may force; the heuristic fills the rest.
-struct KernelOverrides {
-  std::optional<base::GemmShape> cta_tile;  ///< logical k
-  std::optional<int> stages;
-  std::optional<int> split_k;
-  std::optional<Decomposition> decomposition = std::nullopt;
-  /// Whether `cta_tile` stands for a pair of kernels, dense and sparse, that stage as many bytes of
-  /// A, and its k may be that of the other one.
-  bool tile_of_pair = false;
-  /// Of tcgen05.mma: CTAs that share an instruction. Both kinds may have a tile of that size.
-  std::optional<int> cta_group = std::nullopt;
-  /// Of the instructions that run: two families may have a tile of that size.
-  std::optional<mma::MmaFamily> family = std::nullopt;
-  /// Among all kernels that fit the SM instead of those of the library: see kernel_search.h. With
-  /// `cta_tile` the kernel that a search found, which these tell from others of that tile.
-  bool search = false;
-  base::GemmShape warp_tile = {};
-  int swizzle = 0, cluster_ctas = 0, ctas_per_sm = 0;
-  bool transposed = false;
-
-  auto operator<=>(const KernelOverrides&) const = default;
 };
 
 }  // namespace sptc::kernels

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kernels/gemm_traffic.h"
 
+#include "models/sparsity/pattern_execution.h"
 #include "models/sparsity/weight_pattern.h"
 #include "sim/kernels/raster_pieces.h"
 

@@ -3,7 +3,6 @@
 
 #include "sim/base/cache_tags.h"
 #include "sim/kernels/gemm_traffic.h"
-#include "sim/kernels/l2_residency.h"
 #include "sim/kernels/raster_pieces.h"
 #include "sim/kernels/work_schedule.h"
 
@@ -247,10 +246,6 @@ class L2AcrossWaves {
   std::vector<std::int64_t> rows_, columns_;  ///< of the latest wave
 };
 
-std::int64_t last_wave(const GemmKernel& kernel, std::int64_t sms) {
-  return (kernel.ctas() - 1) / (sms * kernel.ctas_per_sm);
-}
-
 /// Of a grid whose last wave is `last`.
 DramBytes dram_bytes(const GemmKernel& kernel, L2AcrossWaves& l2, std::int64_t last) {
   const std::int64_t looked_at = std::min(last, kMaxWaves);
@@ -276,14 +271,41 @@ DramBytes dram_bytes(const GemmKernel& kernel, L2AcrossWaves& l2, std::int64_t l
 
 }  // namespace
 
-DramBytes dram_bytes(const GemmKernel& kernel, const memory::MemorySpec& memory, std::int64_t sms) {
-  L2AcrossWaves l2(kernel, memory, sms);
-  return dram_bytes(kernel, l2, last_wave(kernel, sms));
+ResidentOperands resident_operands(const GemmKernel& kernel, const memory::MemorySpec& memory) {
+  const L2State& state = kernel.problem.conditions.l2;
+  if (state.kind == L2State::Kind::kCold) {
+    return {};
+  }
+  const GemmBytes bytes(kernel);
+  const base::GemmShape& shape = kernel.problem.shape;
+  const auto batch = static_cast<double>(kernel.problem.batch);
+  const auto of = [&](isa::Operand operand, std::int64_t rows) {
+    return batch * static_cast<double>(rows * bytes.row_bytes(operand, shape.k));
+  };
+  double a = of(isa::Operand::kA, shape.m) * kernel.problem.distinct(isa::Operand::kA);
+  if (kernel.instruction.sparse) {
+    a += of(isa::Operand::kMetadata, shape.m);
+  }
+  const double b = of(isa::Operand::kB, shape.n) * kernel.problem.distinct(isa::Operand::kB);
+  // Each partition keeps what its SMs read, and of D what it owns.
+  const double d = static_cast<double>(stored_bytes(kernel)) / memory.l2_partitions;
+  const double capacity = static_cast<double>(memory.l2_capacity.count()) / memory.l2_partitions;
+  const double launch = a + b + d;
+  const int weights = state.kind == L2State::Kind::kRotate ? state.weights : 1;
+  ResidentOperands share{1, 1, 1};
+  constexpr int kRounds = 8;  // what survives decides what hits, and that what survives
+  for (int round = 0; round < kRounds; ++round) {
+    const double hit_ratio = (share.a * a + share.b * b + share.d * d) / launch;
+    share.a = share.b = share.d = base::CacheTags::survival(launch / capacity, hit_ratio);
+    (kernel.problem.transposed ? share.b : share.a) =
+        base::CacheTags::survival(weights * launch / capacity, hit_ratio);
+  }
+  return share;
 }
 
 GridReuse::GridReuse(const GemmKernel& kernel, const memory::MemorySpec& memory, std::int64_t sms) {
   L2AcrossWaves l2(kernel, memory, sms);
-  const std::int64_t last = last_wave(kernel, sms);
+  const std::int64_t last = (kernel.ctas() - 1) / (sms * kernel.ctas_per_sm);
   dram_ = dram_bytes(kernel, l2, last);
   if (last > 0) {
     written_ = l2.written_by(sms * kernel.ctas_per_sm) / l2.capacity();
@@ -291,6 +313,10 @@ GridReuse::GridReuse(const GemmKernel& kernel, const memory::MemorySpec& memory,
         l2.used_before_latest() / static_cast<double>(std::min(last, kMaxWaves)) / l2.capacity() -
         written_;
   }
+}
+
+DramBytes dram_bytes(const GemmKernel& kernel, const memory::MemorySpec& memory, std::int64_t sms) {
+  return GridReuse(kernel, memory, sms).dram();
 }
 
 double GridReuse::l2_share_of(double part) const {

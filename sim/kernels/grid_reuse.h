@@ -9,14 +9,23 @@
 
 namespace sptc::kernels {
 
+/// Shares of the operands, and of D as the launch before has written it, that the L2 holds when a
+/// launch begins.
+struct ResidentOperands {
+  double a = 0;  ///< with its metadata
+  double b = 0;
+  double d = 0;
+};
+
+/// What launches before `kernel`, which were like it, have left (LaunchConditions::l2): of an
+/// operand what survives the bytes that have passed since it was used.
+ResidentOperands resident_operands(const GemmKernel& kernel, const memory::MemorySpec& memory);
+
 /// What DRAM has to do with a grid.
 struct DramBytes {
   double delivered = 0;
   double written_back = 1;  ///< share of what the grid writes that DRAM takes
 };
-
-/// Bytes of a launch of `kernel` on `sms` SMs, as GridReuse has them.
-DramBytes dram_bytes(const GemmKernel& kernel, const memory::MemorySpec& memory, std::int64_t sms);
 
 /// How much of the operands of a grid DRAM has to deliver, in closed form. The CTAs that the GPU
 /// holds at once (a wave) ask for each tile of A and B about the same time, so DRAM delivers it
@@ -37,6 +46,9 @@ class GridReuse {
   double operands_ = 0, written_ = 0;
   DramBytes dram_;
 };
+
+/// Bytes of a launch of `kernel` on `sms` SMs, as GridReuse has them.
+DramBytes dram_bytes(const GemmKernel& kernel, const memory::MemorySpec& memory, std::int64_t sms);
 
 /// Bytes of a launch of `kernel` on `sms` SMs.
 MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const DramBytes& dram,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kernels/issue_stretch.h"
 
+#include "models/mma/stages.h"
 #include "models/mma/step_rules.h"
 #include "sim/kernels/register_allocation.h"
 #include "sim/tensor_core/issue_interval.h"

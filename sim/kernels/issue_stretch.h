@@ -5,6 +5,10 @@
 
 #include <string_view>
 
+namespace sptc::tensor_core {
+struct TensorCoreSpec;
+}  // namespace sptc::tensor_core
+
 namespace sptc::kernels {
 
 /// How much longer a tensor core takes for the instructions of `kernel` than their products need at

@@ -2,46 +2,41 @@
 #include "sim/kernels/kernel_candidates.h"
 
 #include "sim/kernels/issue_stretch.h"
+#include "sim/kernels/kernel_target.h"
+#include "sim/kernels/launch_spec.h"
+#include "sim/sm/sm_spec.h"
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <map>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace sptc::kernels {
 namespace {
 
-/// Everything that fitted_kernel() and issue_stretch() look at.
-struct CandidatesOf {
-  numerics::DataType dtype;
-  bool sparse;
-  OperandStorage storage;
-  std::optional<sparsity::Pattern> pattern;
-  int vector_rows;
-  std::optional<int> stages;
-  sm::SmSpec sm;
-  std::string instruction_set, numerics;
-  std::vector<TileShape> tiles;
-  int cluster_ctas;
-  int swizzle;
-  ReductionScheme f16_reduction_scheme;
-  Fp8Accumulation fp8_accumulation;
+/// Everything that fitted_kernel() and issue_stretch() look at, but for K.
+auto question_of(const GemmProblem& problem, std::optional<int> stages,
+                 const KernelTarget& target) {
+  return std::tuple(problem.dtype, problem.sparse, problem.storage, problem.pattern,
+                    problem.vector_rows, stages, target.sm, std::string(target.instruction_set),
+                    std::string(target.numerics), tiles_for(problem, target.library),
+                    target.launch.cluster_ctas, target.library.swizzle_for(problem.sparse),
+                    target.library.f16_reduction_scheme,
+                    target.library.accumulation_for(problem.conditions));
+}
+
+using Question = std::invoke_result_t<decltype(question_of), const GemmProblem&, std::optional<int>,
+                                      const KernelTarget&>;
+
+/// An answer, and what it answers.
+struct KeptCandidates {
+  Question question;
   std::int64_t k;       ///< of the problem
   std::int64_t long_k;  ///< from which on there are as many k-tiles as stages, or more
-
-  bool are(const GemmProblem& problem, std::optional<int> asked_stages,
-           const KernelTarget& target) const {
-    return dtype == problem.dtype && sparse == problem.sparse && storage == problem.storage &&
-           pattern == problem.pattern && vector_rows == problem.vector_rows &&
-           stages == asked_stages && instruction_set == target.instruction_set &&
-           numerics == target.numerics && sm == target.sm &&
-           tiles == tiles_for(problem, target.library) &&
-           cluster_ctas == target.launch.cluster_ctas &&
-           swizzle == target.library.swizzle_for(sparse) &&
-           f16_reduction_scheme == target.library.f16_reduction_scheme &&
-           fp8_accumulation == target.library.accumulation_for(problem.conditions) &&
-           std::min(k, long_k) == std::min(problem.shape.k, long_k);
-  }
+  std::vector<KernelCandidate> candidates;
 };
 
 std::vector<KernelCandidate> fit(const GemmProblem& problem, std::optional<int> stages,
@@ -154,38 +149,24 @@ const std::vector<TileShape>& tiles_for(const GemmProblem& problem,
 const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem,
                                                       std::optional<int> stages,
                                                       const KernelTarget& target) {
-  using Kept = std::pair<CandidatesOf, std::vector<KernelCandidate>>;
   // Dense and sparse weights of a few types, a few short K, and numbers of stages of a search.
   constexpr std::size_t kMostKept = 32;
-  thread_local std::vector<Kept> kept;
-  const auto found = std::find_if(kept.begin(), kept.end(), [&](const Kept& known) {
-    return known.first.are(problem, stages, target);
+  thread_local std::vector<KeptCandidates> kept;
+  Question question = question_of(problem, stages, target);
+  const std::int64_t k = problem.shape.k;
+  const auto found = std::find_if(kept.begin(), kept.end(), [&](const KeptCandidates& known) {
+    return std::min(known.k, known.long_k) == std::min(k, known.long_k) &&
+           known.question == question;
   });
   if (found != kept.end()) {
-    return found->second;
+    return found->candidates;
   }
   std::vector<KernelCandidate> candidates = fit(problem, stages, target);
   if (kept.size() == kMostKept) {
     kept.erase(kept.begin());
   }
-  CandidatesOf question{problem.dtype,
-                        problem.sparse,
-                        problem.storage,
-                        problem.pattern,
-                        problem.vector_rows,
-                        stages,
-                        target.sm,
-                        std::string(target.instruction_set),
-                        std::string(target.numerics),
-                        tiles_for(problem, target.library),
-                        target.launch.cluster_ctas,
-                        target.library.swizzle_for(problem.sparse),
-                        target.library.f16_reduction_scheme,
-                        target.library.accumulation_for(problem.conditions),
-                        problem.shape.k,
-                        long_k(candidates)};
-  kept.emplace_back(std::move(question), std::move(candidates));
-  return kept.back().second;
+  kept.push_back({std::move(question), k, long_k(candidates), std::move(candidates)});
+  return kept.back().candidates;
 }
 
 std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "sim/kernels/gemm_kernel.h"
+#include "sim/kernels/kernel_library_spec.h"
+#include "sim/kernels/kernel_overrides.h"
 
 #include <optional>
 #include <string>

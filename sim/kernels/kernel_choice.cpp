@@ -3,14 +3,17 @@
 
 #include "models/base/error.h"
 #include "models/base/shape.h"
+#include "models/sparsity/pattern_execution.h"
 #include "models/sparsity/weight_pattern.h"
 #include "sim/kernels/issue_stretch.h"
 #include "sim/kernels/kernel_candidates.h"
 #include "sim/kernels/kernel_estimate.h"
+#include "sim/kernels/kernel_library_spec.h"
 #include "sim/kernels/kernel_search.h"
+#include "sim/sm/sm_spec.h"
+#include "sim/tensor_core/tensor_core_spec.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <queue>
@@ -257,12 +260,7 @@ GemmKernel named_kernel(const GemmProblem& problem, const KernelOverrides& overr
   GemmKernel kernel = overrides.tile_of_pair ? kernel_of_pair(problem, overrides, target, values)
                                              : kernel_as_asked(problem, overrides, target, values);
   require_slices(overrides, problem, kernel.all_k_tiles());
-  kernel.cut_k(overrides.split_k.value_or(1));
-  kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
-  if (kernel.stream_k()) {
-    kernel = segmented(kernel, target).value_or(kernel);
-  }
-  kernel.issue_stretch = issue_stretch(kernel, target.sm.tensor_core, target.numerics);
+  cut_as_asked(kernel, overrides, target);
   if (!overrides.stages) {
     use_all_stages(kernel, target);
   }
@@ -299,6 +297,21 @@ void require_slices(const KernelOverrides& overrides, const GemmProblem& problem
                            std::to_string(shape.k) + (problem.sparse ? ", sparse," : ", dense,") +
                            " has no more");
   }
+}
+
+void refuse_all(const GemmProblem& problem, const std::string& reason) {
+  throw base::InputError("no GEMM kernel for " + std::string(numerics::name(problem.dtype)) +
+                         " fits this SM: the last one " + reason);
+}
+
+void cut_as_asked(GemmKernel& kernel, const KernelOverrides& overrides,
+                  const KernelTarget& target) {
+  kernel.cut_k(overrides.split_k.value_or(1));
+  kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
+  if (kernel.stream_k()) {
+    kernel = segmented(kernel, target).value_or(kernel);
+  }
+  kernel.issue_stretch = issue_stretch(kernel, target.sm.tensor_core, target.numerics);
 }
 
 double closed_form_us(const GemmKernel& kernel, const KernelTarget& target) {
@@ -347,8 +360,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
     return choose_kernel(problem, of_registers, target, values);
   }
   if (!best) {
-    throw base::InputError("no GEMM kernel for " + std::string(numerics::name(problem.dtype)) +
-                           " fits this SM: the last one " + reason);
+    refuse_all(problem, reason);
   }
   return *best;
 }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "sim/kernels/gemm_kernel.h"
+#include "sim/kernels/kernel_overrides.h"
 #include "sim/kernels/kernel_target.h"
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace sptc::kernels {
@@ -12,6 +14,12 @@ namespace sptc::kernels {
 /// Throws InputError where `overrides` ask for more slices of K than there are k-tiles, `most`.
 void require_slices(const KernelOverrides& overrides, const GemmProblem& problem,
                     std::int64_t most);
+
+/// Throws InputError: none fits, the last one for `reason`.
+[[noreturn]] void refuse_all(const GemmProblem& problem, const std::string& reason);
+
+/// Cuts `kernel`, whose tile `overrides` name, as they say.
+void cut_as_asked(GemmKernel& kernel, const KernelOverrides& overrides, const KernelTarget& target);
 
 /// Time [us] of a launch at the boost clock: that of the closed form, at least that of the DRAM
 /// bytes that are counted for it.

@@ -3,10 +3,13 @@
 
 #include "sim/kernels/form_constants.h"
 #include "sim/kernels/gemm_traffic.h"
-#include "sim/kernels/l2_residency.h"
-#include "sim/kernels/launch_overhead.h"
+#include "sim/kernels/grid_reuse.h"
+#include "sim/kernels/kernel_target.h"
+#include "sim/kernels/launch_spec.h"
 #include "sim/kernels/traffic_counts.h"
 #include "sim/kernels/work_schedule.h"
+#include "sim/sm/sm_spec.h"
+#include "sim/tensor_core/tensor_core_spec.h"
 
 #include <algorithm>
 #include <cmath>
@@ -226,17 +229,14 @@ double metadata_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& targ
     return 0;
   }
   const sm::SmSpec& sm = target.sm;
-  const tensor_core::TensorCoreSpec& core = sm.tensor_core;
   const std::int64_t groups = kernel.cta_tile.m / kernel.executed.shape.m;
   const double multiplied = tensor_cycles_of_cta(kernel, target) / static_cast<double>(groups);
   const double read = fragment_bytes_of_cta(kernel, traffic) / static_cast<double>(groups) /
                       static_cast<double>(sm.shared_memory_bytes_per_cycle().count());
-  const int pipeline = core.operand_fetch_latency_cycles + core.multiply_latency_cycles +
-                       core.align_add_latency_cycles + core.round_latency_cycles +
-                       core.write_back_latency_cycles;
   return std::max(multiplied, read) +
          static_cast<double>(kernel.k_tiles()) *
-             (pipeline + sm.shared_memory_latency_cycles + kForm.metadata_issue_cycles);
+             (sm.tensor_core.asynchronous_pipeline_cycles() + sm.shared_memory_latency_cycles +
+              kForm.metadata_issue_cycles);
 }
 
 /// Cycles in which the warps of a CTA issue what they dequantise a weight with, beside the matrix
@@ -271,6 +271,16 @@ double tensor_cycles(const GemmKernel& kernel, const KernelTarget& target, doubl
   const auto rest = static_cast<double>(static_cast<std::int64_t>(most) % kernel.ctas_per_sm);
   const double full = kernel.executed.is_asynchronous() ? busy : rate(kernel.ctas_per_sm);
   return ((most - rest) / full + rest / rate(rest)) * of_cta;
+}
+
+/// From the end of a kernel to the first copy of the next one, of a graph of launches.
+double first_copy_us(const GemmKernel& kernel, const LaunchSpec& spec) {
+  const bool warpgroups = kernel.executed.family == mma::MmaFamily::kWgmma;
+  return spec.launch_us + (kernel.instruction.sparse && warpgroups ? spec.sparse_launch_us : 0);
+}
+
+double call_us(const GemmKernel& kernel, const LaunchSpec& spec) {
+  return spec.call_us(kernel.problem.conditions.launch, kernel.instruction.sparse);
 }
 
 /// Sets what the tensor cores of the busiest SM, which runs `most` CTAs, need, and what no SM has a
@@ -464,9 +474,14 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   }
   result.written_us = delivered.written * stored / kernel.split_k / dram_bytes_per_us(target);
   result.serial.dram_us = dram_waited_us(delivered, kernel, target);
-  result.gap_us = launch_gap_us(kernel, target.launch);
+  result.gap_us = first_copy_us(kernel, target.launch) + call_us(kernel, target.launch);
   set_last_stores(kernel, target, write_work, result);
   return result;
+}
+
+double launch_overhead_us(const GemmKernel& kernel, const KernelEstimate& form,
+                          const LaunchSpec& spec) {
+  return form.outside_us() + call_us(kernel, spec);
 }
 
 }  // namespace sptc::kernels

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/kernels/gemm_kernel.h"
-#include "sim/kernels/kernel_target.h"
-
 #include <algorithm>
 
 namespace sptc::kernels {
+
+struct GemmKernel;
+struct KernelTarget;
+struct LaunchSpec;
 
 /// One launch in closed form: what each resource needs by itself [us at the boost clock, DRAM at
 /// its own], and what cannot overlap. It follows the cycles of the SystemC model and is fitted to
@@ -61,5 +62,10 @@ double least_us(const GemmKernel& kernel, const KernelTarget& target);
 
 /// A launch in closed form.
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target);
+
+/// Time of a launch beside that of its CTAs: from the kernel before to the first block, with
+/// split-K for the second kernel too.
+double launch_overhead_us(const GemmKernel& kernel, const KernelEstimate& form,
+                          const LaunchSpec& spec);
 
 }  // namespace sptc::kernels

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/mma/instruction.h"
+#include "models/mma/mma_family.h"
 #include "models/numerics/data_type.h"
+#include "sim/kernels/decomposition.h"
 #include "sim/kernels/launch_conditions.h"
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace sptc::kernels {
@@ -33,12 +33,6 @@ struct TileShape {
   }
 
   bool operator==(const TileShape&) const = default;
-};
-
-/// In which type the partial sums of split-K pass memory, in cuBLAS's words.
-enum class ReductionScheme {
-  kComputeType,  ///< that of the accumulators
-  kOutputType,   ///< that of D
 };
 
 /// The kernel of 2:4 weights that a library takes without a search.

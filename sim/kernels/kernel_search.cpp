@@ -2,10 +2,11 @@
 #include "sim/kernels/kernel_search.h"
 
 #include "models/base/error.h"
-#include "sim/kernels/issue_stretch.h"
 #include "sim/kernels/kernel_candidates.h"
 #include "sim/kernels/kernel_choice.h"
 #include "sim/kernels/kernel_estimate.h"
+#include "sim/kernels/kernel_library_spec.h"
+#include "sim/sm/sm_spec.h"
 
 #include <algorithm>
 #include <array>
@@ -221,8 +222,7 @@ std::vector<GemmKernel> search_kernels(const GemmProblem& problem, const KernelO
     if (!fitted.empty()) {
       require_slices(overrides, problem, most_slices);
     }
-    throw base::InputError("no GEMM kernel for " + std::string(numerics::name(problem.dtype)) +
-                           " fits this SM: the last one " + reason);
+    refuse_all(problem, reason);
   }
   std::vector<Ordered> fastest;
   while (!kernels.empty()) {
@@ -283,12 +283,7 @@ GemmKernel found_kernel(const GemmProblem& problem, const KernelOverrides& overr
   if (overrides.swizzle > 0) {
     kernel->swizzle = overrides.swizzle;
   }
-  kernel->decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
-  if (kernel->stream_k()) {
-    kernel = segmented(*kernel, target).value_or(*kernel);
-  }
-  kernel->cut_k(overrides.split_k.value_or(1));
-  kernel->issue_stretch = issue_stretch(*kernel, target.sm.tensor_core, target.numerics);
+  cut_as_asked(*kernel, overrides, target);
   kernel->searched = true;
   return *kernel;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/kernels/gemm_kernel.h"
+#include "sim/kernels/kernel_overrides.h"
 #include "sim/kernels/kernel_target.h"
 
 #include <vector>

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/kernels/kernel_library_spec.h"
-#include "sim/kernels/launch_spec.h"
-#include "sim/memory/memory_spec.h"
-#include "sim/sm/sm_spec.h"
-
 #include <cstdint>
 #include <string_view>
+
+namespace sptc::memory {
+struct MemorySpec;
+}  // namespace sptc::memory
+namespace sptc::sm {
+struct SmSpec;
+}  // namespace sptc::sm
 
 namespace sptc::kernels {
 
 struct GemmKernel;
+struct KernelLibrarySpec;
+struct LaunchSpec;
 
 /// The GPU that a kernel is chosen for.
 struct KernelTarget {

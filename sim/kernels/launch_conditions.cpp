@@ -35,15 +35,8 @@ Enum parse(std::string_view what, std::string_view word,
 }  // namespace
 
 std::string L2State::name() const {
-  switch (kind) {
-    case Kind::kCold:
-      return "cold";
-    case Kind::kWarm:
-      return "warm";
-    case Kind::kRotate:
-      return std::string(kRotate) + std::to_string(weights);
-  }
-  return "";
+  return kind == Kind::kRotate ? std::string(kRotate) + std::to_string(weights)
+                               : std::string(kL2States[static_cast<std::size_t>(kind)]);
 }
 
 std::string_view OperandLayout::name() const {
@@ -72,14 +65,7 @@ L2State parse_l2_state(std::string_view what, std::string_view word) {
     }
     return {L2State::Kind::kRotate, weights};
   }
-  if (word == "cold") {
-    return {L2State::Kind::kCold, 1};
-  }
-  if (word == "warm") {
-    return {L2State::Kind::kWarm, 1};
-  }
-  throw base::InputError("unknown " + std::string(what) + " " +
-                         base::unknown_name(word, kL2States));
+  return {parse<L2State::Kind>(what, word, kL2States), 1};
 }
 
 LaunchMode parse_launch_mode(std::string_view what, std::string_view word) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/kernels/launch_conditions.h"
+
 namespace sptc::kernels {
 
 /// How host and GPU launch kernels, whichever library they come from.
@@ -15,7 +17,13 @@ struct LaunchSpec {
   /// CTAs of a cluster of kernels of warpgroups; 1: none, each copies for itself.
   int cluster_ctas = 1;
 
-  double stream_us_for(bool sparse) const { return sparse ? sparse_stream_us : stream_us; }
+  /// What the host's way of launching adds to each launch, a graph of launches being the least.
+  double call_us(LaunchMode launch, bool sparse) const {
+    const double of_stream = sparse ? sparse_stream_us : stream_us;
+    return launch == LaunchMode::kGraph    ? 0
+           : launch == LaunchMode::kStream ? of_stream
+                                           : 2 * of_stream;  // there, and back
+  }
 
   bool operator==(const LaunchSpec&) const = default;
 };

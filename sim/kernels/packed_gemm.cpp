@@ -2,8 +2,10 @@
 #include "sim/kernels/packed_gemm.h"
 
 #include "models/base/error.h"
+#include "models/sparsity/compress.h"
 #include "models/sparsity/metadata_register.h"
 #include "models/sparsity/packed_indices.h"
+#include "sim/kernels/gemm_operands.h"
 
 #include <algorithm>
 #include <functional>

@@ -3,6 +3,7 @@
 
 #include "models/base/matrix.h"
 #include "models/mma/register_map.h"
+#include "models/numerics/word.h"
 #include "sim/kernels/gemm_kernel.h"
 #include "sim/kernels/register_allocation.h"
 #include "sim/sm/kernel_launch.h"
@@ -11,7 +12,13 @@
 #include <utility>
 #include <vector>
 
+namespace sptc::sparsity {
+struct CompressedMatrix;
+}  // namespace sptc::sparsity
+
 namespace sptc::kernels {
+
+struct GemmOperands;
 
 /// The memory of a GEMM kernel: operands packed as the hardware holds them (elements of the storage
 /// type along K, zero beyond the edges), metadata as the register words of mma.sp, and D.

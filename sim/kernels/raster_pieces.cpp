@@ -17,7 +17,6 @@ std::int64_t RasterPiece::ctas_in_column(std::int64_t column) const {
 }
 
 RasterPiece first_piece(const GemmKernel& kernel, std::int64_t begin, std::int64_t end) {
-  // The order is that of GemmKernel::rasterise().
   const std::int64_t tiles_m = kernel.tiles_m();
   const std::int64_t tiles_n = kernel.tiles_n();
   const std::int64_t per_slice = tiles_m * tiles_n;

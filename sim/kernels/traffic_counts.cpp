@@ -3,6 +3,7 @@
 
 #include "models/mma/register_map.h"
 #include "sim/kernels/gemm_traffic.h"
+#include "sim/memory/memory_spec.h"
 #include "sim/sm/warpgroup_operands.h"
 
 #include <algorithm>

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/isa/warp_instruction.h"
-#include "sim/kernels/gemm_kernel.h"
 #include "sim/memory/memory_bytes.h"
-#include "sim/memory/memory_spec.h"
 
 #include <cstdint>
 
+namespace sptc::isa {
+struct WarpProgram;
+}  // namespace sptc::isa
+namespace sptc::memory {
+struct MemorySpec;
+}  // namespace sptc::memory
+
 namespace sptc::kernels {
+
+struct GemmKernel;
 
 /// What the second kernel of split-K moves, which sums the partial sums of the slices to D. The
 /// first one leaves them in the L2, which writes them to DRAM sooner or later: nobody waits for

@@ -218,18 +218,6 @@ class ProgramBuilder {
     load.tiles_ahead = skip_in_last ? 1 : 0;
   }
 
-  /// ldmatrix.x4 loads four registers: `each` of fragment `next` and of as many after it as they
-  /// hold, at most `end`. `next` becomes the first one left.
-  template <typename RegistersOf>
-  static isa::RegisterRange joined(int end, int& next, int each, RegistersOf registers_of) {
-    isa::RegisterRange destination = registers_of(next++);
-    for (int loaded = 2 * each; next < end && loaded <= RegisterAllocation::kLoadedPerInstruction;
-         loaded += each) {
-      destination.count += registers_of(next++).count;
-    }
-    return destination;
-  }
-
   bool quantised() const { return kernel_.problem.storage.weight.has_value(); }
 
   /// A fragment of A as it is stored, and the instructions that turn it into what is multiplied.
@@ -243,36 +231,36 @@ class ProgramBuilder {
 
   void add_loads(std::vector<isa::WarpInstruction>& code, int k_step, int buffer,
                  bool skip_in_last) const {
-    const int rows = quantised() ? 0 : kernel_.fragments_m();
-    const int each = mma::operand_registers(kernel_.instruction).a;
-    for (int row = 0; row < rows;) {
-      const int first = row;
-      const isa::RegisterRange destination =
-          joined(rows, row, each, [&](int fragment) { return registers_.a(buffer, fragment); });
-      add_load(code, isa::Operand::kA, {first, 0, k_step}, destination, skip_in_last);
+    if (!quantised()) {
+      add_fragment_loads(code, isa::Operand::kA, k_step, buffer, skip_in_last);
     }
-    add_metadata_loads(code, k_step, buffer, skip_in_last);
-    add_b_loads(code, k_step, buffer, skip_in_last);
-  }
-
-  void add_metadata_loads(std::vector<isa::WarpInstruction>& code, int k_step, int buffer,
-                          bool skip_in_last) const {
     const int rows = kernel_.instruction.sparse ? kernel_.fragments_m() : 0;
     for (int row = 0; row < rows; row += registers_.rows_per_metadata_register()) {
       add_load(code, isa::Operand::kMetadata, {row, 0, k_step}, registers_.metadata(buffer, row),
                skip_in_last);
     }
+    add_fragment_loads(code, isa::Operand::kB, k_step, buffer, skip_in_last);
   }
 
-  void add_b_loads(std::vector<isa::WarpInstruction>& code, int k_step, int buffer,
-                   bool skip_in_last) const {
-    const int columns = kernel_.fragments_n();
-    const int each = mma::operand_registers(kernel_.instruction).b;
-    for (int col = 0; col < columns;) {
-      const int first = col;
-      const isa::RegisterRange destination =
-          joined(columns, col, each, [&](int fragment) { return registers_.b(buffer, fragment); });
-      add_load(code, isa::Operand::kB, {0, first, k_step}, destination, skip_in_last);
+  /// Of A or B. ldmatrix.x4 loads four registers: of a fragment, and of as many after it as they
+  /// hold.
+  void add_fragment_loads(std::vector<isa::WarpInstruction>& code, isa::Operand operand, int k_step,
+                          int buffer, bool skip_in_last) const {
+    const bool is_b = operand == isa::Operand::kB;
+    const int fragments = is_b ? kernel_.fragments_n() : kernel_.fragments_m();
+    const auto registers_of = [&](int fragment) {
+      return is_b ? registers_.b(buffer, fragment) : registers_.a(buffer, fragment);
+    };
+    const int each = registers_of(0).count;
+    for (int next = 0; next < fragments;) {
+      const isa::FragmentPosition where{is_b ? 0 : next, is_b ? next : 0, k_step};
+      isa::RegisterRange destination = registers_of(next++);
+      for (int loaded = 2 * each;
+           next < fragments && loaded <= RegisterAllocation::kLoadedPerInstruction;
+           loaded += each) {
+        destination.count += registers_of(next++).count;
+      }
+      add_load(code, operand, where, destination, skip_in_last);
     }
   }
 

@@ -50,7 +50,8 @@ class WorkSchedule : public sm::CtaWork {
   std::span<const isa::WorkSegment> segments(std::int64_t cta) const override {
     return work_[static_cast<std::size_t>(cta)];
   }
-  bool shares_tiles() const override { return shares_tiles_; }
+  /// Whether several CTAs work on one output tile.
+  bool shares_tiles() const { return shares_tiles_; }
 
  private:
   /// Output tiles of a stream-K launch that are laid end to end, and into how many stretches those

@@ -5,6 +5,7 @@
 #include <cmath>
 
 namespace sptc::memory {
+
 TransferLimits::TransferLimits(const MemorySpec& spec, double clock_mhz, int ports)
     : spec_(spec),
       read_ports_(static_cast<std::size_t>(ports), base::Throughput(spec.sm_port_bytes_per_cycle)),
@@ -15,16 +16,9 @@ TransferLimits::TransferLimits(const MemorySpec& spec, double clock_mhz, int por
       dram_bytes_per_cycle_(spec.dram_bytes_per_cycle(clock_mhz)) {}
 
 void TransferLimits::reset(double clock_mhz, const L2Contents& contents) {
-  const auto ports = read_ports_.size();
-  read_ports_.assign(ports, base::Throughput(spec_.sm_port_bytes_per_cycle));
-  write_ports_ = read_ports_;
-  l2_.assign(l2_.size(), base::Throughput(spec_.l2_bytes_per_cycle / spec_.l2_partitions));
-  dram_ = base::Throughput(spec_.dram_bytes_per_cycle(clock_mhz));
-  dram_bytes_per_cycle_ = spec_.dram_bytes_per_cycle(clock_mhz);
-  dram_settled_ = -1;
+  *this = TransferLimits(spec_, clock_mhz, static_cast<int>(read_ports_.size()));
   dirty_ = std::min(contents.dirty_bytes, spec_.dirty_bytes());
   written_back_ = 1 - contents.resident_d;
-  counters_ = {};
 }
 
 TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_t port,

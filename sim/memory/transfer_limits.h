@@ -54,7 +54,7 @@ class TransferLimits {
   /// from which on the L2 can take `bytes` more.
   std::int64_t write_back(std::int64_t now, std::int64_t bytes);
 
-  const MemorySpec spec_;
+  MemorySpec spec_;
   std::vector<base::Throughput> read_ports_, write_ports_;
   std::vector<base::Throughput> l2_;
   base::Throughput dram_;

@@ -5,9 +5,7 @@
 #include "models/base/shape.h"
 #include "models/mma/catalogue.h"
 #include "models/mma/fragment_layout.h"
-#include "models/mma/step_rules.h"
 #include "sim/base/run_events.h"
-#include "sim/gpu/gpu.h"
 #include "sim/isa/add_instruction.h"
 #include "sim/tensor_core/issue_interval.h"
 
@@ -125,34 +123,44 @@ void add_loop(const MatrixInstruction& which, int ilp, Allocator& registers,
   }
 }
 
-void add_loop(const SharedLoad& which, int ilp, Allocator& registers,
+/// Registers of a lane that are written.
+int registers_of(const Move& which) {
+  const bool has_one = which.kind == Move::Kind::kLoadShared;
+  return which.is_copy() ? 0 : has_one ? 1 : which.amount;
+}
+
+/// Whether it reads lines of the L1 or of the L2.
+bool reads_lines(const Move& which) {
+  return which.is_copy() || which.kind == Move::Kind::kLoadGlobal;
+}
+
+/// Bytes that one instruction of a warp moves.
+std::int64_t bytes_of(const Move& which) {
+  return which.kind == Move::Kind::kBulkCopy ? which.amount
+         : which.is_copy()                   ? which.amount * mma::kWarpLanes
+                                             : registers_of(which) * isa::kRegisterBytes;
+}
+
+void add_loop(const Move& which, int ilp, Allocator& registers,
               std::vector<isa::WarpInstruction>& code) {
+  const isa::Opcode opcode = which.is_copy()      ? isa::Opcode::kCopy
+                             : reads_lines(which) ? isa::Opcode::kLoadGlobal
+                                                  : isa::Opcode::kLoadMatrix;
   for (int chain = 0; chain < ilp; ++chain) {
     // The next load into the same registers stands for one whose address depends on this one.
-    isa::WarpInstruction& load = isa::add(code, isa::Opcode::kLoadMatrix);
-    load.d = registers.take(which.registers);
-    load.conflict_ways = static_cast<std::uint8_t>(which.conflict_ways);
+    isa::WarpInstruction& move = isa::add(code, opcode);
+    move.d = registers.take(registers_of(which));
+    move.bulk = which.kind == Move::Kind::kBulkCopy;
+    if (reads_lines(which)) {
+      move.where.row = chain;
+    } else if (which.kind == Move::Kind::kLoadShared) {
+      move.conflict_ways = static_cast<std::uint8_t>(which.amount);
+    }
   }
-}
-
-void add_loop(const GlobalLoad& which, int ilp, Allocator& registers,
-              std::vector<isa::WarpInstruction>& code) {
-  for (int chain = 0; chain < ilp; ++chain) {
-    isa::WarpInstruction& load = isa::add(code, isa::Opcode::kLoadGlobal);
-    load.d = registers.take(which.registers);
-    load.where.row = chain;
+  if (which.is_copy()) {
+    isa::add(code, isa::Opcode::kCommitCopies);
+    isa::add(code, isa::Opcode::kWaitCopies);
   }
-}
-
-void add_loop(const AsyncCopy& which, int ilp, Allocator& /*registers*/,
-              std::vector<isa::WarpInstruction>& code) {
-  for (int chain = 0; chain < ilp; ++chain) {
-    isa::WarpInstruction& copy = isa::add(code, isa::Opcode::kCopy);
-    copy.bulk = which.bulk;
-    copy.where.row = chain;
-  }
-  isa::add(code, isa::Opcode::kCommitCopies);
-  isa::add(code, isa::Opcode::kWaitCopies);
 }
 
 /// The loop of a microbenchmark: `ilp` instructions on registers of their own, so that each
@@ -185,6 +193,20 @@ mma::StepContext context_of(const gpu::GpuSpec& spec, const BenchInstruction& be
   return tensor_core::timed_context(spec.sm.tensor_core, spec.numerics, instruction);
 }
 
+/// What `instruction`, of which `entry` is that of a target, runs as there, as the catalogue writes
+/// it: where nobody has published that, as on Hopper. Empty where that does not have it.
+std::string runs_as(const mma::CatalogueEntry& entry, const mma::MmaInstruction& instruction) {
+  if (!entry.sass.empty()) {
+    return entry.sass;
+  }
+  for (const mma::CatalogueEntry& on_hopper : mma::instructions(mma::find_target("sm_90"))) {
+    if (on_hopper.covers(instruction)) {
+      return on_hopper.sass;
+    }
+  }
+  return "";
+}
+
 void require_modelled(const gpu::GpuSpec& spec, const MatrixInstruction& which) {
   const mma::MmaInstruction& instruction = which.instruction;
   constexpr int kWholeTensorCores = 128;  // rows
@@ -198,7 +220,7 @@ void require_modelled(const gpu::GpuSpec& spec, const MatrixInstruction& which) 
     throw base::InputError(instruction.ptx_name() + " runs as a routine without tensor cores on '" +
                            spec.name + "'");
   }
-  if (const std::string two = runs_as(entry, instruction); are_two(two)) {
+  if (const std::string two = runs_as(entry, instruction); two.ends_with(" x2")) {
     const bool is_published = !entry.sass.empty();
     throw base::InputError(instruction.ptx_name() + " runs as " + two + " on '" +
                            (is_published ? spec.name : "sm_90") + "', whose time is not modelled" +
@@ -218,43 +240,25 @@ void require_modelled(const gpu::GpuSpec& spec, const MatrixInstruction& which) 
   }
 }
 
-void require_modelled(const gpu::GpuSpec& spec, const SharedLoad& which) {
-  if (which.matrix && !has_ldmatrix(mma::find_target(spec.instruction_set))) {
-    throw base::InputError("'" + spec.name + "' has no " + name_of(which));
-  }
-}
-
-void require_modelled(const gpu::GpuSpec& spec, const AsyncCopy& which) {
+void require_modelled(const gpu::GpuSpec& spec, const Move& which) {
   const mma::Target& target = mma::find_target(spec.instruction_set);
   const int generation = std::stoi(std::string(target.name.substr(std::string_view("sm_").size())));
+  constexpr int kTuring = 75;
   constexpr int kAmpere = 80;
   constexpr int kHopper = 90;
-  if (generation < (which.bulk ? kHopper : kAmpere)) {
+  const int first = which.kind == Move::Kind::kLoadMatrix ? kTuring
+                    : which.kind == Move::Kind::kCopy     ? kAmpere
+                    : which.kind == Move::Kind::kBulkCopy ? kHopper
+                                                          : 0;
+  if (generation < first) {
     throw base::InputError("'" + spec.name + "' has no " + name_of(which));
   }
-  if (!which.bulk && which.bytes != 16) {
-    throw base::InputError(name_of(which) + " passes the L1, which is not modelled");
-  }
-}
-
-void require_modelled(const gpu::GpuSpec& spec, const GlobalLoad& which) {
-  if (spec.sm.l1_and_shared_memory == base::Bytes()) {
+  if (which.kind == Move::Kind::kLoadGlobal && spec.sm.l1_and_shared_memory == base::Bytes()) {
     throw base::InputError("'" + spec.name + "' has no L1 for " + name_of(which));
   }
-}
-
-/// Bytes that one instruction of a warp moves; of matrix instructions nobody asks.
-std::int64_t bytes_of(const AsyncCopy& which) {
-  return which.bulk ? which.bytes : which.bytes * mma::kWarpLanes;
-}
-std::int64_t bytes_of(const GlobalLoad& which) {
-  return which.registers * isa::kRegisterBytes;
-}
-std::int64_t bytes_of(const SharedLoad& which) {
-  return which.registers * isa::kRegisterBytes;
-}
-std::int64_t bytes_of(const MatrixInstruction& /*which*/) {
-  return 0;
+  if (which.kind == Move::Kind::kCopy && which.amount != 16) {
+    throw base::InputError(name_of(which) + " passes the L1, which is not modelled");
+  }
 }
 
 /// Copies and loads of a microbenchmark: every warp and chain has its own lines, the same in every
@@ -274,110 +278,89 @@ class CopyTraffic : public sm::CtaTraffic {
   std::int64_t bytes_;
 };
 
-}  // namespace
-
-class Microbench::Impl {
- public:
-  explicit Impl(const gpu::GpuSpec& spec)
-      : spec_(one_sm(spec)),
-        clock_(spec.boost_clock_mhz),
-        gpu_("gpu", clock_, spec_),
-        memory_(clock_, spec.memory, spec.sms) {
-    base::run_events(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
-  }
-
-  MicrobenchResult run(const MicrobenchCase& which) {
-    require_possible(which);
-    const mma::StepContext context = context_of(spec_, which.instruction);
-    const std::int64_t longer = cycles(which, context, kLongRun);
-    const std::int64_t shorter = cycles(which, context, kShortRun);
-    MicrobenchResult result;
-    result.instruction = name_of(which.instruction);
-    result.warps = which.warps;
-    result.ilp = which.ilp;
-    result.latency_cycles =
-        static_cast<double>(longer - shorter) / static_cast<double>(kLongRun - kShortRun);
-    const double per_cycle = static_cast<double>(which.warps * which.ilp) / result.latency_cycles;
-    if (const auto* matrix = std::get_if<MatrixInstruction>(&which.instruction)) {
-      const mma::MmaInstruction& instruction = matrix->instruction;
-      const mma::MmaShape& shape = instruction.shape;
-      const double of_warp =
-          (machine_instructions(instruction) > 1 ? 4.0 : 1.0) / instruction.warps();
-      result.sparse = instruction.sparse;
-      result.selectors_in_turn = matrix->selectors_in_turn;
-      result.fma_per_clk_per_sm = per_cycle * of_warp * shape.m * shape.n * shape.k;
-    } else {
-      const std::int64_t bytes =
-          std::visit([](const auto& one) { return bytes_of(one); }, which.instruction);
-      result.bytes_per_clk_per_sm = per_cycle * static_cast<double>(bytes);
-    }
-    return result;
-  }
-
-  MemoryBench& memory() { return memory_; }
-
- private:
-  static gpu::GpuSpec one_sm(gpu::GpuSpec spec) {
-    spec.sms = 1;
-    return spec;
-  }
-
-  void require_possible(const MicrobenchCase& which) const {
-    const auto* matrix = std::get_if<MatrixInstruction>(&which.instruction);
-    std::visit([this](const auto& one) { require_modelled(spec_, one); }, which.instruction);
-    const int max_warps = std::min(spec_.sm.max_warps, kMaxWarpsPerCta);
-    if (which.warps < 1 || which.warps > max_warps) {
-      throw base::InputError("warps must be from 1 to " + std::to_string(max_warps) + " on '" +
-                             spec_.name + "', not " + std::to_string(which.warps));
-    }
-    if (matrix != nullptr && which.warps % matrix->instruction.warps() != 0) {
-      throw base::InputError(std::string(mma::name(matrix->instruction.family)) +
-                             " runs on warpgroups: warps must be a multiple of " +
-                             std::to_string(matrix->instruction.warps()) + ", not " +
-                             std::to_string(which.warps));
-    }
-    if (which.ilp < 1) {
-      throw base::InputError("ILP must be at least 1, not " + std::to_string(which.ilp));
-    }
-  }
-
-  std::int64_t cycles(const MicrobenchCase& which, const mma::StepContext& context,
-                      std::int64_t iterations) {
-    const isa::WarpProgram program = microbench_program(which.instruction, which.ilp, iterations,
-                                                        spec_.sm.max_registers_per_thread);
-    std::optional<CopyTraffic> traffic;
-    if (const auto* copy = std::get_if<AsyncCopy>(&which.instruction)) {
-      traffic.emplace(bytes_of(*copy), which.ilp);
-    } else if (const auto* load = std::get_if<GlobalLoad>(&which.instruction)) {
-      traffic.emplace(bytes_of(*load), which.ilp);
-    }
-    const sm::KernelLaunch kernel{.program = &program,
-                                  .mma_context = &context,
-                                  .register_map = nullptr,
-                                  .warps_per_cta = which.warps,
-                                  .ctas_per_sm = 1,
-                                  .ctas = 1,
-                                  .memory = nullptr,
-                                  .traffic = traffic ? &*traffic : nullptr};
-    return gpu_.run(kernel).cycles;
-  }
-
-  gpu::GpuSpec spec_;
-  base::Clock clock_;
-  gpu::Gpu gpu_;
-  MemoryBench memory_;
-};
-
-Microbench::Microbench(const gpu::GpuSpec& spec) : impl_(std::make_unique<Impl>(spec)) {}
-
-Microbench::~Microbench() = default;
-
-MicrobenchResult Microbench::run(const MicrobenchCase& which) {
-  return impl_->run(which);
+gpu::GpuSpec one_sm(gpu::GpuSpec spec) {
+  spec.sms = 1;
+  return spec;
 }
 
-MemoryBench& Microbench::memory() {
-  return impl_->memory();
+}  // namespace
+
+void require_modelled(const gpu::GpuSpec& spec, const BenchInstruction& instruction) {
+  std::visit([&](const auto& one) { require_modelled(spec, one); }, instruction);
+}
+
+Microbench::Microbench(const gpu::GpuSpec& spec)
+    : spec_(one_sm(spec)),
+      clock_(spec.boost_clock_mhz),
+      gpu_("gpu", clock_, spec_),
+      memory_(clock_, spec.memory, spec.sms) {
+  base::run_events(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
+}
+
+MicrobenchResult Microbench::run(const MicrobenchCase& which) {
+  require_possible(which);
+  const mma::StepContext context = context_of(spec_, which.instruction);
+  const std::int64_t longer = cycles(which, context, kLongRun);
+  const std::int64_t shorter = cycles(which, context, kShortRun);
+  MicrobenchResult result;
+  result.instruction = name_of(which.instruction);
+  result.warps = which.warps;
+  result.ilp = which.ilp;
+  result.latency_cycles =
+      static_cast<double>(longer - shorter) / static_cast<double>(kLongRun - kShortRun);
+  const double per_cycle = static_cast<double>(which.warps * which.ilp) / result.latency_cycles;
+  if (const auto* matrix = std::get_if<MatrixInstruction>(&which.instruction)) {
+    const mma::MmaInstruction& instruction = matrix->instruction;
+    const mma::MmaShape& shape = instruction.shape;
+    const double of_warp =
+        (machine_instructions(instruction) > 1 ? 4.0 : 1.0) / instruction.warps();
+    result.sparse = instruction.sparse;
+    result.selectors_in_turn = matrix->selectors_in_turn;
+    result.fma_per_clk_per_sm = per_cycle * of_warp * shape.m * shape.n * shape.k;
+  } else {
+    result.bytes_per_clk_per_sm =
+        per_cycle * static_cast<double>(bytes_of(std::get<Move>(which.instruction)));
+  }
+  return result;
+}
+
+void Microbench::require_possible(const MicrobenchCase& which) const {
+  const auto* matrix = std::get_if<MatrixInstruction>(&which.instruction);
+  require_modelled(spec_, which.instruction);
+  const int max_warps = std::min(spec_.sm.max_warps, kMaxWarpsPerCta);
+  if (which.warps < 1 || which.warps > max_warps) {
+    throw base::InputError("warps must be from 1 to " + std::to_string(max_warps) + " on '" +
+                           spec_.name + "', not " + std::to_string(which.warps));
+  }
+  if (matrix != nullptr && which.warps % matrix->instruction.warps() != 0) {
+    throw base::InputError(std::string(mma::name(matrix->instruction.family)) +
+                           " runs on warpgroups: warps must be a multiple of " +
+                           std::to_string(matrix->instruction.warps()) + ", not " +
+                           std::to_string(which.warps));
+  }
+  if (which.ilp < 1) {
+    throw base::InputError("ILP must be at least 1, not " + std::to_string(which.ilp));
+  }
+}
+
+std::int64_t Microbench::cycles(const MicrobenchCase& which, const mma::StepContext& context,
+                                std::int64_t iterations) {
+  const isa::WarpProgram program = microbench_program(which.instruction, which.ilp, iterations,
+                                                      spec_.sm.max_registers_per_thread);
+  std::optional<CopyTraffic> traffic;
+  if (const auto* move = std::get_if<Move>(&which.instruction);
+      move != nullptr && reads_lines(*move)) {
+    traffic.emplace(bytes_of(*move), which.ilp);
+  }
+  const sm::KernelLaunch kernel{.program = &program,
+                                .mma_context = &context,
+                                .register_map = nullptr,
+                                .warps_per_cta = which.warps,
+                                .ctas_per_sm = 1,
+                                .ctas = 1,
+                                .memory = nullptr,
+                                .traffic = traffic ? &*traffic : nullptr};
+  return gpu_.run(kernel).cycles;
 }
 
 }  // namespace sptc::microbench

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/mma/stages.h"
+#include "sim/base/clock.h"
+#include "sim/gpu/gpu.h"
 #include "sim/gpu/gpu_spec.h"
 #include "sim/microbench/memory_bench.h"
 #include "sim/microbench/microbench_case.h"
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,7 +37,6 @@ struct MicrobenchResult {
 class Microbench {
  public:
   explicit Microbench(const gpu::GpuSpec& spec);
-  ~Microbench();
 
   /// Simulates the instructions and measures the steady state. Throws InputError for an instruction
   /// that the architecture lacks or that is not modelled, for more warps than an SM or a CTA holds,
@@ -43,17 +44,18 @@ class Microbench {
   MicrobenchResult run(const MicrobenchCase& which);
 
   /// L2 and DRAM of the GPU, without the SM.
-  MemoryBench& memory();
+  MemoryBench& memory() { return memory_; }
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
-};
+  void require_possible(const MicrobenchCase& which) const;
+  std::int64_t cycles(const MicrobenchCase& which, const mma::StepContext& context,
+                      std::int64_t iterations);
 
-/// The rows that are published for the generation of `spec` (Sun et al.: mma, mma.sp, ldmatrix and
-/// ld.shared; Luo et al.: wgmma), as far as the architecture has the instruction, and of sparse
-/// ones the inputs of the selector.
-std::vector<MicrobenchCase> published_cases(const gpu::GpuSpec& spec);
+  gpu::GpuSpec spec_;
+  base::Clock clock_;
+  gpu::Gpu gpu_;
+  MemoryBench memory_;
+};
 
 inline constexpr std::int64_t kMaxWarps = 64;
 inline constexpr std::int64_t kMaxIlp = 255;

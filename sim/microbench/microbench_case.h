@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/mma/catalogue.h"
 #include "models/mma/instruction.h"
+#include "sim/gpu/gpu_fwd.h"
 
 #include <string>
-#include <string_view>
 #include <variant>
 
 namespace sptc::microbench {
@@ -16,37 +15,25 @@ struct MatrixInstruction {
   mma::MmaInstruction instruction;
   bool a_in_registers = false;     ///< wgmma only
   bool selectors_in_turn = false;  ///< mma.sp only
-
-  bool operator==(const MatrixInstruction&) const = default;
 };
 
-/// ldmatrix.x1/.x2/.x4, or ld.shared.u32.
-struct SharedLoad {
-  int registers = 1;      ///< per lane: 1, 2 or 4
-  int conflict_ways = 1;  ///< lanes of a wavefront that meet in the most used bank; ld.shared only
-  bool matrix = false;
+/// An instruction that moves data into registers or into shared memory.
+struct Move {
+  enum class Kind {
+    kLoadMatrix,  ///< ldmatrix of `amount` registers per lane: 1, 2 or 4
+    kLoadShared,  ///< ld.shared.u32; of a wavefront `amount` lanes meet in the most used bank
+    kLoadGlobal,  ///< ld.global.ca of lines in the L1, `amount` registers per lane: 1 or 4
+    kCopy,        ///< cp.async of `amount` bytes by every lane, from lines in the L2
+    kBulkCopy,    ///< bulk copies of `amount` bytes by one lane of each warp, from there, too
+  };
+  Kind kind = Kind::kLoadMatrix;
+  int amount = 1;
 
-  bool operator==(const SharedLoad&) const = default;
+  /// To shared memory: as many as there are chains are issued at once and waited for.
+  bool is_copy() const { return kind == Kind::kCopy || kind == Kind::kBulkCopy; }
 };
 
-/// Copies from lines in the L2 to shared memory: cp.async of 16 bytes by every lane, or bulk copies
-/// of `bytes` by one lane of each warp. As many as there are chains are issued at once and waited
-/// for.
-struct AsyncCopy {
-  int bytes = 16;
-  bool bulk = false;
-
-  bool operator==(const AsyncCopy&) const = default;
-};
-
-/// Loads of lines in the L1 into registers: ld.global.ca of u32, or of v4.u32.
-struct GlobalLoad {
-  int registers = 1;  ///< per lane: 1 or 4
-
-  bool operator==(const GlobalLoad&) const = default;
-};
-
-using BenchInstruction = std::variant<MatrixInstruction, SharedLoad, AsyncCopy, GlobalLoad>;
+using BenchInstruction = std::variant<MatrixInstruction, Move>;
 
 /// "mma.sync.aligned.m16n8k16....", "wgmma.mma_async....f16 rs", "ldmatrix.x4",
 /// "ld.shared.u32 4-way", "cp.async 16", "cp.async.bulk 4096", "ld.global.ca.u32". Selectors are
@@ -58,15 +45,8 @@ std::string name_of(const BenchInstruction& instruction);
 /// selectors. Throws InputError.
 BenchInstruction parse_bench_instruction(const std::string& name);
 
-/// What `instruction`, of which `entry` is that of a target, runs as there, as the catalogue writes
-/// it: where nobody has published that, as on Hopper. Empty where that does not have it.
-std::string runs_as(const mma::CatalogueEntry& entry, const mma::MmaInstruction& instruction);
-
-/// Of that: two machine instructions for one, whose time is not modelled.
-bool are_two(std::string_view machine_instructions);
-
-/// PTX ISA: from sm_75 on.
-bool has_ldmatrix(const mma::Target& target);
+/// Throws InputError where the architecture lacks the instruction, or its time is not modelled.
+void require_modelled(const gpu::GpuSpec& spec, const BenchInstruction& instruction);
 
 /// One microbenchmark: `warps` warps on an SM, each with `ilp` chains of dependent instructions.
 struct MicrobenchCase {

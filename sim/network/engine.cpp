@@ -12,9 +12,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace sptc::network {
@@ -29,23 +30,22 @@ constexpr std::array<std::string_view, 13> kKeys{
     "libraries", "rules",          "wide"};
 constexpr std::array<std::string_view, 5> kRuleKeys{"name", "fuse", "operations", "evidence",
                                                     "source"};
-constexpr std::array<std::pair<std::string_view, FusionRule::Kind>, 5> kRuleKinds{
-    {{"epilogue", FusionRule::Kind::kEpilogue},
-     {"conv_epilogue", FusionRule::Kind::kConvolutionEpilogue},
-     {"attention", FusionRule::Kind::kAttention},
-     {"chain", FusionRule::Kind::kChain},
-     {"siblings", FusionRule::Kind::kSiblings}}};
+// In the order of FusionRule::Kind.
+constexpr std::array<std::string_view, 5> kRuleKinds{"epilogue", "conv_epilogue", "attention",
+                                                     "chain", "siblings"};
+constexpr std::array<std::string_view, 3> kValueKeys{"value", "evidence", "source"};
 constexpr std::array<std::string_view, 2> kScopes{"network", "gemms"};
 constexpr std::array<std::string_view, 2> kSparseResults{"contiguous", "transposed"};
 constexpr double kMostOfNumber = 1e5;
 
-std::vector<std::string_view> rule_kind_names() {
-  std::vector<std::string_view> names;
-  names.reserve(kRuleKinds.size());
-  for (const auto& [word, unused] : kRuleKinds) {
-    names.push_back(word);
+/// The place of `word`, which stands at `place`, among `names`. Throws InputError.
+std::size_t place_among(std::span<const std::string_view> names, const std::string& word,
+                        const char* what, const io::JsonPlace& place) {
+  const auto found = std::find(names.begin(), names.end(), word);
+  if (found == names.end()) {
+    place.fail(fmt::format("unknown {} {}", what, base::unknown_name(io::printable(word), names)));
   }
-  return names;
+  return static_cast<std::size_t>(found - names.begin());
 }
 
 workload::VectorKind vector_kind(const json& word, const io::JsonPlace& place) {
@@ -72,14 +72,8 @@ FusionRule read_rule(const io::JsonObject& object) {
   config::read_evidence(object);
   FusionRule rule;
   rule.name = object.text("name");
-  const std::string fuse = object.text("fuse");
-  const auto found = std::find_if(kRuleKinds.begin(), kRuleKinds.end(),
-                                  [&](const auto& row) { return row.first == fuse; });
-  if (found == kRuleKinds.end()) {
-    (object.place() / "fuse")
-        .fail("unknown fusion " + base::unknown_name(io::printable(fuse), rule_kind_names()));
-  }
-  rule.kind = found->second;
+  rule.kind = static_cast<FusionRule::Kind>(
+      place_among(kRuleKinds, object.text("fuse"), "fusion", object.place() / "fuse"));
   rule.operations = read_operations(object);
   return rule;
 }
@@ -89,8 +83,7 @@ double read_number(const io::JsonObject& root, std::string_view key) {
     return 0;
   }
   const io::JsonObject number = config::number_with_evidence(root, key);
-  constexpr std::array<std::string_view, 3> kNumberKeys{"value", "evidence", "source"};
-  number.allow_only(kNumberKeys);
+  number.allow_only(kValueKeys);
   config::read_evidence(number);
   const json& value = number.require("value");
   if (!value.is_number() || !(value.get<double>() >= 0 && value.get<double>() <= kMostOfNumber)) {
@@ -104,8 +97,7 @@ double read_number(const io::JsonObject& root, std::string_view key) {
 /// A word with its evidence: {"value": "graph", "evidence": .., "source": ..}.
 std::string read_word(const io::JsonObject& root, std::string_view key) {
   const io::JsonObject word = root.object(key);
-  constexpr std::array<std::string_view, 3> kWordKeys{"value", "evidence", "source"};
-  word.allow_only(kWordKeys);
+  word.allow_only(kValueKeys);
   config::read_evidence(word);
   return word.text("value");
 }
@@ -150,12 +142,8 @@ bool read_sparse_result(const io::JsonObject& root) {
   if (!root.has("sparse_result")) {
     return false;
   }
-  const std::string word = read_word(root, "sparse_result");
-  if (std::find(kSparseResults.begin(), kSparseResults.end(), word) == kSparseResults.end()) {
-    (root.place() / "sparse_result" / "value")
-        .fail("unknown layout " + base::unknown_name(io::printable(word), kSparseResults));
-  }
-  return word == kSparseResults.back();
+  return place_among(kSparseResults, read_word(root, "sparse_result"), "layout",
+                     root.place() / "sparse_result" / "value") == 1;
 }
 
 EngineSpec read_engine(const json& document, const std::string& file) {
@@ -164,12 +152,8 @@ EngineSpec read_engine(const json& document, const std::string& file) {
   EngineSpec engine;
   engine.name = root.text("name");
   root.text("description");
-  const std::string scope = root.text_or("scope", kScopes.front());
-  if (std::find(kScopes.begin(), kScopes.end(), scope) == kScopes.end()) {
-    (root.place() / "scope")
-        .fail("unknown scope " + base::unknown_name(io::printable(scope), kScopes));
-  }
-  engine.gemms_only = scope == kScopes.back();
+  engine.gemms_only = place_among(kScopes, root.text_or("scope", kScopes.front()), "scope",
+                                  root.place() / "scope") == 1;
   if (engine.gemms_only) {
     constexpr std::array<std::string_view, 3> kOfGemms{"name", "description", "scope"};
     root.allow_only(kOfGemms);

@@ -122,10 +122,10 @@ double evaluated(const std::filesystem::path& model, const EvaluatedModel& which
 
 }  // namespace
 
-std::vector<double> metrics_of(const std::filesystem::path& model,
-                               const std::vector<EvaluatedModel>& models,
-                               const prune::PruneOptions& pruning, const Evaluation& evaluation,
-                               const std::function<void(std::size_t done)>& progress) {
+std::vector<double> metrics_of(
+    const std::filesystem::path& model, const std::vector<EvaluatedModel>& models,
+    const prune::PruneOptions& pruning, const Evaluation& evaluation,
+    const std::function<void(std::size_t done, std::size_t total)>& progress) {
   const TemporaryDirectory directory;
   std::vector<double> metrics(models.size());
   std::size_t done = 0;
@@ -137,7 +137,10 @@ std::vector<double> metrics_of(const std::filesystem::path& model,
       },
       [&](std::size_t i, run::WorkerPool::Event event) {
         metrics[i] = run::rows_of<double>(run::answer_of(std::move(event))).front();
-        progress(++done);
+        ++done;
+        if (progress) {
+          progress(done, models.size());
+        }
       });
   return metrics;
 }

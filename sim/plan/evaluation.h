@@ -3,6 +3,7 @@
 
 #include "sim/plan/plan_model.h"
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -18,10 +19,11 @@ struct EvaluatedModel {
 
 /// What the command of `evaluation` says of each of `models`: the number on its last line. It gets
 /// the path of the model in SPTCSIM_MODEL and where a word of it has "{}". Throws InputError where
-/// it fails, says no number, or takes too long; the rest are then not evaluated.
-std::vector<double> metrics_of(const std::filesystem::path& model,
-                               const std::vector<EvaluatedModel>& models,
-                               const prune::PruneOptions& pruning, const Evaluation& evaluation,
-                               const std::function<void(std::size_t done)>& progress);
+/// it fails, says no number, or takes too long; the rest are then not evaluated. `progress` may be
+/// empty.
+std::vector<double> metrics_of(
+    const std::filesystem::path& model, const std::vector<EvaluatedModel>& models,
+    const prune::PruneOptions& pruning, const Evaluation& evaluation,
+    const std::function<void(std::size_t done, std::size_t total)>& progress);
 
 }  // namespace sptc::plan

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/io/csv.h"
-#include "sim/plan/plan_report.h"
+#include "sim/plan/plan_model.h"
 #include "sim/report/html_page.h"
 #include "sim/report/version.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <string_view>
 
 namespace sptc::plan {
@@ -28,14 +29,14 @@ Json json_of(const std::optional<PassFigures>& figures) {
 
 Json json_of(const PlannedLayer& layer) {
   Json weights = Json::array();
-  for (const PlannedWeight& weight : layer.weights) {
-    weights.push_back({{"tensor", weight.tensor},
+  for (const prune::LayerReport& weight : layer.weights) {
+    weights.push_back({{"tensor", weight.name},
                        {"rows", weight.rows},
                        {"taps", weight.taps},
                        {"k", weight.k},
                        {"had_pattern", weight.was_sparse},
-                       {"error", weight.error},
-                       {"calibrated", weight.calibrated}});
+                       {"error", weight.error()},
+                       {"calibrated", weight.output_error.has_value()}});
   }
   return {{"name", layer.name},
           {"m", layer.m},

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/plan/command.h"
 #include "sim/plan/evaluation.h"
@@ -149,8 +150,7 @@ class Planning {
     run::SimulationHooks hooks;
     hooks.caches = &caches_;
     const run::RunResult ran = run::simulate(workload_, architecture_, simulation_, hooks);
-    run::RunOptions asked;
-    static_cast<run::SimulationOptions&>(asked) = simulation_;
+    run::SimulationOptions asked = simulation_;
     asked.network_engine = run::asked_engine(simulation_);
     const run::AskedWork work = run::asked_work(workload_, asked);
     base::ensure(ran.inference && ran.inference->dense, "a plan without a dense network");
@@ -172,9 +172,9 @@ class Planning {
   void add_notes(const run::InferenceResult& inference) {
     std::size_t weights = 0, calibrated = 0;
     for (const PlannedLayer& layer : result_.layers) {
-      for (const PlannedWeight& weight : layer.weights) {
+      for (const prune::LayerReport& weight : layer.weights) {
         ++weights;
-        calibrated += weight.calibrated ? 1 : 0;
+        calibrated += weight.output_error ? 1 : 0;
       }
     }
     result_.notes.push_back(
@@ -215,21 +215,16 @@ class Planning {
   }
 
   std::vector<double> metrics_of_models(const std::vector<EvaluatedModel>& models) const {
-    return metrics_of(model_, models, pruning_, options_.evaluation, [&](std::size_t done) {
-      if (options_.progress) {
-        options_.progress(done, models.size());
-      }
-    });
+    return metrics_of(model_, models, pruning_, options_.evaluation, options_.progress);
   }
 
   void set_losses() {
     result_.lower_is_better = options_.evaluation.lower_is_better;
     result_.measure = result_.dense_metric ? LossMeasure::kMetric : LossMeasure::kError;
-    const double sign = result_.lower_is_better ? 1 : -1;
     for (PlannedLayer& layer : result_.layers) {
       layer.loss = result_.measure == LossMeasure::kError ? layer.error
-                   : layer.metric ? sign * (*layer.metric - *result_.dense_metric)
-                                  : 0;
+                   : layer.metric                         ? result_.loss_of(*layer.metric)
+                                                          : 0;
     }
   }
 
@@ -320,8 +315,7 @@ class Planning {
 
   /// Losses that are measured together need not be the sum of those measured alone.
   void note_excess() {
-    const double sign = result_.lower_is_better ? 1 : -1;
-    const double measured = sign * (*result_.plan_metric - *result_.dense_metric);
+    const double measured = result_.loss_of(*result_.plan_metric);
     if (options_.max_loss && measured > *options_.max_loss) {
       result_.notes.push_back(
           fmt::format("the model pruned by the plan loses {:.5g}, more than the {} allowed: its "

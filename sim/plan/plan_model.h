@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/config/architecture.h"
+#include "sim/config/config_fwd.h"
+#include "sim/prune/prune_model.h"
 #include "sim/prune/prune_options.h"
+#include "sim/run/run_result.h"
 #include "sim/run/simulation_options.h"
 #include "sim/workload/layer_list.h"
 #include "sim/workload/recording.h"
@@ -49,26 +51,13 @@ enum class LossMeasure {
   kMetric,  ///< by how much the metric of the evaluation gets worse, summed over the layers
 };
 
-/// A weight of the model.
-struct PlannedWeight {
-  std::string tensor;
-  std::int64_t rows = 0, taps = 1, k = 0;
-  bool was_sparse = false;
-  bool calibrated = false;  ///< the error is that of calibration inputs
-  /// ||WX - W'X|| / ||WX||; of inputs that are white noise: the root of the energy that goes.
-  double error = 0;
-};
-
 /// Time and energy of a pass of the network, or of a part of it.
-struct PassFigures {
-  double time_us = 0;
-  std::optional<double> energy_uj;
-};
+using PassFigures = run::KernelFigures;
 
 /// Weights that are pruned together or not at all: one kernel has them.
 struct PlannedLayer {
   std::string name;                           ///< of the operation
-  std::vector<PlannedWeight> weights;         ///< but for those that no pattern fits
+  std::vector<prune::LayerReport> weights;    ///< but for those that no pattern fits
   std::vector<workload::ListedLayer> listed;  ///< the same, with their operations
   std::int64_t m = 0, n = 0, k = 0;           ///< of the product
   double launches = 0;                        ///< in a pass
@@ -110,6 +99,10 @@ struct PlanResult {
 
   /// The gain of `point` over dense weights in time.
   double gain(const PlanPoint& point) const { return dense.time_us / point.pass.time_us; }
+  /// By how much `metric` is worse than that of the dense model, which is known.
+  double loss_of(double metric) const {
+    return (lower_is_better ? 1 : -1) * (metric - *dense_metric);
+  }
 };
 
 /// Looks for each layer of the model at `model` what pruning it loses and saves on `architecture`,
@@ -124,5 +117,21 @@ bool is_lower_better(std::string_view option, std::string_view word);
 /// The layers of the plan as a list (sim/workload/layer_list.h). Throws InputError where it takes
 /// none, or there is no plan.
 std::string plan_list(const PlanResult& result);
+
+/// One sentence: what the plan gains and loses, or what all layers that gain do where none was
+/// asked for.
+std::string plan_verdict(const PlanResult& result);
+
+/// The verdict, the layers, some points of the front, and the plan.
+std::string plan_text(const PlanResult& result);
+
+/// One JSON object (schema "sptcsim-plan/0.1", configs/schema/plan.schema.json).
+std::string plan_json(const PlanResult& result);
+
+/// A row for each layer.
+std::string plan_csv(const PlanResult& result);
+
+/// One page, which needs no network. `command`: as it was typed.
+std::string plan_page(const PlanResult& result, const std::string& command);
 
 }  // namespace sptc::plan

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/plan/plan_report.h"
+#include "sim/plan/plan_model.h"
 #include "sim/report/words.h"
 
 #include <fmt/format.h>
@@ -79,12 +79,6 @@ std::string front_text(const PlanResult& result) {
   return text;
 }
 
-/// Of the plan, whose metric is known.
-double measured_loss(const PlanResult& result) {
-  const double sign = result.lower_is_better ? 1 : -1;
-  return sign * (*result.plan_metric - *result.dense_metric);
-}
-
 std::string plan_sentence(const PlanResult& result) {
   const PlanPoint& plan = *result.plan;
   std::string text =
@@ -98,7 +92,7 @@ std::string plan_sentence(const PlanResult& result) {
   }
   if (result.plan_metric) {
     text += fmt::format("; measured: metric {:.6g}, loss {:.5g}", *result.plan_metric,
-                        measured_loss(result));
+                        result.loss_of(*result.plan_metric));
   }
   return report::wrapped(text, kWidth);
 }
@@ -130,7 +124,7 @@ std::string plan_verdict(const PlanResult& result) {
   return result.plan_metric
              ? fmt::format(
                    "The plan is {:.3f}x as fast and loses {:.4g} of the metric, as measured.", gain,
-                   measured_loss(result))
+                   result.loss_of(*result.plan_metric))
              : fmt::format("The plan is {:.3f}x as fast and should {}.", gain,
                            loss_words(result, best.loss));
 }

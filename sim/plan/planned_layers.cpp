@@ -2,10 +2,10 @@
 #include "sim/plan/planned_layers.h"
 
 #include "models/mma/catalogue.h"
+#include "sim/config/architecture.h"
 #include "sim/gpu/gpu_spec.h"
 #include "sim/prune/legality.h"
 #include "sim/prune/onnx_layers.h"
-#include "sim/workload/asp_rule.h"
 #include "sim/workload/dense_role.h"
 #include "sim/workload/layer_list.h"
 
@@ -199,18 +199,6 @@ std::vector<const run::InferenceKernel*> rows_of(const std::vector<workload::Ope
   return rows;
 }
 
-PlannedWeight weight_of(const prune::LayerReport& report) {
-  PlannedWeight weight;
-  weight.tensor = report.name;
-  weight.rows = report.rows;
-  weight.taps = report.taps;
-  weight.k = report.k;
-  weight.was_sparse = report.was_sparse;
-  weight.calibrated = report.output_error.has_value();
-  weight.error = report.output_error.value_or(std::sqrt(std::max(0.0, 1 - report.kept.energy)));
-  return weight;
-}
-
 /// Engines whose 2:4 weights go through PyTorch or cuSPARSELt itself, by the beginning of their
 /// names. TensorRT says no more than what the importer of a workload holds weights to.
 constexpr std::string_view kOnCusparselt[] = {"gemms", "pytorch", "inductor", "compiled",
@@ -245,7 +233,7 @@ std::string kernel_refusal(const workload::Operation& op, std::string_view engin
   for (const std::string_view library : kLibraries) {
     for (const prune::Legality& legality : rules) {
       if (legality.rule->library == library) {
-        return legality.accepts ? "" : fmt::format("{}: {}", library, legality.reason);
+        return legality.accepts() ? "" : fmt::format("{}: {}", library, legality.reason);
       }
     }
   }
@@ -384,7 +372,7 @@ class Layers {
       refuse(layer, report.skipped);
     }
     if (is_new && report.skipped.empty()) {
-      layer.weights.push_back(weight_of(report));
+      layer.weights.push_back(report);
     }
     return report.rows;
   }
@@ -408,8 +396,8 @@ class Layers {
 
   static void finish(PlannedLayer& layer) {
     double squares = 0;
-    for (const PlannedWeight& weight : layer.weights) {
-      squares += weight.error * weight.error;
+    for (const prune::LayerReport& weight : layer.weights) {
+      squares += weight.error() * weight.error();
     }
     layer.error = std::sqrt(squares);
   }

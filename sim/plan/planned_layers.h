@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/config/architecture.h"
+#include "sim/config/config_fwd.h"
 #include "sim/plan/plan_model.h"
 #include "sim/prune/model_file.h"
 #include "sim/prune/prune_model.h"

@@ -4,17 +4,19 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/sparsity/metadata.h"
+#include "models/sparsity/metadata_register.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace sptc::prune {
 namespace {
@@ -22,154 +24,108 @@ namespace {
 using numerics::DataType;
 using numerics::Word;
 
-constexpr std::array<std::string_view, 7> kNames = {"dense",   "canonical",   "ptx",   "cutlass",
-                                                    "pytorch", "pytorch-old", "marlin"};
 constexpr int kTileRows = 16;
 constexpr std::size_t kLanes = std::tuple_size_v<sparsity::LaneWords>;
 
-/// Logical k of the deepest mma.sp of `type`, which uses every other lane or all.
-int instruction_k(DataType type) {
-  switch (numerics::storage_bits(type)) {
-    case 32:
-      return 16;
-    case 16:
-      return 32;
-    case 8:
-      return 64;
-    default:
-      return 128;
-  }
+/// What a weight layout is called, and what it asks for.
+struct Layout {
+  std::string_view name;
+  sparsity::MetadataOrder order;
+  int rows_of_16, rows_of_32;  ///< rows are a multiple of this where elements have so many bits
+  int elements;                ///< k is a multiple of that of so many
+};
+
+/// By WeightLayout.
+constexpr std::array<Layout, 7> kLayouts = {{
+    {"dense", sparsity::MetadataOrder::kCanonical, 1, 1, 1},
+    {"canonical", sparsity::MetadataOrder::kCanonical, 1, 1, 1},
+    {"ptx", sparsity::MetadataOrder::kLanes, kTileRows, kTileRows, 2},
+    {"cutlass", sparsity::MetadataOrder::kCutlass, 32, 16, 2},
+    {"pytorch", sparsity::MetadataOrder::kCutlass, 32, 32, 2},
+    {"pytorch-old", sparsity::MetadataOrder::kCutlass, 32, 32, 2},
+    {"marlin", sparsity::MetadataOrder::kMarlin, 64, 64, 2},
+}};
+
+const Layout& row_of(WeightLayout layout) {
+  return kLayouts[static_cast<std::size_t>(layout)];
 }
 
 bool is_pytorch(WeightLayout layout) {
   return layout == WeightLayout::kPyTorch || layout == WeightLayout::kPyTorchOld;
 }
 
-sparsity::RowOrder row_order(WeightLayout layout) {
-  return layout == WeightLayout::kMarlin ? sparsity::RowOrder::kMarlin
-                                         : sparsity::RowOrder::kCutlass;
+/// Columns of A that an element of metadata covers.
+int element_k(DataType type) {
+  return sparsity::hardware_pattern(type).group * sparsity::metadata_element_bits(type) / 4;
+}
+
+/// Logical k of the deepest mma.sp of `type`, which uses every other lane or all.
+int instruction_k(DataType type) {
+  return 2 * element_k(type);
+}
+
+sparsity::MetadataForm metadata_form(const CompressedForm& form) {
+  return {form.type, row_of(form.layout).order, instruction_k(form.type), 0};
 }
 
 /// Rows and k must be multiples of these.
 std::pair<std::int64_t, std::int64_t> granularity(const CompressedForm& form) {
-  const std::int64_t group = sparsity::hardware_pattern(form.type).group;
-  const int bits = sparsity::metadata_element_bits(form.type);
-  const std::int64_t element_k = group * (bits / 4);
-  switch (form.layout) {
-    case WeightLayout::kPtx:
-      return {kTileRows, instruction_k(form.type)};
-    case WeightLayout::kMarlin:
-      return {64, 2 * element_k};
-    case WeightLayout::kCutlass:
-      return {bits == 16 ? 32 : 16, 2 * element_k};
-    case WeightLayout::kPyTorch:
-    case WeightLayout::kPyTorchOld:
-      return {32, 2 * element_k};
-    default:
-      return {1, element_k};
-  }
+  const Layout& layout = row_of(form.layout);
+  const bool is_16 = sparsity::metadata_element_bits(form.type) == 16;
+  return {is_16 ? layout.rows_of_16 : layout.rows_of_32, layout.elements * element_k(form.type)};
 }
 
-template <typename T>
-std::vector<std::byte> packed(std::span<const T> words, std::size_t bytes) {
-  std::vector<std::byte> result(words.size() * bytes);
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    std::memcpy(result.data() + i * bytes, &words[i], bytes);
-  }
-  return result;
-}
-
-/// The elements of `tensor`, zero-extended.
-std::vector<Word> unpacked(const io::Tensor& tensor) {
+/// The elements of `tensor`, zero-extended, in rows of the first extent.
+base::Matrix<Word> unpacked(const io::Tensor& tensor) {
   const auto bytes = static_cast<std::size_t>(io::find_element_type(tensor.dtype)->bytes);
-  std::vector<Word> words(tensor.bytes.size() / bytes);
+  const auto rows = static_cast<std::size_t>(tensor.shape[0]);
+  base::Matrix<Word> words(rows, tensor.bytes.size() / bytes / rows);
   for (std::size_t i = 0; i < words.size(); ++i) {
-    std::memcpy(&words[i], tensor.bytes.data() + i * bytes, bytes);
+    std::memcpy(&words.data()[i], tensor.bytes.data() + i * bytes, bytes);
   }
   return words;
-}
-
-base::Matrix<Word> matrix_of(const io::Tensor& tensor) {
-  const std::vector<Word> words = unpacked(tensor);
-  base::Matrix<Word> matrix(static_cast<std::size_t>(tensor.shape[0]),
-                            static_cast<std::size_t>(tensor.shape[1]));
-  std::copy(words.begin(), words.end(), matrix.data());
-  return matrix;
-}
-
-std::vector<Word> metadata_words(const sparsity::CanonicalMetadata& canonical,
-                                 const CompressedForm& form) {
-  if (form.layout == WeightLayout::kCanonical) {
-    const base::Matrix<Word>& elements = canonical.elements;
-    return {elements.data(), elements.data() + elements.size()};
-  }
-  if (form.layout != WeightLayout::kPtx) {
-    return sparsity::to_reordered(canonical, row_order(form.layout)).elements;
-  }
-  std::vector<Word> words;
-  const sparsity::LaneMetadata lanes = sparsity::to_lanes(canonical, instruction_k(form.type), 0);
-  for (const sparsity::LaneWords& registers : lanes.registers) {
-    words.insert(words.end(), registers.begin(), registers.end());
-  }
-  return words;
-}
-
-sparsity::CanonicalMetadata canonical_of(const io::Tensor& metadata, const CompressedForm& form) {
-  if (form.layout == WeightLayout::kCanonical) {
-    return {form.type, matrix_of(metadata)};
-  }
-  const std::vector<Word> words = unpacked(metadata);
-  if (form.layout != WeightLayout::kPtx) {
-    return sparsity::to_canonical(sparsity::ReorderedMetadata{
-        form.type, static_cast<std::size_t>(metadata.shape[0]),
-        static_cast<std::size_t>(metadata.shape[1]), words, row_order(form.layout)});
-  }
-  sparsity::LaneMetadata lanes;
-  lanes.type = form.type;
-  lanes.format = sparsity::metadata_register_format(form.type, instruction_k(form.type));
-  lanes.row_tiles = static_cast<std::size_t>(metadata.shape[0]);
-  lanes.k_tiles = static_cast<std::size_t>(metadata.shape[1]);
-  lanes.registers.resize(lanes.row_tiles * lanes.k_tiles);
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    lanes.registers[i / kLanes][i % kLanes] = words[i];
-  }
-  return sparsity::to_canonical(lanes);
 }
 
 }  // namespace
 
 WeightLayout parse_weight_layout(std::string_view name) {
-  const auto found = std::find(kNames.begin(), kNames.end(), sparsity::layout_word(name));
-  if (found == kNames.end()) {
-    throw base::InputError("unknown layout " + base::unknown_name(io::printable(name), kNames));
+  const std::string_view word = sparsity::layout_word(name);
+  std::vector<std::string_view> names;
+  for (const Layout& layout : kLayouts) {
+    if (layout.name == word) {
+      return static_cast<WeightLayout>(names.size());
+    }
+    names.push_back(layout.name);
   }
-  return static_cast<WeightLayout>(found - kNames.begin());
+  throw base::InputError("unknown layout " + base::unknown_name(io::printable(name), names));
 }
 
 std::string_view name(WeightLayout layout) {
-  return kNames[static_cast<std::size_t>(layout)];
+  return row_of(layout).name;
 }
 
 std::string_view stored_dtype(DataType type) {
-  switch (type) {
-    case DataType::kF16:
-      return "F16";
-    case DataType::kBf16:
-      return "BF16";
-    case DataType::kTf32:
-      return "F32";
-    case DataType::kE4m3:
-      return "F8_E4M3";
-    case DataType::kE5m2:
-      return "F8_E5M2";
-    case DataType::kS8:
-      return "I8";
-    case DataType::kS4:
-      return "U8";
-    default:
-      throw base::InputError(
-          fmt::format("weights of {} have no compressed form", numerics::name(type)));
+  constexpr std::pair<DataType, std::string_view> kStored[] = {
+      {DataType::kF16, "F16"},      {DataType::kBf16, "BF16"},    {DataType::kTf32, "F32"},
+      {DataType::kE4m3, "F8_E4M3"}, {DataType::kE5m2, "F8_E5M2"}, {DataType::kS8, "I8"},
+      {DataType::kS4, "U8"}};
+  for (const auto& [stored, dtype] : kStored) {
+    if (stored == type) {
+      return dtype;
+    }
   }
+  throw base::InputError(
+      fmt::format("weights of {} have no compressed form", numerics::name(type)));
+}
+
+io::Tensor tensor_of_words(const io::TensorEntry& entry, const base::Matrix<Word>& words) {
+  const auto bytes = static_cast<std::size_t>(io::find_element_type(entry.dtype)->bytes);
+  io::Tensor tensor{entry.name, entry.dtype, entry.shape, {}};
+  tensor.bytes.resize(words.size() * bytes);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::memcpy(tensor.bytes.data() + i * bytes, &words.data()[i], bytes);
+  }
+  return tensor;
 }
 
 std::string values_name(const std::string& name) {
@@ -224,13 +180,8 @@ std::array<io::Tensor, 2> compressed_tensors(const std::string& name,
                                                     ? sparsity::PyTorchEncoder::kNew
                                                     : sparsity::PyTorchEncoder::kOld)
           : matrix;
-  const std::vector<Word> metadata = metadata_words(sparsity::pack_canonical(encoded), form);
-  const std::span<const Word> values(encoded.values.data(), encoded.values.size());
-  const auto tensor = [](const io::TensorEntry& entry, std::span<const Word> words) {
-    const auto bytes = static_cast<std::size_t>(io::find_element_type(entry.dtype)->bytes);
-    return io::Tensor{entry.name, entry.dtype, entry.shape, packed(words, bytes)};
-  };
-  return {tensor(entries[0], values), tensor(entries[1], metadata)};
+  const base::Matrix<Word> metadata = sparsity::pack_metadata(encoded.nibbles, metadata_form(form));
+  return {tensor_of_words(entries[0], encoded.values), tensor_of_words(entries[1], metadata)};
 }
 
 sparsity::CompressedMatrix compressed_matrix(const io::Tensor& values, const io::Tensor& metadata,
@@ -251,8 +202,11 @@ sparsity::CompressedMatrix compressed_matrix(const io::Tensor& values, const io:
   matrix.type = form.type;
   matrix.pattern = sparsity::hardware_pattern(form.type);
   matrix.logical_k = static_cast<std::size_t>(form.k);
-  matrix.values = matrix_of(values);
-  matrix.nibbles = sparsity::unpack_canonical(canonical_of(metadata, form));
+  matrix.values = unpacked(values);
+  const base::Matrix<Word> words = unpacked(metadata);
+  matrix.nibbles = sparsity::unpack_metadata(
+      {words.data(), words.size()}, static_cast<std::size_t>(form.rows),
+      matrix.logical_k / static_cast<std::size_t>(matrix.pattern.group), metadata_form(form));
   return matrix;
 }
 

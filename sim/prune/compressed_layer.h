@@ -2,7 +2,6 @@
 #pragma once
 
 #include "models/sparsity/compress.h"
-#include "models/sparsity/metadata.h"
 #include "sim/io/tensor_file.h"
 #include "sim/io/tensor_layout.h"
 
@@ -40,6 +39,9 @@ struct CompressedForm {
 /// As tensor files have elements of `type`; those of 4 bits are the low bits of a byte each. Throws
 /// InputError for a type without compressed form.
 std::string_view stored_dtype(numerics::DataType type);
+
+/// The low bytes of `words`, as many as an element of `entry` has.
+io::Tensor tensor_of_words(const io::TensorEntry& entry, const base::Matrix<numerics::Word>& words);
 
 /// Names of the two tensors of the layer `name`.
 std::string values_name(const std::string& name);

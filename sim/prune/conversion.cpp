@@ -2,6 +2,7 @@
 #include "sim/prune/conversion.h"
 
 #include "models/base/error.h"
+#include "models/numerics/codec.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/layer_choice.h"
@@ -10,8 +11,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
@@ -168,17 +167,12 @@ class Conversion {
     const io::TensorEntry entry = entries_of(layer)[0];
     base::Matrix<numerics::Word> dense = sparsity::decompress(matrix);
     dense = layer.to.k_first ? dense.transposed() : std::move(dense);
-    io::Tensor tensor{entry.name, entry.dtype, entry.shape, std::vector<std::byte>(entry.bytes)};
-    const std::size_t size = entry.bytes / dense.size();
     const bool is_s4 = layer.to.type == numerics::DataType::kS4;
-    for (std::size_t i = 0; i < dense.size(); ++i) {
-      numerics::Word word = dense.data()[i];
-      if (is_s4) {
-        word = static_cast<numerics::Word>(numerics::to_integer(word, layer.to.type));
-      }
-      std::memcpy(tensor.bytes.data() + i * size, &word, size);
+    for (std::size_t i = 0; is_s4 && i < dense.size(); ++i) {
+      numerics::Word& word = dense.data()[i];
+      word = static_cast<numerics::Word>(numerics::to_integer(word, layer.to.type));
     }
-    return {std::move(tensor)};
+    return {tensor_of_words(entry, dense)};
   }
 
   const PruneOptions& options_;

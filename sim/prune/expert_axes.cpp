@@ -66,96 +66,92 @@ Config config_of(const ModelFile& model) {
   }
 }
 
-class Decision {
- public:
-  Decision(const ModelFile& model, std::size_t tensor)
-      : model_(model),
-        name_(model.tensors()[tensor].entry.name),
-        shape_(model.tensors()[tensor].entry.shape),
-        reads_(has(kReading, last_part(name_))) {}
-
-  ExpertAxes result() const {
-    const bool known = reads_ || has(kMaking, last_part(name_));
-    if (const auto by_pair = beside_the_other()) {
-      return *by_pair;
-    }
-    const Config config = config_of(model_);
-    if (const std::int64_t hidden = config.hidden > 0 ? config.hidden : hidden_features();
-        known && hidden > 0 && shape_[1] != shape_[2]) {
-      const std::string because = fmt::format("there are {} hidden features", hidden);
-      if (shape_[reads_ ? 2 : 1] == hidden) {
-        return axes(2, because);
-      }
-      if (shape_[reads_ ? 1 : 2] == hidden) {
-        return axes(1, because);
-      }
-    }
-    return !config.type.empty()
-               ? axes(has(kKBeforeRows, config.type) ? 1 : 2, "config.json says " + config.type)
-               : axes(2, "an assumption, as transformers has it: the extents leave it open");
-  }
-
- private:
-  static ExpertAxes axes(std::size_t k, std::string because) {
-    return {{0, k, true}, std::move(because)};
-  }
-
-  /// Gates and inner features in one tensor are twice what the other weight of an expert takes.
-  std::optional<ExpertAxes> beside_the_other() const {
-    const std::string stem = name_.substr(0, name_.rfind(last_part(name_)));
-    for (const ModelTensor& tensor : model_.tensors()) {
-      const io::TensorEntry& other = tensor.entry;
-      const std::string_view part = last_part(other.name);
-      if (other.shape.size() != 3 || other.shape[0] != shape_[0] || !other.name.starts_with(stem) ||
-          stem.size() + part.size() > other.name.size() ||
-          other.name.compare(stem.size(), part.size(), part) != 0 ||
-          !has(reads_ ? std::span<const std::string_view>(kMaking) : kReading, part)) {
-        continue;
-      }
-      const Shape& in = reads_ ? shape_ : other.shape;
-      const Shape& out = reads_ ? other.shape : shape_;
-      const std::string because = fmt::format("'{}' beside it fits that", part);
-      if (in[2] == out[1] && in[1] % 2 == 0 && in[1] / 2 == out[2]) {
-        return axes(2, because);
-      }
-      if (in[1] == out[2] && in[2] % 2 == 0 && in[2] / 2 == out[1]) {
-        return axes(1, because);
-      }
-    }
-    return std::nullopt;
-  }
-
-  /// By the weights of the router or of the embedding, or a norm of the layers.
-  std::int64_t hidden_features() const {
-    for (const std::string_view wanted : {"router", "embedding", "norm"}) {
-      for (const ModelTensor& tensor : model_.tensors()) {
-        const Shape& shape = tensor.entry.shape;
-        const bool fits = wanted == "norm" ? shape.size() == 1 : shape.size() == 2;
-        if (fits && workload::dense_role(tensor.entry.name) == wanted) {
-          return shape.back();
-        }
-      }
-    }
-    return 0;
-  }
-
-  const ModelFile& model_;
-  const std::string& name_;
-  const Shape& shape_;
-  bool reads_;
+/// The weights of experts in one tensor.
+struct Experts {
+  const ModelFile& model;
+  const io::TensorEntry& entry;
+  std::string_view part;  ///< of an expert, by the name
+  bool reads = false;     ///< hidden features
+  bool known = false;     ///< whether it reads or makes them
 };
+
+ExpertAxes axes(std::size_t k, std::string because) {
+  return {{0, k, true}, std::move(because)};
+}
+
+/// Gates and inner features in one tensor are twice what the other weight of an expert takes.
+std::optional<ExpertAxes> beside_the_other(const Experts& experts) {
+  const io::TensorEntry& own = experts.entry;
+  const std::string stem = own.name.substr(0, own.name.rfind(experts.part));
+  for (const ModelTensor& tensor : experts.model.tensors()) {
+    const io::TensorEntry& other = tensor.entry;
+    const std::string_view part = last_part(other.name);
+    if (other.shape.size() != 3 || other.shape[0] != own.shape[0] ||
+        !other.name.starts_with(stem) || stem.size() + part.size() > other.name.size() ||
+        other.name.compare(stem.size(), part.size(), part) != 0 ||
+        !has(experts.reads ? std::span<const std::string_view>(kMaking) : kReading, part)) {
+      continue;
+    }
+    const Shape& in = experts.reads ? own.shape : other.shape;
+    const Shape& out = experts.reads ? other.shape : own.shape;
+    const std::string because = fmt::format("'{}' beside it fits that", part);
+    if (in[2] == out[1] && in[1] % 2 == 0 && in[1] / 2 == out[2]) {
+      return axes(2, because);
+    }
+    if (in[1] == out[2] && in[2] % 2 == 0 && in[2] / 2 == out[1]) {
+      return axes(1, because);
+    }
+  }
+  return std::nullopt;
+}
+
+/// By the weights of the router or of the embedding, or a norm of the layers.
+std::int64_t hidden_features(const ModelFile& model) {
+  for (const std::string_view wanted : {"router", "embedding", "norm"}) {
+    for (const ModelTensor& tensor : model.tensors()) {
+      const Shape& shape = tensor.entry.shape;
+      const bool fits = wanted == "norm" ? shape.size() == 1 : shape.size() == 2;
+      if (fits && workload::dense_role(tensor.entry.name) == wanted) {
+        return shape.back();
+      }
+    }
+  }
+  return 0;
+}
+
+ExpertAxes axes_of(const Experts& experts) {
+  if (const auto by_pair = beside_the_other(experts)) {
+    return *by_pair;
+  }
+  const Shape& shape = experts.entry.shape;
+  const Config config = config_of(experts.model);
+  const std::int64_t hidden = config.hidden > 0 ? config.hidden : hidden_features(experts.model);
+  if (experts.known && hidden > 0 && shape[1] != shape[2]) {
+    const std::string because = fmt::format("there are {} hidden features", hidden);
+    if (shape[experts.reads ? 2 : 1] == hidden) {
+      return axes(2, because);
+    }
+    if (shape[experts.reads ? 1 : 2] == hidden) {
+      return axes(1, because);
+    }
+  }
+  return !config.type.empty()
+             ? axes(has(kKBeforeRows, config.type) ? 1 : 2, "config.json says " + config.type)
+             : axes(2, "an assumption, as transformers has it: the extents leave it open");
+}
 
 }  // namespace
 
 std::optional<ExpertAxes> expert_axes(const ModelFile& model, std::size_t tensor) {
   const io::TensorEntry& entry = model.tensors()[tensor].entry;
   const std::string_view part = last_part(entry.name);
-  const bool known = has(kReading, part) || has(kMaking, part);
+  const bool reads = has(kReading, part);
+  const bool known = reads || has(kMaking, part);
   const bool fused = known && (entry.name.find("moe") != std::string::npos || part.size() > 3);
   if (entry.shape.size() != 3 || (entry.name.find("expert") == std::string::npos && !fused)) {
     return std::nullopt;
   }
-  return Decision(model, tensor).result();
+  return axes_of({model, entry, part, reads, known});
 }
 
 }  // namespace sptc::prune

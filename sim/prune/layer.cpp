@@ -2,6 +2,7 @@
 #include "sim/prune/layer.h"
 
 #include "models/base/error.h"
+#include "models/numerics/codec.h"
 #include "sim/io/tensor_layout.h"
 #include "sim/io/text_file.h"
 
@@ -181,29 +182,20 @@ std::size_t stored_bytes(DataType type) {
   return type == DataType::kF64 ? 8 : static_cast<std::size_t>(numerics::storage_bits(type)) / 8;
 }
 
-void load_weights(std::span<const std::byte> bytes, DataType type, const LayerLayout& layout,
-                  std::string_view name, base::Matrix<float>& weights) {
-  const auto rows = static_cast<std::size_t>(layout.matrix_rows());
-  const auto k = static_cast<std::size_t>(layout.k);
-  if (weights.rows() != rows || weights.cols() != k) {
-    weights = base::Matrix<float>(rows, k);
-  }
-  if (is_plain(layout)) {
-    to_floats(bytes.data(), type, {weights.data(), weights.size()});
-    require_finite({weights.data(), weights.size()}, name);
-    return;
-  }
-  std::vector<float> values(weights.size());
-  to_floats(bytes.data(), type, values);
-  require_finite(values, name);
-  for_each(layout,
-           [&](std::size_t at, std::size_t element) { weights.data()[at] = values[element]; });
-}
-
 base::Matrix<float> load_weights(const io::Tensor& tensor, DataType type,
                                  const LayerLayout& layout) {
-  base::Matrix<float> weights;
-  load_weights(tensor.bytes, type, layout, tensor.name, weights);
+  base::Matrix<float> weights(static_cast<std::size_t>(layout.matrix_rows()),
+                              static_cast<std::size_t>(layout.k));
+  if (is_plain(layout)) {
+    to_floats(tensor.bytes.data(), type, {weights.data(), weights.size()});
+    require_finite({weights.data(), weights.size()}, tensor.name);
+    return weights;
+  }
+  std::vector<float> values(weights.size());
+  to_floats(tensor.bytes.data(), type, values);
+  require_finite(values, tensor.name);
+  for_each(layout,
+           [&](std::size_t at, std::size_t element) { weights.data()[at] = values[element]; });
   return weights;
 }
 

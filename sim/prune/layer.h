@@ -2,7 +2,8 @@
 #pragma once
 
 #include "models/base/matrix.h"
-#include "models/numerics/codec.h"
+#include "models/numerics/data_type.h"
+#include "models/numerics/word.h"
 #include "models/sparsity/criterion.h"
 #include "sim/io/tensor_file.h"
 
@@ -43,10 +44,7 @@ std::optional<numerics::DataType> weight_type(std::string_view dtype);
 /// Bytes of an element of `type` in a tensor file.
 std::size_t stored_bytes(numerics::DataType type);
 
-/// The weights of the elements at `bytes` into `weights`. Throws InputError, which calls the tensor
-/// `name`, where one is NaN or infinite.
-void load_weights(std::span<const std::byte> bytes, numerics::DataType type,
-                  const LayerLayout& layout, std::string_view name, base::Matrix<float>& weights);
+/// The weights of `tensor`. Throws InputError where one is NaN or infinite.
 base::Matrix<float> load_weights(const io::Tensor& tensor, numerics::DataType type,
                                  const LayerLayout& layout);
 

@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/numerics/data_type.h"
+#include "models/numerics/data_type_info.h"
 #include "sim/io/regular_expression.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/expert_axes.h"

@@ -62,7 +62,7 @@ std::string extents(const ProductShape& shape) {
 }
 
 Legality judged(const LibraryRule& rule, const ProductShape& shape, int sm) {
-  Legality result{&rule, true, {}, shape};
+  Legality result{&rule, {}, shape};
   result.nearest.m = base::round_up(shape.m, rule.m);
   result.nearest.k = base::round_up(shape.k, rule.k);
   if (!rule.pads_n && shape.n > 0) {
@@ -70,7 +70,6 @@ Legality judged(const LibraryRule& rule, const ProductShape& shape, int sm) {
   }
   const auto refuse = [&](const std::string& reason) {
     result.reason += (result.reason.empty() ? "" : "; ") + reason;
-    result.accepts = false;
   };
   if (sm < rule.least_sm) {
     refuse(fmt::format("needs sm_{}", rule.least_sm));
@@ -136,7 +135,7 @@ std::string legality_text(const std::vector<ProductShape>& shapes, const mma::Ta
     for (const Legality& legality : legality_of(shape, sm_of(target))) {
       const LibraryRule& rule = *legality.rule;
       text += fmt::format("  {:<29} {:<5} {}", rule.library, rule.sparse ? "2:4" : "dense",
-                          legality.accepts ? "yes" : "no: " + legality.reason);
+                          legality.accepts() ? "yes" : "no: " + legality.reason);
       if (extents(legality.nearest) != extents(shape)) {
         text += "; takes " + extents(legality.nearest);
       }
@@ -161,7 +160,7 @@ std::string legality_json(const std::vector<ProductShape>& shapes, const mma::Ta
       libraries.push_back(
           {{"library", legality.rule->library},
            {"sparse", legality.rule->sparse},
-           {"accepts", legality.accepts},
+           {"accepts", legality.accepts()},
            {"reason", legality.reason},
            {"pads_n", legality.rule->pads_n},
            {"nearest",

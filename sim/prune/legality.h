@@ -37,9 +37,10 @@ struct ProductShape {
 /// A rule and a shape.
 struct Legality {
   const LibraryRule* rule = nullptr;
-  bool accepts = false;
-  std::string reason;    ///< why it does not; empty where it does
+  std::string reason{};  ///< why it does not; empty where it does
   ProductShape nearest;  ///< the smallest that it does and that holds this one; itself
+
+  bool accepts() const { return reason.empty(); }
 };
 
 /// What the rules of the type of `shape` say of it on a GPU of compute capability `sm` / 10.

@@ -23,12 +23,11 @@ namespace {
 
 constexpr std::uint64_t kMaxIndexBytes = 64 << 20;
 constexpr std::uint64_t kMaxOnnxBytes = std::uint64_t{1} << 31;  // of protobuf
-constexpr std::string_view kIndexName = "model.safetensors.index.json";
 
 class SafetensorsModel : public ModelFile {
  public:
-  SafetensorsModel(Format format, const std::filesystem::path& path)
-      : ModelFile(format, io::printable(path.string())) {}
+  explicit SafetensorsModel(const std::filesystem::path& path)
+      : ModelFile(io::printable(path.string())) {}
 
   /// Adds the tensors of the file at `path`.
   void add(const std::filesystem::path& path, const std::string& shard) {
@@ -78,7 +77,7 @@ class SafetensorsModel : public ModelFile {
 };
 
 std::unique_ptr<ModelFile> open_shards(const std::filesystem::path& index) {
-  auto model = std::make_unique<SafetensorsModel>(ModelFile::Format::kShards, index);
+  auto model = std::make_unique<SafetensorsModel>(index);
   const nlohmann::json document =
       io::parse_json(io::read_text_file(index, kMaxIndexBytes), model->shown());
   const io::JsonObject root(document, {model->shown(), ""});
@@ -104,8 +103,8 @@ std::unique_ptr<ModelFile> open_shards(const std::filesystem::path& index) {
 /// Arrays in memory.
 class ArrayModel : public ModelFile {
  public:
-  ArrayModel(Format format, const std::filesystem::path& path, std::vector<io::Tensor> arrays)
-      : ModelFile(format, io::printable(path.string())), arrays_(std::move(arrays)) {
+  ArrayModel(const std::filesystem::path& path, std::vector<io::Tensor> arrays)
+      : ModelFile(io::printable(path.string())), arrays_(std::move(arrays)) {
     files_.push_back(path);
     take_metadata();
     for (const io::Tensor& array : arrays_) {
@@ -153,7 +152,7 @@ std::string_view dtype_name(workload::onnx::Type type) {
 class OnnxModel : public ModelFile {
  public:
   explicit OnnxModel(const std::filesystem::path& path)
-      : ModelFile(Format::kOnnx, io::printable(path.string())),
+      : ModelFile(io::printable(path.string())),
         bytes_(io::read_text_file(path, kMaxOnnxBytes)),
         graph_(workload::onnx::parse_onnx(bytes_, shown_).graph) {
     files_.push_back(path);
@@ -229,15 +228,15 @@ std::unique_ptr<ModelFile> ModelFile::open(const std::filesystem::path& path) {
     return open_shards(path);
   }
   if (name.ends_with(".safetensors")) {
-    auto model = std::make_unique<SafetensorsModel>(Format::kSafetensors, path);
+    auto model = std::make_unique<SafetensorsModel>(path);
     model->add(path, "");
     return model;
   }
   if (name.ends_with(".npz")) {
-    return std::make_unique<ArrayModel>(Format::kNpz, path, io::read_npz(path));
+    return std::make_unique<ArrayModel>(path, io::read_npz(path));
   }
   if (name.ends_with(".npy")) {
-    return std::make_unique<ArrayModel>(Format::kNpy, path, io::TensorFile::open(path).tensors());
+    return std::make_unique<ArrayModel>(path, io::TensorFile::open(path).tensors());
   }
   if (name.ends_with(".onnx")) {
     return std::make_unique<OnnxModel>(path);

@@ -12,10 +12,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sptc::prune {
 
+/// Name of the file that says which shard has which tensor.
+inline constexpr std::string_view kIndexName = "model.safetensors.index.json";
 /// Name of what a safetensors file says of itself, and of the array of bytes with it in a `.npz`.
 inline constexpr std::string_view kMetadataName = "__metadata__";
 
@@ -30,14 +33,13 @@ struct ModelTensor {
 /// initializers and constants of an ONNX model.
 class ModelFile {
  public:
-  enum class Format { kSafetensors, kShards, kNpz, kNpy, kOnnx };
-
   /// Opens the model at `path`; what the headers say is checked against the files. Throws
   /// InputError.
   static std::unique_ptr<ModelFile> open(const std::filesystem::path& path);
   virtual ~ModelFile() = default;
 
-  Format format() const { return format_; }
+  /// Whether it stands in shards.
+  bool is_sharded() const { return !tensors_.empty() && !tensors_.front().shard.empty(); }
   /// For messages.
   const std::string& shown() const { return shown_; }
   const std::vector<ModelTensor>& tensors() const { return tensors_; }
@@ -60,9 +62,8 @@ class ModelFile {
   virtual std::string why_absent(const std::string& /*name*/) const { return {}; }
 
  protected:
-  ModelFile(Format format, std::string shown) : format_(format), shown_(std::move(shown)) {}
+  explicit ModelFile(std::string shown) : shown_(std::move(shown)) {}
 
-  Format format_;
   std::string shown_;
   std::vector<ModelTensor> tensors_;
   std::vector<std::filesystem::path> files_;

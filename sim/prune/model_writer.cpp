@@ -51,11 +51,9 @@ class SafetensorsWriter : public ModelWriter {
 /// Shards in a directory of another name until they are all there.
 class ShardWriter : public ModelWriter {
  public:
-  ShardWriter(std::filesystem::path path, std::string index_name, std::vector<ModelTensor> tensors,
-              Metadata metadata)
+  ShardWriter(std::filesystem::path path, std::vector<ModelTensor> tensors, Metadata metadata)
       : path_(std::move(path)),
         beside_(path_, [](const char* name) { return ::mkdir(name, 0777); }),
-        index_name_(std::move(index_name)),
         tensors_(std::move(tensors)),
         metadata_(std::move(metadata)) {
     if (beside_.made() < 0) {
@@ -92,7 +90,7 @@ class ShardWriter : public ModelWriter {
       bytes += tensor.entry.bytes;
     }
     const nlohmann::ordered_json index{{"metadata", {{"total_size", bytes}}}, {"weight_map", map}};
-    io::write_file(scratch(index_name_), index.dump(2) + "\n");
+    io::write_file(scratch(std::string(kIndexName)), index.dump(2) + "\n");
     std::error_code error;
     std::filesystem::rename(beside_.path(), path_, error);
     if (error) {
@@ -118,7 +116,6 @@ class ShardWriter : public ModelWriter {
   std::filesystem::path path_;
   io::ScratchFile beside_;
   std::deque<io::ScratchFile> files_;
-  std::string index_name_;
   std::vector<ModelTensor> tensors_;
   Metadata metadata_;
   std::size_t next_ = 0;
@@ -192,13 +189,12 @@ void require_other_file(std::string_view option, const std::filesystem::path& pa
 }
 
 void require_model_path(const std::filesystem::path& path, const ModelFile& source) {
-  using Format = ModelFile::Format;
   const std::string shown = io::printable(path.string());
   const std::string extension = path.extension().string();
   std::error_code error;
   require_other_file("--out", path, source.files());
   if (extension.empty() || extension == "." || std::filesystem::is_directory(path, error)) {
-    if (source.format() != Format::kShards) {
+    if (!source.is_sharded()) {
       throw base::InputError(
           fmt::format("--out {}: its ending must be .safetensors, .npz, .npy or .onnx", shown));
     }
@@ -207,7 +203,7 @@ void require_model_path(const std::filesystem::path& path, const ModelFile& sour
     }
     return;
   }
-  if (extension == ".onnx" && source.format() != Format::kOnnx) {
+  if (extension == ".onnx" && source.onnx_graph() == nullptr) {
     throw base::InputError(
         fmt::format("--out {}: an ONNX model is written of an ONNX model alone", shown));
   }
@@ -237,8 +233,7 @@ std::unique_ptr<ModelWriter> make_writer(const std::filesystem::path& path, cons
   if (extension == ".onnx") {
     return std::make_unique<OnnxWriter>(path, source);
   }
-  return std::make_unique<ShardWriter>(path, "model.safetensors.index.json", std::move(tensors),
-                                       metadata);
+  return std::make_unique<ShardWriter>(path, std::move(tensors), metadata);
 }
 
 }  // namespace sptc::prune

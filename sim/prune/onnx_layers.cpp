@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/prune/onnx_layers.h"
 
+#include "sim/workload/onnx/shapes.h"
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -9,10 +11,12 @@
 namespace sptc::prune {
 namespace {
 
+using workload::onnx::constant_of;
 using workload::onnx::Dims;
+using workload::onnx::integers_of;
+using workload::onnx::is_real;
 using workload::onnx::Node;
 using workload::onnx::Tensor;
-using workload::onnx::Type;
 
 constexpr std::size_t kNoAxis =
     workload::onnx::kMaxRank;  // of extent 1, and not of the initializer
@@ -97,7 +101,9 @@ class Layers {
     } else if (!passes_values(node)) {
       return;
     }
-    if (node.op == "DequantizeLinear" && !is_real(from.initializer) && !has_zero_of_zero(node)) {
+    // A node that quantises real values makes 0 of 0.
+    if (node.op == "DequantizeLinear" && !is_real(tensors_.at(from.initializer)->type) &&
+        !has_zero_of_zero(node)) {
       from.obstacle = "its zero point is not 0, so that zeros would be other values";
     }
     sources_[node.outputs[0]] = std::move(from);
@@ -124,7 +130,8 @@ class Layers {
   /// Axes of extent 1 come and go.
   void reshape(const Node& node, Source& from) const {
     const auto shape = node.inputs.size() > 1 ? tensors_.find(node.inputs[1]) : tensors_.end();
-    const bool known = shape != tensors_.end() && shape->second->integers;
+    const std::optional<Dims> stated =
+        shape == tensors_.end() ? std::nullopt : integers_of(constant_of(*shape->second));
     std::vector<std::size_t> kept;
     Dims extents;
     for (std::size_t i = 0; i < from.dims.size(); ++i) {
@@ -133,7 +140,7 @@ class Layers {
         extents.push_back(from.dims[i]);
       }
     }
-    Dims wanted = known && node.op == "Reshape" ? *shape->second->integers : extents;
+    Dims wanted = stated && node.op == "Reshape" ? *stated : extents;
     std::size_t next = 0;
     from.axes.clear();
     for (std::int64_t& extent : wanted) {
@@ -144,16 +151,9 @@ class Layers {
       from.obstacle = is_next || extent == 1 ? from.obstacle : "a Reshape before it joins its axes";
     }
     from.dims = wanted;
-    if (next < extents.size() || (!known && node.op == "Reshape")) {
+    if (next < extents.size() || (!stated && node.op == "Reshape")) {
       from.obstacle = "a Reshape before it joins its axes";
     }
-  }
-
-  /// Whether it is quantised by a node, if at all, which makes 0 of 0.
-  bool is_real(const std::string& initializer) const {
-    const Type type = tensors_.at(initializer)->type;
-    return type == Type::kFloat || type == Type::kFloat16 || type == Type::kBfloat16 ||
-           type == Type::kDouble;
   }
 
   /// Whether a zero that is stored is 0.
@@ -167,8 +167,8 @@ class Layers {
     }
     const Tensor& tensor = *zero->second;
     return std::all_of(tensor.raw.begin(), tensor.raw.end(), [](char byte) { return byte == 0; }) &&
-           (!tensor.integers || std::all_of(tensor.integers->begin(), tensor.integers->end(),
-                                            [](std::int64_t value) { return value == 0; }));
+           (!tensor.numbers || std::all_of(tensor.numbers->begin(), tensor.numbers->end(),
+                                           [](double value) { return value == 0; }));
   }
 
   /// `rows`: the axis of rows among the first two; k is the other.
@@ -206,10 +206,9 @@ std::vector<std::pair<std::string, const Tensor*>> onnx_constants(
     constants.emplace_back(tensor.name, &tensor);
   }
   for (const Node& node : graph.nodes) {
-    const auto value = node.attributes.find("value");
-    if (node.op == "Constant" && !node.outputs.empty() && value != node.attributes.end() &&
-        value->second.tensor) {
-      constants.emplace_back(node.outputs[0], &*value->second.tensor);
+    const workload::onnx::Attribute* const value = node.find("value");
+    if (node.op == "Constant" && !node.outputs.empty() && value != nullptr && value->tensor) {
+      constants.emplace_back(node.outputs[0], &*value->tensor);
     }
   }
   return constants;

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -27,30 +28,16 @@ namespace {
 using sparsity::Criterion;
 using sparsity::Mask;
 
-/// What pruning does to the weights of a layer, counted part by part.
-class Tally {
- public:
-  void add(const base::Matrix<float>& weights, const Mask& mask) {
-    sums_.add(weights, mask);
-    int before = 0, after = 0;
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      const int is_zero = weights.data()[i] == 0 ? 1 : 0;
-      before += is_zero;
-      after += is_zero | (mask.data()[i] == 0 ? 1 : 0);
-    }
-    zeros_before_ += before;
-    zeros_after_ += after;
+/// What pruning does to the weights of a layer.
+void tell(const base::Matrix<float>& weights, const Mask& mask, LayerReport& report) {
+  report.zeros_before = report.zeros_after = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const bool is_zero = weights.data()[i] == 0;
+    report.zeros_before += is_zero;
+    report.zeros_after += is_zero || mask.data()[i] == 0;
   }
-  void tell(LayerReport& report) const {
-    report.zeros_before = zeros_before_;
-    report.zeros_after = zeros_after_;
-    report.kept = sums_.share();
-  }
-
- private:
-  sparsity::KeptSums sums_;
-  std::int64_t zeros_before_ = 0, zeros_after_ = 0;
-};
+  report.kept = sparsity::kept_share(weights, mask);
+}
 
 /// A model on its way from one file to another.
 class Pruning {
@@ -159,7 +146,7 @@ class Pruning {
   /// Of the directory of a model its tensors are written, and nothing else.
   void note_files_left(const std::filesystem::path& out) {
     constexpr std::size_t kMostNamed = 8;
-    if (out.has_extension() && model_->format() != ModelFile::Format::kShards) {
+    if (out.has_extension() && !model_->is_sharded()) {
       return;
     }
     std::set<std::string> left;
@@ -209,69 +196,36 @@ class Pruning {
                             permutation_.order_of_k(layer.tensor));
     LayerReport report = described(layer);
     report.permutation = permutation_.report(layer.tensor);
-    if (inputs != nullptr) {
-      prune_calibrated(layer, *inputs, tensor, mask, report);
-    } else {
-      prune_by_size(layer, tensor, mask, report);
-    }
+    prune(layer, inputs, tensor, mask, report);
     report.was_sparse = report.zeros_after == report.zeros_before;
     report_.layers.push_back(std::move(report));
     write(layer, tensor, mask);
   }
 
-  void prune_calibrated(const ChosenLayer& layer, const base::Matrix<float>& inputs,
-                        io::Tensor& tensor, io::Tensor& mask, LayerReport& report) const {
+  /// Without `inputs` by magnitude.
+  void prune(const ChosenLayer& layer, const base::Matrix<float>* inputs, io::Tensor& tensor,
+             io::Tensor& mask, LayerReport& report) const {
     const base::Matrix<float> weights = load_weights(tensor, layer.type, layer.layout);
     Mask chosen;
     if (options_.criterion == Criterion::kSparseGpt) {
-      sparsity::PrunedWeights result = sparsity::prune_by_sparse_gpt(weights, inputs, pattern_);
+      sparsity::PrunedWeights result = sparsity::prune_by_sparse_gpt(weights, *inputs, pattern_);
       chosen = std::move(result.mask);
       store_weights(result.weights, layer.layout, tensor, layer.type);
     } else {
       chosen = sparsity::select(options_.criterion == Criterion::kWanda
-                                    ? sparsity::wanda_scores(weights, inputs)
+                                    ? sparsity::wanda_scores(weights, *inputs)
                                     : sparsity::magnitudes(weights),
                                 pattern_);
       apply_mask(chosen, layer.layout, layer.type, tensor.bytes);
     }
-    Tally tally;
-    tally.add(weights, chosen);
-    tally.tell(report);
+    tell(weights, chosen, report);
     if (!mask.bytes.empty()) {
       store_mask(chosen, layer.layout, mask.bytes);
     }
-    report.output_error =
-        sparsity::output_error(weights, load_weights(tensor, layer.type, layer.layout), inputs);
-  }
-
-  /// By magnitude, a few rows at a time so that they stay in a cache.
-  void prune_by_size(const ChosenLayer& layer, io::Tensor& tensor, io::Tensor& mask,
-                     LayerReport& report) const {
-    constexpr std::int64_t kWeights = 1 << 15;
-    const std::int64_t unit = std::max(1, pattern_.vector_rows);
-    const std::int64_t width = layer.layout.k * layer.layout.taps;
-    const std::int64_t step = layer.layout.row_stride != width
-                                  ? layer.layout.rows
-                                  : std::max<std::int64_t>(1, kWeights / (width * unit)) * unit;
-    const std::size_t size = stored_bytes(layer.type);
-    base::Matrix<float> weights;
-    Tally tally;
-    for (std::int64_t row = 0; row < layer.layout.rows; row += step) {
-      LayerLayout part = layer.layout;
-      part.rows = std::min(step, layer.layout.rows - row);
-      const auto first = static_cast<std::size_t>(row * width);
-      const auto count = static_cast<std::size_t>(part.rows * width);
-      const std::span<std::byte> bytes =
-          std::span(tensor.bytes).subspan(first * size, count * size);
-      load_weights(bytes, layer.type, part, tensor.name, weights);
-      const Mask chosen = sparsity::select(sparsity::magnitudes(weights), pattern_);
-      apply_mask(chosen, part, layer.type, bytes);
-      tally.add(weights, chosen);
-      if (!mask.bytes.empty()) {
-        store_mask(chosen, part, std::span(mask.bytes).subspan(first, count));
-      }
+    if (inputs != nullptr) {
+      report.output_error =
+          sparsity::output_error(weights, load_weights(tensor, layer.type, layer.layout), *inputs);
     }
-    tally.tell(report);
   }
 
   void write(const ChosenLayer& layer, const io::Tensor& tensor, const io::Tensor& mask) {
@@ -313,6 +267,10 @@ class Pruning {
 };
 
 }  // namespace
+
+double LayerReport::error() const {
+  return output_error.value_or(std::sqrt(std::max(0.0, 1 - kept.energy)));
+}
 
 std::int64_t PruneReport::pruned_layers() const {
   return std::count_if(layers.begin(), layers.end(),

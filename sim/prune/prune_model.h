@@ -25,6 +25,9 @@ struct LayerReport {
   std::optional<PermutationReport> permutation;
 
   std::int64_t weights() const { return rows * taps * k; }
+  /// The output error; of inputs that are not known, as of white noise: the root of the share of
+  /// the energy that goes.
+  double error() const;
 };
 
 struct PruneReport {

@@ -48,24 +48,22 @@ void bind_architectures(nb::module_& module) {
   module.def("architecture_names", config::architecture_names);
   module.def("architecture_path",
              [](const std::string& name) { return config::architecture_path(name).string(); });
-  module.def("architecture_document", [](const std::string& name) {
-    return config::load_architecture_document(name).dump();
-  });
   nb::class_<Architecture>(module, "Architecture")
       .def_prop_ro("name", [](const Architecture& a) { return a.gpu.name; })
       .def_prop_ro("numerics", [](const Architecture& a) { return a.gpu.numerics; })
       .def_ro("bases", &Architecture::bases)
       .def("parameters", parameters);
-  nb::class_<LoadedArchitecture, Architecture>(module, "LoadedArchitecture");
+  nb::class_<LoadedArchitecture, Architecture>(module, "LoadedArchitecture")
+      // The pointer of a number by the words that `--set` and sweeps take.
+      .def("parameter_pointer", [](const LoadedArchitecture& a, const std::string& path) {
+        return config::parameter_pointer(nlohmann::json::parse(a.text.document), path,
+                                         {"with_", ""});
+      });
   module.def("load_architecture", [](const std::string& name) {
     return LoadedArchitecture(config::load_architecture_text(name));
   });
   module.def("to_architecture", [](const std::string& document, const std::string& file) {
     return LoadedArchitecture(config::complete_architecture_text(document, file));
-  });
-  // A number of a document by the words that `--set` and sweeps take.
-  module.def("parameter_pointer", [](const std::string& document, const std::string& path) {
-    return config::parameter_pointer(nlohmann::json::parse(document), path, {"with_", ""});
   });
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "models/base/matrix.h"
-#include "models/numerics/codec.h"
 #include "models/numerics/operand_view.h"
+#include "models/numerics/word.h"
 #include "sim/compare/vectors/bit_array.h"
 
 #include <cstddef>

@@ -10,7 +10,6 @@
 #include "sim/io/text_file.h"
 #include "sim/microbench/microbench.h"
 #include "sim/plan/plan_model.h"
-#include "sim/plan/plan_report.h"
 #include "sim/prune/legality.h"
 #include "sim/prune/prune_options.h"
 #include "sim/python/bindings.h"
@@ -23,7 +22,7 @@
 #include "sim/side_by_side/comparison.h"
 #include "sim/workload/importer/account.h"
 #include "sim/workload/importer/recording_reader.h"
-#include "sim/workload/workload_text_writer.h"
+#include "sim/workload/recording.h"
 
 #include <cstdint>
 #include <functional>
@@ -100,7 +99,7 @@ std::string validate(const std::string& file, const std::string& arch, const std
   return in_worker(
       [&](const run::ProgressCallback& report) {
         job.progress = [&](std::size_t done, std::size_t total) { report(done, total, ""); };
-        return compare::times::validation_json(compare::times::validate(job).validation);
+        return compare::times::validation_json(compare::times::validate(job));
       },
       progress);
 }
@@ -184,7 +183,7 @@ std::string microbench(const config::Architecture& architecture, const std::stri
 std::string crosscheck_capture(const std::string& directory, const std::string& arch,
                                const std::string& fidelity, const std::string& profile,
                                int threads) {
-  const compare::capture::CaptureOptions options{arch, run::parse_fidelity(fidelity),
+  const compare::capture::CaptureOptions options{arch, run::parse_word<run::Fidelity>(fidelity),
                                                  mma::parse_profile(profile), threads};
   return in_worker([&] {
     return compare::capture::capture_json(compare::capture::crosscheck_capture(directory, options));

@@ -138,14 +138,9 @@ class Run {
       return nb::none();
     }
     nb::dict result;
-    for (const auto* const figures : report::variant_figures(false)) {
-      for (const auto& figure : *figures) {
-        if (!figure.group.empty()) {
-          continue;
-        }
-        if (const auto value = figure.value(*variant)) {
-          result[nb::cast(figure.key)] = object_of(*value);
-        }
+    for (const auto& figure : report::variant_figures(false)) {
+      if (const auto value = figure.group.empty() ? figure.value(*variant) : std::nullopt) {
+        result[nb::cast(figure.key)] = object_of(*value);
       }
     }
     return result;
@@ -229,12 +224,8 @@ void append_rows(const report::Figures<Result>& figures, const char* of, nb::lis
 
 nb::list figures_table() {
   nb::list rows;
-  append_rows(report::operation_figures(), "operation", rows);
-  append_rows(report::comparison_figures(), "operation", rows);
-  append_rows(report::sentence_figures(), "operation", rows);
-  for (const auto* const figures : report::variant_figures(true)) {
-    append_rows(*figures, "variant", rows);
-  }
+  append_rows(report::operation_figures(true), "operation", rows);
+  append_rows(report::variant_figures(true), "variant", rows);
   return rows;
 }
 

@@ -3,6 +3,7 @@
 #include "models/base/text.h"
 #include "models/sparsity/compress.h"
 #include "models/sparsity/metadata.h"
+#include "models/sparsity/metadata_register.h"
 #include "models/sparsity/prune.h"
 #include "sim/io/text_file.h"
 #include "sim/python/arrays.h"
@@ -14,8 +15,11 @@
 #include <algorithm>
 #include <array>
 #include <nanobind/stl/string.h>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace nb = nanobind;
@@ -26,35 +30,30 @@ namespace {
 using numerics::DataType;
 using numerics::Word;
 
-/// Layouts of metadata that this package knows, beside the indices of elements.
-enum class Layout { kNibbles, kCanonical, kReordered, kLanes, kMarlin };
-
-Layout parse_layout(const std::string& name) {
+/// The order that a layout of metadata means; nothing of plain nibbles.
+std::optional<sparsity::MetadataOrder> parse_layout(const std::string& name) {
+  using sparsity::MetadataOrder;
   constexpr std::array<std::string_view, 5> kNames{"nibbles", "canonical", "cutlass", "ptx",
                                                    "marlin"};
+  constexpr std::array kOrders{MetadataOrder::kCanonical, MetadataOrder::kCutlass,
+                               MetadataOrder::kLanes, MetadataOrder::kMarlin};
   const auto found = std::find(kNames.begin(), kNames.end(), sparsity::layout_word(name));
   if (found == kNames.end()) {
     throw base::InputError("unknown metadata layout " +
                            base::unknown_name(io::printable(name), kNames));
   }
-  return static_cast<Layout>(found - kNames.begin());
+  return found == kNames.begin()
+             ? std::nullopt
+             : std::optional(kOrders[static_cast<std::size_t>(found - kNames.begin() - 1)]);
 }
 
-/// What a layout is written for.
-struct LayoutOf {
-  DataType type;
-  Layout layout;
-  int instruction_k = 0;  ///< lanes: logical k of mma.sp
-  int selector = 0;       ///< lanes
-};
-
-LayoutOf layout_of(const std::string& type, const std::string& layout, int instruction_k,
-                   int selector) {
-  return {data_type(type), parse_layout(layout), instruction_k, selector};
-}
-
-sparsity::RowOrder row_order(const LayoutOf& of) {
-  return of.layout == Layout::kMarlin ? sparsity::RowOrder::kMarlin : sparsity::RowOrder::kCutlass;
+/// A layout and what it is written for; nothing of plain nibbles.
+std::optional<sparsity::MetadataForm> form_of(const std::string& type, const std::string& layout,
+                                              int instruction_k, int selector) {
+  const DataType element = data_type(type);
+  const std::optional<sparsity::MetadataOrder> order = parse_layout(layout);
+  return order ? std::optional(sparsity::MetadataForm{element, *order, instruction_k, selector})
+               : std::nullopt;
 }
 
 void write_nibbles(const base::Matrix<std::uint8_t>& nibbles, const Output& out) {
@@ -77,80 +76,55 @@ void require_element_size(const Bits& array, int bits) {
   }
 }
 
-/// Registers [row tile, k tile, 32] of mma.sp.
-base::Matrix<std::uint8_t> nibbles_of_lanes(const Bits& array, const LayoutOf& from) {
+/// Nibbles [m, groups] of metadata [m, elements], or of registers [row tile, k tile, 32] of mma.sp.
+base::Matrix<std::uint8_t> read_metadata(const Bits& array,
+                                         const std::optional<sparsity::MetadataForm>& from) {
+  if (!from) {
+    return nibbles_of(array);
+  }
+  if (from->order != sparsity::MetadataOrder::kLanes) {
+    const int bits = sparsity::metadata_element_bits(from->type);
+    require_element_size(array, bits);
+    const base::Matrix<Word> elements = words_of(array, "metadata");
+    return sparsity::unpack_metadata({elements.data(), elements.size()}, elements.rows(),
+                                     elements.cols() * static_cast<std::size_t>(bits / 4), *from);
+  }
   require_element_size(array, 32);
   if (array.ndim() != 3 || array.shape(2) != std::tuple_size_v<sparsity::LaneWords>) {
     throw base::InputError("metadata: lanes must be [row tiles, k tiles, 32]");
   }
+  const auto format = sparsity::metadata_register_format(from->type, from->logical_k);
   const std::vector<std::uint64_t> bits = bit_array_of(array).bits;
-  sparsity::LaneMetadata lanes;
-  lanes.type = from.type;
-  lanes.format = sparsity::metadata_register_format(from.type, from.instruction_k);
-  lanes.first_selector = from.selector;
-  lanes.row_tiles = array.shape(0);
-  lanes.k_tiles = array.shape(1);
-  lanes.registers.resize(lanes.row_tiles * lanes.k_tiles);
-  auto next = bits.begin();
-  for (sparsity::LaneWords& words : lanes.registers) {
-    for (std::uint32_t& word : words) {
-      word = static_cast<std::uint32_t>(*next++);
-    }
-  }
-  return sparsity::unpack_canonical(sparsity::to_canonical(lanes));
+  const std::vector<std::uint32_t> words(bits.begin(), bits.end());
+  return sparsity::unpack_metadata(words, array.shape(0) * 16,
+                                   array.shape(1) * static_cast<std::size_t>(format.groups()),
+                                   *from);
 }
 
-/// Nibbles [m, groups] of metadata [m, elements] (reordered: the same extents, other places).
-base::Matrix<std::uint8_t> read_metadata(const Bits& array, const LayoutOf& from) {
-  if (from.layout == Layout::kNibbles) {
-    return nibbles_of(array);
-  }
-  if (from.layout == Layout::kLanes) {
-    return nibbles_of_lanes(array, from);
-  }
-  require_element_size(array, sparsity::metadata_element_bits(from.type));
-  const base::Matrix<Word> elements = words_of(array, "metadata");
-  if (from.layout == Layout::kCanonical) {
-    return sparsity::unpack_canonical({from.type, elements});
-  }
-  return sparsity::unpack_canonical(sparsity::to_canonical(sparsity::ReorderedMetadata{
-      from.type, elements.rows(), elements.cols(),
-      std::vector<std::uint32_t>(elements.data(), elements.data() + elements.size()),
-      row_order(from)}));
-}
-
-nb::tuple shape_of(const base::Matrix<std::uint8_t>& nibbles, const LayoutOf& to) {
+nb::tuple shape_of(const base::Matrix<std::uint8_t>& nibbles,
+                   const std::optional<sparsity::MetadataForm>& to) {
   const std::size_t groups = nibbles.cols();
-  if (to.layout == Layout::kNibbles) {
+  if (!to) {
     return nb::make_tuple(nibbles.rows(), groups);
   }
-  if (to.layout == Layout::kLanes) {
-    const auto format = sparsity::metadata_register_format(to.type, to.instruction_k);
+  if (to->order == sparsity::MetadataOrder::kLanes) {
+    const auto format = sparsity::metadata_register_format(to->type, to->logical_k);
     return nb::make_tuple(nibbles.rows() / 16, groups / static_cast<std::size_t>(format.groups()),
                           std::tuple_size_v<sparsity::LaneWords>);
   }
-  const auto per_element = static_cast<std::size_t>(sparsity::metadata_element_bits(to.type)) / 4;
+  const auto per_element = static_cast<std::size_t>(sparsity::metadata_element_bits(to->type)) / 4;
   return nb::make_tuple(nibbles.rows(), groups / per_element);
 }
 
 /// The words of `nibbles` in another layout, row-major.
-std::vector<Word> metadata_words(const base::Matrix<std::uint8_t>& nibbles, const LayoutOf& to) {
-  if (to.layout == Layout::kNibbles) {
-    return {nibbles.data(), nibbles.data() + nibbles.size()};
+void write_metadata(const base::Matrix<std::uint8_t>& nibbles,
+                    const std::optional<sparsity::MetadataForm>& to, const Output& out) {
+  if (!to) {
+    write_nibbles(nibbles, out);
+    return;
   }
-  const sparsity::CanonicalMetadata canonical = sparsity::pack_canonical(nibbles, to.type);
-  if (to.layout == Layout::kCanonical) {
-    const base::Matrix<Word>& elements = canonical.elements;
-    return {elements.data(), elements.data() + elements.size()};
-  }
-  if (to.layout == Layout::kReordered || to.layout == Layout::kMarlin) {
-    return sparsity::to_reordered(canonical, row_order(to)).elements;
-  }
-  std::vector<Word> words;
-  for (const auto& lanes : sparsity::to_lanes(canonical, to.instruction_k, to.selector).registers) {
-    words.insert(words.end(), lanes.begin(), lanes.end());
-  }
-  return words;
+  const base::Matrix<std::uint32_t> words = sparsity::pack_metadata(nibbles, *to);
+  write_words(std::span<const Word>(words.data(), words.size()), out);
 }
 
 void prune(const std::string& type, const Bits& dense, const Output& out) {
@@ -203,16 +177,15 @@ void bind_sparsity(nb::module_& module) {
   module.def("metadata_shape",
              [](const Bits& array, const std::string& type, const std::string& from,
                 const std::string& to, int instruction_k, int selector) {
-               return shape_of(read_metadata(array, layout_of(type, from, instruction_k, selector)),
-                               layout_of(type, to, instruction_k, selector));
+               return shape_of(read_metadata(array, form_of(type, from, instruction_k, selector)),
+                               form_of(type, to, instruction_k, selector));
              });
-  module.def("convert_metadata", [](const Bits& array, const std::string& type,
-                                    const std::string& from, const std::string& to,
-                                    int instruction_k, int selector, const Output& out) {
-    write_words(metadata_words(read_metadata(array, layout_of(type, from, instruction_k, selector)),
-                               layout_of(type, to, instruction_k, selector)),
-                out);
-  });
+  module.def("convert_metadata",
+             [](const Bits& array, const std::string& type, const std::string& from,
+                const std::string& to, int instruction_k, int selector, const Output& out) {
+               write_metadata(read_metadata(array, form_of(type, from, instruction_k, selector)),
+                              form_of(type, to, instruction_k, selector), out);
+             });
 }
 
 }  // namespace sptc::python

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/python/bindings.h"
-#include "sim/report/version.h"
-#include "sim/sweep/execution/coordinator.h"
-#include "sim/sweep/execution/emit.h"
-#include "sim/sweep/execution/plan_summary.h"
-#include "sim/sweep/execution/resimulation.h"
-#include "sim/sweep/execution/sweep_status.h"
-#include "sim/sweep/executors/local_executor.h"
-#include "sim/sweep/point/simulation_point_runner.h"
-#include "sim/sweep/reports/sweep_report.h"
-#include "sim/sweep/space/plan.h"
-#include "sim/sweep/space/sweep_spec.h"
-#include "sim/sweep/store/sweep_store.h"
+#include "sim/sweep/coordinator.h"
+#include "sim/sweep/emit.h"
+#include "sim/sweep/plan.h"
+#include "sim/sweep/plan_summary.h"
+#include "sim/sweep/resimulation.h"
+#include "sim/sweep/simulation_point_runner.h"
+#include "sim/sweep/sweep_report.h"
+#include "sim/sweep/sweep_spec.h"
+#include "sim/sweep/sweep_status.h"
+#include "sim/sweep/sweep_store.h"
 
 #include <algorithm>
 #include <atomic>
@@ -42,7 +40,7 @@ class Watch {
   explicit Watch(const nb::object& callback) : callback_(callback) {}
 
   /// What Python raises, Ctrl-C included, ends the sweep when the points at work are stored.
-  void report(const sweep::execution::SweepProgress& now) {
+  void report(const sweep::SweepProgress& now) {
     const nb::gil_scoped_acquire locked;
     if (failure_) {
       return;
@@ -74,10 +72,9 @@ class Watch {
 };
 
 /// `text`: of a spec, its paths relative to that of `file`; nothing: `file` is read.
-sweep::space::SweepPlan plan_of(const std::optional<std::string>& text, const std::string& file) {
-  sweep::space::SweepSpec spec =
-      text ? sweep::space::parse_sweep_spec(*text, file) : sweep::space::read_sweep_spec(file);
-  return sweep::space::checked_plan(std::move(spec), std::string(report::program_version()));
+sweep::SweepPlan plan_of(const std::optional<std::string>& text, const std::string& file) {
+  return sweep::checked_plan(text ? sweep::parse_sweep_spec(*text, file)
+                                  : sweep::read_sweep_spec(file));
 }
 
 std::size_t processes(int jobs) {
@@ -93,32 +90,25 @@ void sweep(const std::optional<std::string>& spec, const std::string& file, std:
   Watch watch(progress);
   {
     const nb::gil_scoped_release unlocked;
-    const sweep::space::SweepPlan plan = plan_of(spec, file);
-    sweep::point::SimulationPointRunner runner;
-    const sweep::executors::PointLimits limits{plan.spec().timeout_s, plan.spec().memory_mb};
+    const sweep::SweepPlan plan = plan_of(spec, file);
+    sweep::SimulationPointRunner runner;
+    const sweep::SweepWork work{plan,
+                                runner,
+                                {plan.spec().timeout_s, plan.spec().memory_mb},
+                                processes(jobs),
+                                watch.stop(),
+                                [&](const sweep::SweepProgress& now) { watch.report(now); }};
     if (again > 0) {
-      sweep::execution::as_timing(plan.spec());  // or says why not
+      sweep::as_timing(plan.spec());  // or says why not
     }
-    const auto report = [&](const sweep::execution::SweepProgress& now) { watch.report(now); };
-    const sweep::execution::SweepShard shard{index, count};
-    sweep::execution::SweepProgress last;
+    sweep::SweepProgress last;
     {
-      sweep::store::SweepStore store(results, plan, {});
-      sweep::executors::LocalExecutor executor(plan, runner, limits, processes(jobs));
-      sweep::execution::RunMarker mark(results, shard);
-      last = sweep::execution::run_sweep(plan, runner, limits, shard, store, executor, watch.stop(),
-                                         [&](const sweep::execution::SweepProgress& now) {
-                                           mark.update(now);
-                                           watch.report(now);
-                                         });
+      sweep::SweepStore store(results, plan, {});
+      last = sweep::run_sweep(work, {index, count}, store);
       watch.report(last);
-      if (!last.interrupted) {
-        sweep::execution::finish(store);
-      }
     }
     if (again > 0 && !last.interrupted) {
-      sweep::execution::simulate_again(plan, runner, limits, results, again, processes(jobs), {},
-                                       watch.stop(), report);
+      sweep::simulate_again(work, results, again, {});
     }
   }
   watch.raise();
@@ -127,10 +117,10 @@ void sweep(const std::optional<std::string>& spec, const std::string& file, std:
 std::string sweep_plan(const std::optional<std::string>& spec, const std::string& file,
                        std::uint64_t index, std::uint64_t count, int jobs, std::size_t first) {
   const nb::gil_scoped_release unlocked;
-  const sweep::space::SweepPlan plan = plan_of(spec, file);
-  sweep::point::SimulationPointRunner runner;
-  return sweep::execution::plan_json(
-      plan, sweep::execution::summarize_plan(plan, runner, {index, count}, first), processes(jobs));
+  const sweep::SweepPlan plan = plan_of(spec, file);
+  sweep::SimulationPointRunner runner;
+  return sweep::plan_json(plan, sweep::summarize_plan(plan, runner, {index, count}, first),
+                          processes(jobs));
 }
 
 std::vector<std::filesystem::path> paths(const std::vector<std::string>& files) {
@@ -139,18 +129,18 @@ std::vector<std::filesystem::path> paths(const std::vector<std::string>& files) 
 
 std::string sweep_status(const std::vector<std::string>& files) {
   const nb::gil_scoped_release unlocked;
-  return sweep::execution::status_json(sweep::execution::sweep_status(paths(files)));
+  return sweep::status_json(sweep::sweep_status(paths(files)));
 }
 
 std::size_t sweep_merge(const std::vector<std::string>& parts, const std::string& out,
                         bool mixed_builds) {
   const nb::gil_scoped_release unlocked;
-  return sweep::store::merge_sweeps(paths(parts), out, mixed_builds);
+  return sweep::merge_sweeps(paths(parts), out, mixed_builds);
 }
 
 std::string sweep_report(const std::string& results, const std::string& format) {
   const nb::gil_scoped_release unlocked;
-  return sweep::reports::sweep_report(results, sweep::reports::parse_sweep_report_format(format));
+  return sweep::sweep_report(results, format);
 }
 
 std::string sweep_emit(const std::string& spec, bool slurm, const std::string& program,
@@ -160,13 +150,12 @@ std::string sweep_emit(const std::string& spec, bool slurm, const std::string& p
                        bool whole_node, std::uint64_t at_once,
                        const std::vector<std::string>& directives) {
   const nb::gil_scoped_release unlocked;
-  const sweep::space::SweepPlan plan = plan_of(std::nullopt, spec);
-  const sweep::execution::EmitOptions options{program, spec, results, plan.spec().name,
-                                              shards,  jobs, setup};
+  const sweep::SweepPlan plan = plan_of(std::nullopt, spec);
+  const sweep::EmitOptions options{program, spec, results, plan.spec().name, shards, jobs, setup};
   const auto& [time, memory, partition, account] = words;
-  return slurm ? sweep::execution::slurm_script(
+  return slurm ? sweep::slurm_script(
                      options, {time, memory, partition, account, whole_node, at_once, directives})
-               : sweep::execution::gnu_parallel_script(options);
+               : sweep::gnu_parallel_script(options);
 }
 
 }  // namespace

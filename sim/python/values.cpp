@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "models/batched/gemm.h"
+#include "models/numerics/codec.h"
 #include "sim/compare/kernel/kernel_crosscheck.h"
-#include "sim/compare/kernel/mismatch_map.h"
 #include "sim/compare/vectors/identify.h"
 #include "sim/compare/vectors/metadata_input.h"
 #include "sim/compare/vectors/mma_batch.h"

@@ -2,6 +2,7 @@
 #include "sim/report/complete_report.h"
 
 #include "sim/compare/times/measured_neighbours.h"
+#include "sim/config/architecture.h"
 #include "sim/report/report.h"
 #include "sim/run/estimate.h"
 #include "sim/run/run.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/config/architecture.h"
+#include "sim/config/config_fwd.h"
 #include "sim/run/run_result.h"
 #include "sim/run/simulation_options.h"
 #include "sim/workload/workload.h"

@@ -49,14 +49,9 @@ std::vector<Column> columns_of(bool explained) {
       }
     }
   };
-  add(operation_figures());
-  add(comparison_figures());
-  for (const auto* const figures : variant_figures(explained)) {
-    add(*figures);
-  }
-  if (explained) {
-    add(sentence_figures());
-  }
+  add(operation_figures(false));
+  add(variant_figures(explained));
+  add(operation_figures(explained));
   return columns;
 }
 
@@ -76,12 +71,8 @@ void append_row(const run::OperationResult& op, const char* name,
     return;
   }
   Texts texts{{"variant", name}, {"check.mode", "none"}};
-  for (const auto* const figures : operation_lists(explained)) {
-    add_texts(*figures, op, texts);
-  }
-  for (const auto* const figures : variant_figures(explained)) {
-    add_texts(*figures, *variant, texts);
-  }
+  add_texts(operation_figures(explained), op, texts);
+  add_texts(variant_figures(explained), *variant, texts);
   std::vector<std::string> cells;
   for (const Column& column : columns) {
     cells.push_back(texts[column.path]);

@@ -197,15 +197,6 @@ const run::EnergyResult* energy_of(const std::optional<Variant>& variant) {
   return variant && variant->energy ? &*variant->energy : nullptr;
 }
 
-void append_chain(std::string& out, const char* name, const std::optional<double>& simulated,
-                  const std::optional<double>& float64, std::int64_t disagreements) {
-  if (simulated && float64) {
-    out += fmt::format(
-        "  {:<8} simulated {:6.2f} %   float64 {:6.2f} %   classified differently: {}\n", name,
-        100 * *simulated, 100 * *float64, disagreements);
-  }
-}
-
 /// Whether the cycles of a tensor core were simulated, which says what it waits for.
 bool has_stalls(const run::RunResult& result) {
   const auto has = [](const std::optional<run::VariantResult>& variant) {
@@ -304,10 +295,14 @@ std::string accuracy_text(const run::RunResult& result) {
   std::string out =
       fmt::format("\naccuracy on {} samples, layers computed by the simulated tensor cores:\n",
                   accuracy.samples);
-  append_chain(out, "dense", accuracy.dense_simulated, accuracy.dense_float64,
-               accuracy.dense_disagreements);
-  append_chain(out, "sparse", accuracy.sparse_simulated, accuracy.sparse_float64,
-               accuracy.sparse_disagreements);
+  for (const auto& [name, chain] :
+       {std::pair("dense", &accuracy.dense), {"sparse", &accuracy.sparse}}) {
+    if (*chain) {
+      out += fmt::format(
+          "  {:<8} simulated {:6.2f} %   float64 {:6.2f} %   classified differently: {}\n", name,
+          100 * (*chain)->simulated, 100 * (*chain)->float64, (*chain)->disagreements);
+    }
+  }
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include "models/numerics/data_type.h"
 #include "sim/report/explanation.h"
 #include "sim/sm/stall_counters.h"
+#include "sim/workload/vector_operation.h"
 
 #include <fmt/format.h>
 
@@ -169,7 +170,7 @@ void append_simulated(Figures<V>& figures) {
 }
 
 void append_activity(Figures<V>& figures) {
-  using A = sm::Activity;
+  using A = tensor_core::Activity;
   const Adder add(figures, "activity", [](const V& v) { return if_known(v.traffic.activity); });
   add("instructions", "", "warp instructions that were issued", &A::instructions);
   add("mma_instructions", "", "of those, matrix instructions", &A::mma_instructions);
@@ -250,6 +251,18 @@ void append_energy(Figures<Result>& figures) {
       });
   add("gflops_per_w_high", "GFLOP/s per W", "the same, constants at the low ends",
       [](const Energy& e) { return bound(e, 1e3 / e.pj_per_flop * e.total_uj / e.bounds_uj.low); });
+}
+
+/// All of a launch but why, and whether its values are right.
+void append_launch(Figures<V>& figures) {
+  append_kernel(figures);
+  append_search(figures);
+  append_timing(figures);
+  append_traffic(figures);
+  append_budget(figures);
+  append_simulated(figures);
+  append_activity(figures);
+  append_energy(figures);
 }
 
 void append_events(Figures<V>& figures) {
@@ -382,21 +395,43 @@ void append_total(Figures<run::VariantTotals>& figures) {
        [](const T& total) { return total.energy ? Value(total.rest_uj) : std::nullopt; });
 }
 
+void append_pass(Figures<Pass>& figures) {
+  using T = run::InferenceTotals;
+  const auto positive = [](double value) { return value > 0 ? Value(value) : std::nullopt; };
+  const auto totals = [](const Pass& pass) { return pass.totals; };
+  const Adder add(figures, "", totals);
+  add("clock_mhz", "MHz", "clock of the SMs", &T::clock_mhz);
+  const Adder rate(figures, "", kWhole);
+  rate("inputs_per_second", "", "passes one after the other", [positive](const Pass& pass) {
+    return positive(1e6 * static_cast<double>(pass.inputs) / pass.totals->latency_us);
+  });
+  rate("passes_per_second", "", "where the inputs of a pass are not known", [](const Pass& pass) {
+    return pass.inputs > 0 ? std::nullopt : Value(1e6 / pass.totals->latency_us);
+  });
+  add("energy_uj", "uJ", "all energy", &T::energy_uj);
+  add("power_w", "W", "average power", &T::power_w);
+  add("waiting_us", "us", "the GPU waits for the host",
+      [positive](const T& pass) { return positive(pass.waiting_us); });
+  const Adder parts(figures, "time_us", totals);
+  for (std::size_t i = 0; i < workload::kWorkGroups; ++i) {
+    parts(workload::name(static_cast<workload::WorkGroup>(i)), "us", "of the kernels of this group",
+          [positive, i](const T& pass) { return positive(pass.group_us[i]); });
+  }
+}
+
 }  // namespace
 
-const Figures<Op>& operation_figures() {
+const Figures<Op>& asked_figures() {
   static const Figures<Op> kAll = list_of<Op>(append_operation);
   return kAll;
 }
 
-const Figures<Op>& comparison_figures() {
-  static const Figures<Op> kAll = list_of<Op>(append_measured, append_comparison<Op>);
-  return kAll;
-}
-
-const Figures<Op>& sentence_figures() {
-  static const Figures<Op> kAll = list_of<Op>(append_sentences);
-  return kAll;
+const Figures<Op>& operation_figures(bool explained) {
+  static const Figures<Op> kPlain =
+      list_of<Op>(append_operation, append_measured, append_comparison<Op>);
+  static const Figures<Op> kExplained =
+      list_of<Op>(append_operation, append_measured, append_comparison<Op>, append_sentences);
+  return explained ? kExplained : kPlain;
 }
 
 const Figures<run::VariantTotals>& total_figures() {
@@ -409,23 +444,16 @@ const Figures<run::Totals>& total_comparison_figures() {
   return kAll;
 }
 
-std::vector<const Figures<Op>*> operation_lists(bool explained) {
-  if (explained) {
-    return {&operation_figures(), &comparison_figures(), &sentence_figures()};
-  }
-  return {&operation_figures(), &comparison_figures()};
+const Figures<Pass>& pass_figures() {
+  static const Figures<Pass> kAll = list_of<Pass>(append_pass);
+  return kAll;
 }
 
-std::vector<const Figures<V>*> variant_figures(bool explained) {
-  static const Figures<V> kLaunch =
-      list_of<V>(append_kernel, append_search, append_timing, append_traffic, append_budget,
-                 append_simulated, append_activity, append_energy<V>);
-  static const Figures<V> kExplanation = list_of<V>(append_explanation, append_events);
-  static const Figures<V> kCheck = list_of<V>(append_check, append_violation);
-  if (explained) {
-    return {&kLaunch, &kExplanation, &kCheck};
-  }
-  return {&kLaunch, &kCheck};
+const Figures<V>& variant_figures(bool explained) {
+  static const Figures<V> kPlain = list_of<V>(append_launch, append_check, append_violation);
+  static const Figures<V> kExplained =
+      list_of<V>(append_launch, append_explanation, append_events, append_check, append_violation);
+  return explained ? kExplained : kPlain;
 }
 
 std::string figure_text(const FigureValue& value, std::optional<int> digits) {

@@ -33,24 +33,25 @@ struct Figure {
 template <typename Result>
 using Figures = std::vector<Figure<Result>>;
 
-/// Of an operation, whichever its weights.
-const Figures<run::OperationResult>& operation_figures();
-/// Of an operation, dense beside sparse.
-const Figures<run::OperationResult>& comparison_figures();
-/// Of an operation whose user asks why: sentences.
-const Figures<run::OperationResult>& sentence_figures();
+/// Of an operation, whichever its weights: what was asked.
+const Figures<run::OperationResult>& asked_figures();
+/// The same, dense beside sparse and, where its user asks why, sentences.
+const Figures<run::OperationResult>& operation_figures(bool explained);
 /// Sums over the network.
 const Figures<run::VariantTotals>& total_figures();
 /// The same, sparse against dense.
 const Figures<run::Totals>& total_comparison_figures();
 
-/// All lists of an operation.
-std::vector<const Figures<run::OperationResult>*> operation_lists(bool explained);
+/// A pass of the network under an engine.
+struct Pass {
+  const run::InferenceTotals* totals = nullptr;
+  std::int64_t inputs = 0;  ///< 0: not known
+};
+const Figures<Pass>& pass_figures();
 
-/// The lists that hold what a report says of a launch: kernel, time, traffic, energy; where its
-/// user asks why, stalls, gains of twice a resource, events behind the energies; the check of its
-/// values.
-std::vector<const Figures<run::VariantResult>*> variant_figures(bool explained);
+/// What a report says of a launch: kernel, time, traffic, energy; where its user asks why, stalls,
+/// gains of twice a resource, events behind the energies; the check of its values.
+const Figures<run::VariantResult>& variant_figures(bool explained);
 
 /// Calls `visit` with each of `figures` that `result` has, and its value.
 template <typename Result, typename Visit>

@@ -20,8 +20,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Totals3 = std::array<const run::InferenceTotals*, 3>;
 
-constexpr std::array<std::string_view, 3> kVariants{"dense", "sparse", "mix"};
-
 Totals3 totals_of(const run::InferenceResult& inference) {
   const auto pointer = [](const std::optional<run::InferenceTotals>& totals) {
     return totals ? &*totals : nullptr;
@@ -135,39 +133,6 @@ std::vector<std::string> not_modelled(const run::InferenceResult& inference) {
   return lines;
 }
 
-Json totals_json(const run::InferenceTotals& totals, std::int64_t batch) {
-  Json json{{"clock_mhz", totals.clock_mhz}};
-  if (batch > 0) {
-    json["inputs_per_second"] = 1e6 * static_cast<double>(batch) / totals.latency_us;
-  } else {
-    json["passes_per_second"] = 1e6 / totals.latency_us;
-  }
-  if (totals.energy_uj) {
-    json["energy_uj"] = *totals.energy_uj;
-    json["power_w"] = *totals.power_w;
-  }
-  if (totals.waiting_us > 0) {
-    json["waiting_us"] = totals.waiting_us;
-  }
-  for (std::size_t group = 0; group < workload::kWorkGroups; ++group) {
-    if (const double us = totals.group_us[group]; us > 0) {
-      json["time_us"][std::string(workload::name(static_cast<workload::WorkGroup>(group)))] = us;
-    }
-  }
-  return json;
-}
-
-Json figures_json(const std::optional<run::KernelFigures>& figures) {
-  if (!figures) {
-    return nullptr;
-  }
-  Json json{{"time_us", figures->time_us}};
-  if (figures->energy_uj) {
-    json["energy_uj"] = *figures->energy_uj;
-  }
-  return json;
-}
-
 }  // namespace
 
 std::string inference_totals_text(const run::RunResult& result) {
@@ -212,37 +177,6 @@ std::string inference_text(const run::RunResult& result) {
   std::string out = inference_totals_text(result);
   append_kernels(out, *result.inference, sparse_column(result));
   return out;
-}
-
-void add_inference(const run::RunResult& result, Json& json) {
-  const run::InferenceResult& inference = *result.inference;
-  json["engine"] = inference.engine;
-  Json& kernels = json["kernels"] = Json::array();
-  for (const run::InferenceKernel& kernel : inference.kernels) {
-    Json row{{"name", kernel.name},
-             {"group", std::string(workload::name(kernel.group))},
-             {"count", kernel.count},
-             {"fused", kernel.fused},
-             {"dense", figures_json(kernel.dense)},
-             {"sparse", figures_json(kernel.sparse)}};
-    if (kernel.group == workload::WorkGroup::kGemm) {
-      row["takes"] = kernel.takes_sparse ? "sparse" : "dense";
-      row["reason"] = kernel.reason;
-    }
-    kernels.push_back(std::move(row));
-  }
-  for (const run::NotModelled& part : inference.not_modelled) {
-    json["not_modelled"].push_back(
-        {{"what", part.what}, {"share", part.share ? Json(*part.share) : Json()}});
-  }
-  const Totals3 totals = totals_of(inference);
-  for (std::size_t i = 0; i < totals.size(); ++i) {
-    if (totals[i] != nullptr) {
-      Json& variant = json["totals"][std::string(kVariants[i])];
-      variant["latency_us"] = totals[i]->latency_us;
-      variant["inference"] = totals_json(*totals[i], inference.batch);
-    }
-  }
 }
 
 }  // namespace sptc::report

@@ -4,6 +4,7 @@
 #include "sim/report/network_sums.h"
 #include "sim/report/report.h"
 #include "sim/report/version.h"
+#include "sim/workload/vector_operation.h"
 
 #include <nlohmann/json.hpp>
 
@@ -60,33 +61,27 @@ void set_figures(const Figures<Result>& figures, const Result& result, Json& jso
   });
 }
 
-/// An object of the figures in `lists`; null where there is no result.
+/// An object of `figures`; null where there is no result.
 template <typename Result>
-Json figures_json(const std::vector<const Figures<Result>*>& lists,
-                  const std::optional<Result>& result) {
+Json figures_json(const Figures<Result>& figures, const std::optional<Result>& result) {
   if (!result) {
     return nullptr;
   }
   Json json = Json::object();
-  for (const Figures<Result>* const figures : lists) {
-    set_figures(*figures, *result, json);
-  }
+  set_figures(figures, *result, json);
   return json;
 }
 
 Json operation_json(const run::OperationResult& op, bool explained) {
   Json json = Json::object();
-  set_figures(operation_figures(), op, json);
-  const auto lists = variant_figures(explained);
-  json["dense"] = figures_json(lists, op.dense);
-  json["sparse"] = figures_json(lists, op.sparse);
+  set_figures(asked_figures(), op, json);  // these stand first
+  const Figures<run::VariantResult>& figures = variant_figures(explained);
+  json["dense"] = figures_json(figures, op.dense);
+  json["sparse"] = figures_json(figures, op.sparse);
   if (op.dense_among_sparse) {
-    json["dense_among_sparse"] = figures_json(lists, op.dense_among_sparse);
+    json["dense_among_sparse"] = figures_json(figures, op.dense_among_sparse);
   }
-  set_figures(comparison_figures(), op, json);
-  if (explained) {
-    set_figures(sentence_figures(), op, json);
-  }
+  set_figures(operation_figures(explained), op, json);
   return json;
 }
 
@@ -104,20 +99,20 @@ Json power_json(const std::vector<run::OperationResult>& operations, bool sparse
 }
 
 Json totals_json(const run::Totals& totals) {
-  const std::vector lists{&total_figures()};
   Json json{{"scope", "GEMMs only"},
-            {"dense", figures_json(lists, totals.dense)},
-            {"sparse", figures_json(lists, totals.sparse)}};
+            {"dense", figures_json(total_figures(), totals.dense)},
+            {"sparse", figures_json(total_figures(), totals.sparse)}};
   set_figures(total_comparison_figures(), totals, json);
   return json;
 }
 
-Json chain_json(const std::optional<double>& simulated, const std::optional<double>& float64,
-                std::int64_t disagreements) {
-  if (!simulated || !float64) {
+Json chain_json(const std::optional<run::ChainAccuracy>& chain) {
+  if (!chain) {
     return nullptr;
   }
-  return {{"simulated", *simulated}, {"float64", *float64}, {"disagreements", disagreements}};
+  return {{"simulated", chain->simulated},
+          {"float64", chain->float64},
+          {"disagreements", chain->disagreements}};
 }
 
 Json path_json(const run::LibraryPath& path) {
@@ -126,6 +121,17 @@ Json path_json(const run::LibraryPath& path) {
             {"default_known", path.default_known}};
   if (path.other_gain) {
     json["other_speedup"] = *path.other_gain;
+  }
+  return json;
+}
+
+Json kernel_json(const std::optional<run::KernelFigures>& figures) {
+  if (!figures) {
+    return nullptr;
+  }
+  Json json{{"time_us", figures->time_us}};
+  if (figures->energy_uj) {
+    json["energy_uj"] = *figures->energy_uj;
   }
   return json;
 }
@@ -139,6 +145,38 @@ Json measured_gain_json(const run::MeasuredGain& gain) {
 }
 
 }  // namespace
+
+void add_inference(const run::RunResult& result, Json& json) {
+  const run::InferenceResult& inference = *result.inference;
+  json["engine"] = inference.engine;
+  Json& kernels = json["kernels"] = Json::array();
+  for (const run::InferenceKernel& kernel : inference.kernels) {
+    Json row{{"name", kernel.name},
+             {"group", std::string(workload::name(kernel.group))},
+             {"count", kernel.count},
+             {"fused", kernel.fused},
+             {"dense", kernel_json(kernel.dense)},
+             {"sparse", kernel_json(kernel.sparse)}};
+    if (kernel.group == workload::WorkGroup::kGemm) {
+      row["takes"] = kernel.takes_sparse ? "sparse" : "dense";
+      row["reason"] = kernel.reason;
+    }
+    kernels.push_back(std::move(row));
+  }
+  for (const run::NotModelled& part : inference.not_modelled) {
+    json["not_modelled"].push_back(
+        {{"what", part.what}, {"share", part.share ? Json(*part.share) : Json()}});
+  }
+  for (const auto& [name, totals] :
+       {std::pair("dense", &inference.dense), std::pair("sparse", &inference.sparse),
+        std::pair("mix", &inference.mix)}) {
+    if (*totals) {
+      Json& variant = json["totals"][std::string(name)];
+      variant["latency_us"] = (*totals)->latency_us;
+      set_figures(pass_figures(), Pass{&**totals, inference.batch}, variant["inference"]);
+    }
+  }
+}
 
 std::string json_report(const run::RunResult& result) {
   Json json{{"schema", "sptcsim-result/0.1"},
@@ -176,13 +214,9 @@ std::string json_report(const run::RunResult& result) {
     json["measured_gain"] = measured_gain_json(*result.measured_gain);
   }
   if (result.accuracy) {
-    const run::AccuracyResult& accuracy = *result.accuracy;
-    json["accuracy"] =
-        Json{{"samples", accuracy.samples},
-             {"dense", chain_json(accuracy.dense_simulated, accuracy.dense_float64,
-                                  accuracy.dense_disagreements)},
-             {"sparse", chain_json(accuracy.sparse_simulated, accuracy.sparse_float64,
-                                   accuracy.sparse_disagreements)}};
+    json["accuracy"] = Json{{"samples", result.accuracy->samples},
+                            {"dense", chain_json(result.accuracy->dense)},
+                            {"sparse", chain_json(result.accuracy->sparse)}};
   }
   if (result.assumed_share) {
     json["assumed_share"] = *result.assumed_share;

@@ -15,7 +15,7 @@ namespace sptc::report {
 namespace {
 
 constexpr int kThreadsOfPartition = 100;
-/// By LoggedStage::Kind: fetch, select, multiply, align and add, round.
+/// By tensor_core::StageWork::Stage: fetch, select, multiply, align and add, round.
 constexpr std::array<std::string_view, 5> kStages{"F", "S", "M", "A", "R"};
 
 /// Lines of a log, by cycle. Ends of a cycle come before its beginnings.
@@ -61,20 +61,20 @@ void add_span(KonataLines& lines, std::size_t id, int lane, std::string_view sta
 
 /// Stages in lane 0, what lies between them in lane 1: "p" waits for ports or room, "w" for the
 /// multipliers or the accumulator of the step before.
-void add_rows(const tensor_core::LoggedMma& mma, std::size_t id, KonataLines& lines) {
-  std::vector<tensor_core::LoggedStage> stages = mma.stages;
+void add_rows(const gpu::LoggedMma& mma, std::size_t id, KonataLines& lines) {
+  std::vector<tensor_core::StageWork> stages = mma.stages;
   std::stable_sort(stages.begin(), stages.end(),
-                   [](const tensor_core::LoggedStage& a, const tensor_core::LoggedStage& b) {
+                   [](const tensor_core::StageWork& a, const tensor_core::StageWork& b) {
                      return std::pair(a.step, a.begin) < std::pair(b.step, b.begin);
                    });
   std::int64_t at = mma.issued + 1;
-  for (const tensor_core::LoggedStage& stage : stages) {
-    const bool is_fetch = stage.kind == tensor_core::LoggedStage::Kind::kFetch;
+  for (const tensor_core::StageWork& work : stages) {
+    const bool is_fetch = work.stage == tensor_core::StageWork::Stage::kFetch;
     // A later step is selected while the one before is still in the pipeline.
-    const std::int64_t begin = std::max(stage.begin, at);
+    const std::int64_t begin = std::max(work.begin, at);
     add_span(lines, id, 1, is_fetch ? "p" : "w", at, begin);
-    add_span(lines, id, 0, kStages[static_cast<std::size_t>(stage.kind)], begin, stage.end);
-    at = std::max(at, stage.end);
+    add_span(lines, id, 0, kStages[static_cast<std::size_t>(work.stage)], begin, work.end);
+    at = std::max(at, work.end);
   }
   add_span(lines, id, 0, "W", at, mma.done);
 }
@@ -82,8 +82,8 @@ void add_rows(const tensor_core::LoggedMma& mma, std::size_t id, KonataLines& li
 /// What the warp of an instruction waited for before it issued it.
 class StallsOfWarps {
  public:
-  explicit StallsOfWarps(const tensor_core::PassageLog& log) {
-    for (const tensor_core::LoggedStall& stall : log.stalls()) {
+  explicit StallsOfWarps(const gpu::PassageLog& log) {
+    for (const gpu::LoggedStall& stall : log.stalls()) {
       if (stall.warp_slot >= 0) {
         of_[{stall.partition, stall.warp_slot}].push_back(&stall);
       }
@@ -91,12 +91,12 @@ class StallsOfWarps {
   }
 
   /// The instructions that are done, behind the cycles in which their rows begin, in that order.
-  std::vector<std::pair<std::int64_t, const tensor_core::LoggedMma*>> rows(
-      const tensor_core::PassageLog& log) const {
-    std::vector<std::pair<std::int64_t, const tensor_core::LoggedMma*>> sorted;
-    for (const tensor_core::LoggedMma& mma : log.instructions()) {
+  std::vector<std::pair<std::int64_t, const gpu::LoggedMma*>> rows(
+      const gpu::PassageLog& log) const {
+    std::vector<std::pair<std::int64_t, const gpu::LoggedMma*>> sorted;
+    for (const gpu::LoggedMma& mma : log.instructions()) {
       if (mma.done >= 0) {
-        const tensor_core::LoggedStall* const stall = before(mma);
+        const gpu::LoggedStall* const stall = before(mma);
         sorted.emplace_back(stall == nullptr ? mma.issued : stall->begin, &mma);
       }
     }
@@ -105,41 +105,39 @@ class StallsOfWarps {
     return sorted;
   }
   /// In lane 1, with its reason as a label of the instruction.
-  void add_before(const tensor_core::LoggedMma& mma, std::size_t id, KonataLines& lines) const {
-    if (const tensor_core::LoggedStall* const stall = before(mma)) {
+  void add_before(const gpu::LoggedMma& mma, std::size_t id, KonataLines& lines) const {
+    if (const gpu::LoggedStall* const stall = before(mma)) {
       add_span(lines, id, 1, "i", stall->begin, mma.issued);
       lines.add(stall->begin, false, fmt::format("L\t{}\t1\t: the warp {}", id, stall->reason));
     }
   }
 
  private:
-  const tensor_core::LoggedStall* before(const tensor_core::LoggedMma& mma) const {
+  const gpu::LoggedStall* before(const gpu::LoggedMma& mma) const {
     const auto found = of_.find({mma.partition, mma.warp_slot});
     if (found == of_.end()) {
       return nullptr;
     }
     const auto& stalls = found->second;
-    const auto after =
-        std::upper_bound(stalls.begin(), stalls.end(), mma.issued,
-                         [](std::int64_t cycle, const tensor_core::LoggedStall* stall) {
-                           return cycle < stall->end;
-                         });
+    const auto after = std::upper_bound(
+        stalls.begin(), stalls.end(), mma.issued,
+        [](std::int64_t cycle, const gpu::LoggedStall* stall) { return cycle < stall->end; });
     const bool ends_here = after != stalls.begin() && (*std::prev(after))->end == mma.issued;
     return ends_here ? *std::prev(after) : nullptr;
   }
 
-  std::map<std::pair<int, int>, std::vector<const tensor_core::LoggedStall*>> of_;
+  std::map<std::pair<int, int>, std::vector<const gpu::LoggedStall*>> of_;
 };
 
 }  // namespace
 
-std::string konata_log(const tensor_core::PassageLog& log) {
+std::string konata_log(const gpu::PassageLog& log) {
   KonataLines lines;
   const StallsOfWarps stalls(log);
   std::map<std::pair<std::pair<int, int>, int>, std::size_t> latest;  ///< that wrote a register
   std::size_t id = 0;
   for (const auto& [begun, logged] : stalls.rows(log)) {
-    const tensor_core::LoggedMma& mma = *logged;
+    const gpu::LoggedMma& mma = *logged;
     const int thread = kThreadsOfPartition * mma.partition + mma.warp_slot;
     lines.add(begun, false, fmt::format("I\t{}\t{}\t{}", id, id, thread));
     lines.add(begun, false,

@@ -5,47 +5,45 @@
 
 #include <algorithm>
 #include <string_view>
-#include <utility>
 
 namespace sptc::report {
 namespace {
 
-/// The sums that the causes are made of, over all launches.
-struct Sums {
-  double ideal = 0, stays_dense = 0, launches = 0, clock = 0;
-  std::vector<std::pair<std::string_view, double>> bounds;
-
-  void add_bound(std::string_view name, double us) {
-    const auto at = std::find_if(bounds.begin(), bounds.end(),
-                                 [name](const auto& bound) { return bound.first == name; });
-    if (at == bounds.end()) {
-      bounds.emplace_back(name, us);
-    } else {
-      at->second += us;
-    }
+void add(const std::string& cause, double us, Waterfall& waterfall) {
+  const auto at = std::ranges::find(waterfall.losses, cause, &GainLoss::cause);
+  if (at == waterfall.losses.end()) {
+    waterfall.losses.push_back({cause, us});
+  } else {
+    at->us += us;
   }
-};
+}
 
-/// A launch of weights: half of its cycles at the dense clock is the ideal.
-void add_sparse(const run::VariantResult& dense, const run::VariantResult& sparse, double count,
-                Sums& sums) {
+constexpr const char* kStaysDense = "layers that stay dense";
+constexpr const char* kLaunches = "launches";
+
+/// A launch of weights: half of its cycles at the dense clock is the ideal. Returns what its clock
+/// adds.
+double add_sparse(const run::VariantResult& dense, const run::VariantResult& sparse, double count,
+                  Waterfall& waterfall) {
   const double share = sparse.timing.executed_share;
   const auto in_kernel = [](const run::VariantResult& variant) {
     return variant.timing.time_us - variant.timing.launch_us;
   };
-  sums.ideal += count * share * dense.timing.time_us;
-  sums.launches += count * (sparse.timing.launch_us - share * dense.timing.launch_us);
+  waterfall.ideal_us += count * share * dense.timing.time_us;
+  add(kLaunches, count * (sparse.timing.launch_us - share * dense.timing.launch_us), waterfall);
   const double at_dense_clock = static_cast<double>(sparse.timing.cycles) / dense.timing.clock_mhz;
-  sums.add_bound(bound_of(sparse), count * (at_dense_clock - share * in_kernel(dense)));
-  sums.clock += count * (in_kernel(sparse) - at_dense_clock);
+  const std::string_view bound = bound_of(sparse);
+  add("kernels bound by " + std::string(bound.empty() ? "?" : bound),
+      count * (at_dense_clock - share * in_kernel(dense)), waterfall);
+  return count * (in_kernel(sparse) - at_dense_clock);
 }
 
-/// A launch that has no sparse variant.
-void add_dense(const run::VariantResult& dense, const run::VariantResult& among_sparse,
-               double share, double count, Sums& sums) {
-  sums.ideal += count * share * dense.timing.time_us;
-  sums.stays_dense += count * (1 - share) * dense.timing.time_us;
-  sums.clock += count * (among_sparse.timing.time_us - dense.timing.time_us);
+/// A launch that has no sparse variant. Returns what its clock adds.
+double add_dense(const run::VariantResult& dense, const run::VariantResult& among_sparse,
+                 double share, double count, Waterfall& waterfall) {
+  waterfall.ideal_us += count * share * dense.timing.time_us;
+  add(kStaysDense, count * (1 - share) * dense.timing.time_us, waterfall);
+  return count * (among_sparse.timing.time_us - dense.timing.time_us);
 }
 
 /// The executed share of the pattern of the first sparse kernel: the ideal of the whole network.
@@ -80,8 +78,7 @@ std::vector<PowerInterval> power_over_time(const std::vector<run::OperationResul
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const run::OperationResult& op = operations[i];
     any_sparse = any_sparse || op.sparse.has_value();
-    const run::VariantResult* variant =
-        sparse ? op.in_sparse_network() : (op.dense ? &*op.dense : nullptr);
+    const run::VariantResult* variant = op.in_network(sparse);
     if (variant == nullptr || !variant->energy) {
       return {};
     }
@@ -98,29 +95,19 @@ Waterfall waterfall_of(const run::RunResult& result) {
   if (!result.totals.dense || !result.totals.sparse) {
     return waterfall;
   }
-  Sums sums;
+  waterfall.dense_us = result.totals.dense->time_us;
+  waterfall.losses = {{kStaysDense, 0}, {kLaunches, 0}};
+  double clock_us = 0;
   const double share = ideal_share(result);
   for (const run::OperationResult& op : result.operations) {
     const auto count = static_cast<double>(op.count);
-    const run::VariantResult* in_sparse = op.in_sparse_network();
-    if (!op.dense || in_sparse == nullptr) {
-      continue;
-    }
-    if (op.sparse) {
-      add_sparse(*op.dense, *op.sparse, count, sums);
-    } else {
-      add_dense(*op.dense, *in_sparse, share, count, sums);
+    const run::VariantResult* in_sparse = op.in_network(true);
+    if (op.dense && in_sparse != nullptr) {
+      clock_us += op.sparse ? add_sparse(*op.dense, *op.sparse, count, waterfall)
+                            : add_dense(*op.dense, *in_sparse, share, count, waterfall);
     }
   }
-  waterfall.dense_us = result.totals.dense->time_us;
-  waterfall.ideal_us = sums.ideal;
-  waterfall.losses.push_back({"layers that stay dense", sums.stays_dense});
-  waterfall.losses.push_back({"launches", sums.launches});
-  for (const auto& [name, us] : sums.bounds) {
-    const std::string bound(name.empty() ? std::string_view("?") : name);
-    waterfall.losses.push_back({"kernels bound by " + bound, us});
-  }
-  waterfall.losses.push_back({"clock", sums.clock});
+  waterfall.losses.push_back({"clock", clock_us});
   return waterfall;
 }
 

@@ -31,8 +31,7 @@ struct PowerInterval {
 };
 
 /// Power over time of the network: its operations in order, each with all its launches at once, no
-/// time between them. Sparse: OperationResult::in_sparse_network(). Empty where an energy
-/// is not known.
+/// time between them. Sparse: OperationResult::in_network(). Empty where an energy is not known.
 std::vector<PowerInterval> power_over_time(const std::vector<run::OperationResult>& operations,
                                            bool sparse);
 

@@ -3,7 +3,9 @@
 // What the pages share: their data, elements, figures, numbers with units, and tables of many rows.
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = id => document.getElementById(id);
-for (const id of ["version", "command"]) if (byId(id)) byId(id).textContent = data[id];
+for (const id of ["version", "command", "name", "verdict", "path", "extremes", "measured"])
+  if (typeof data[id] === "string" && byId(id)) byId(id).textContent = data[id];
+byId("repeat").hidden = !data.command;
 function element(parent, name, text, kind) {
   const node = document.createElement(name);
   if (text !== undefined) node.textContent = text;
@@ -40,6 +42,22 @@ const time = us => scaled(us, ["ns", "us", "ms", "s"], 1);
 const onAxis = text => text.replace(/\.0+ /, " ");
 const energy = uj => scaled(uj, ["nJ", "uJ", "mJ", "J", "kJ"], 1);
 
+// Lines across a figure at each of `values`, with their texts on the left.
+function drawLevels(svg, values, y, left, right, text) {
+  for (const v of values) {
+    draw(svg, "path", {class: "axis", d: `M${left} ${y(v)} H${right}`});
+    draw(svg, "text", {x: left - 8, y: y(v) + 4, class: "end soft"}, text(v));
+  }
+}
+// What colours mean, in #keys: words, and a class that has the colour or the colour itself.
+function showKeys(keys) {
+  for (const [words, kind, colour] of keys) {
+    const key = element(byId("keys"), "span", undefined, kind);
+    if (colour) key.style.setProperty("--c", colour);
+    element(key, "span", undefined, "key");
+    key.append(` ${words}`);
+  }
+}
 // About `count` round steps between `low` and `high`.
 function roundSteps(low, high, count) {
   const raw = (high - low) / count || 1, base = 10 ** Math.floor(Math.log10(raw));
@@ -89,20 +107,53 @@ class LongTable {
     this.rows.slice(first, last).forEach(row => body.append(this.rowElement(row)));
     space(this.limit ? 0 : this.rows.length - last);
   }
-  // Of `rows` those that have each word of #filter, by the key of the chosen column; `i` is their order before.
-  showMatching(rows, wordsOf) {
+  // Paper shows the first `limit` rows; 0 is the screen.
+  print(limit) {
+    this.limit = limit;
+    this.showHead();
+    this.showRows();
+    const isCut = limit > 0 && this.rows.length > limit;
+    byId("printed").textContent = isCut ? `The first ${limit} of ${this.rows.length} rows. ` : "";
+  }
+}
+
+// A table of `all` rows with a filter: places in rows.html. A cell has the text() of its column, `fill` of a column and `finish`
+// of a row do the rest. #filter looks for `words` of a row; `noun`: what rows are called; `limit`: how many paper shows. `i` of a
+// row is its place before it was sorted, and `key` of a column is what it is sorted by.
+class FilteredTable extends LongTable {
+  constructor(all, columns, {noun, filter, words, finish = () => {}, columnsOf = () => columns, limit = 400, keys = {}}) {
+    super(columns, row => this.elementOf(row), () => this.showMatching());
+    Object.assign(this, {all, noun, words, finish, columnsOf});
+    for (const c of columns) c.falls ??= c.kind !== "word";
+    setAttributes(byId("filter"), {placeholder: `filter: ${filter}`, "aria-label": `filter by ${filter}`});
+    byId("filter").oninput = () => this.sortFromTop();
+    this.listen(keys);
+    window.addEventListener("beforeprint", () => this.print(limit));
+    window.addEventListener("afterprint", () => this.print(0));
+  }
+  elementOf(row) {
+    const tr = document.createElement("tr");
+    for (const c of this.columnsOf(row)) {
+      const td = element(tr, "td", c.text && c.text(row), c.kind);
+      td.title = td.textContent;
+      if (c.fill) c.fill(td, row);
+    }
+    this.finish(tr, row);
+    return tr;
+  }
+  showMatching() {
     const words = byId("filter").value.toLowerCase().split(/\s+/).filter(w => w);
-    this.rows = rows.filter(row => { const text = wordsOf(row).toLowerCase(); return words.every(w => text.includes(w)); });
+    this.rows = this.all.filter(row => { const text = this.words(row).toLowerCase(); return words.every(w => text.includes(w)); });
     if (this.sortBy) {
       const key = this.sortBy.key, sign = this.ascending ? 1 : -1;
       const order = (a, b) => typeof a === "string" ? a.localeCompare(b, "en", {numeric: true}) : a - b;
       this.rows.sort((a, b) => sign * order(key(a), key(b)) || a.i - b.i);
     }
     this.showRows();
+    byId("count").textContent = `${this.rows.length} of ${this.all.length} ${this.noun}`;
   }
   // Keys of the page: those of the table and `more`.
-  listen(more = {}) {
-    byId("filter").oninput = () => this.sortFromTop();
+  listen(more) {
     const next = () => this.columns[(this.columns.indexOf(this.sortBy) + 1) % this.columns.length];
     const actions = {"/": () => byId("filter").focus(), s: () => this.choose(next()), r: () => this.choose(this.sortBy || this.columns[0]),
       j: () => byId("viewport").scrollBy(0, 240), k: () => byId("viewport").scrollBy(0, -240), ...more};
@@ -111,13 +162,5 @@ class LongTable {
       if (/^(INPUT|SELECT)$/.test(event.target.tagName)) { if (event.key === "Escape") event.target.blur(); return; }
       if (actions[event.key]) { event.preventDefault(); actions[event.key](); }
     });
-  }
-  // Paper shows the first `limit` rows; 0 is the screen.
-  print(limit) {
-    this.limit = limit;
-    this.showHead();
-    this.showRows();
-    const isCut = limit > 0 && this.rows.length > limit;
-    byId("printed").textContent = isCut ? `The first ${limit} of ${this.rows.length} rows. ` : "";
   }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/report.h"
 
-#include "models/base/error.h"
-#include "models/base/text.h"
 #include "sim/report/version.h"
+#include "sim/run/simulation_options.h"
 
+#include <algorithm>
 #include <array>
 
 namespace sptc::report {
@@ -15,12 +15,11 @@ std::string_view program_version() {
 
 ReportFormat parse_report_format(std::string_view word) {
   static constexpr std::array<std::string_view, 3> kNames{"text", "json", "csv"};
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (kNames[i] == word) {
-      return static_cast<ReportFormat>(i);
-    }
+  const auto* const found = std::ranges::find(kNames, word);
+  if (found == kNames.end()) {
+    run::refuse_word("--format", word, kNames);
   }
-  throw base::InputError("unknown --format " + base::unknown_name(word, kNames));
+  return static_cast<ReportFormat>(found - kNames.begin());
 }
 
 std::string report(const run::RunResult& result, ReportFormat format, const TextStyle& style) {

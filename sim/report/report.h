@@ -6,6 +6,10 @@
 #include <string>
 #include <string_view>
 
+namespace sptc::gpu {
+struct GpuSpec;
+}  // namespace sptc::gpu
+
 namespace sptc::report {
 
 enum class ReportFormat { kText, kJson, kCsv };
@@ -27,6 +31,11 @@ std::string json_report(const run::RunResult& result);
 
 /// RFC 4180 with a header row; one row per operation and variant, a column per figure.
 std::string csv_report(const run::RunResult& result);
+
+/// One page that needs no network: sim/report/run.html with the result of a run on `gpu`.
+/// `command` repeats it; empty: not known.
+std::string run_page(const run::RunResult& result, const gpu::GpuSpec& gpu,
+                     const std::string& command);
 
 /// How a text report looks.
 struct TextStyle {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/run_page.h"
-
+#include "sim/gpu/gpu_spec.h"
 #include "sim/report/explanation.h"
 #include "sim/report/figures.h"
 #include "sim/report/html_page.h"
 #include "sim/report/inference_report.h"
 #include "sim/report/network_sums.h"
+#include "sim/report/report.h"
 #include "sim/report/verdict.h"
 #include "sim/report/version.h"
 #include "sim/run/design_cost.h"
@@ -20,7 +20,6 @@
 #include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 namespace sptc::report {
 /// sim/report/run.html.
@@ -43,28 +42,24 @@ Json json_of(const Held& value) {
   return value;
 }
 
-/// [name, unit, meaning] of each figure of `lists`.
+/// [name, unit, meaning] of each of `figures`.
 template <typename Result>
-Json names_of(const std::vector<const Figures<Result>*>& lists) {
+Json names_of(const Figures<Result>& figures) {
   Json json = Json::array();
-  for (const Figures<Result>* const list : lists) {
-    for (const Figure<Result>& figure : *list) {
-      json.push_back(Json::array({figure.path(), figure.unit, figure.meaning}));
-    }
+  for (const Figure<Result>& figure : figures) {
+    json.push_back(Json::array({figure.path(), figure.unit, figure.meaning}));
   }
   return json;
 }
 
 /// The figures of `result`; null where it has none.
 template <typename Result>
-Json values_of(const std::vector<const Figures<Result>*>& lists, const Result& result) {
+Json values_of(const Figures<Result>& figures, const Result& result) {
   Json row = Json::array();
-  for (const Figures<Result>* const list : lists) {
-    for (const Figure<Result>& figure : *list) {
-      const std::optional<FigureValue> value = figure.value(result);
-      row.push_back(value ? std::visit([](const auto& held) { return json_of(held); }, *value)
-                          : Json());
-    }
+  for (const Figure<Result>& figure : figures) {
+    const std::optional<FigureValue> value = figure.value(result);
+    row.push_back(value ? std::visit([](const auto& held) { return json_of(held); }, *value)
+                        : Json());
   }
   return row;
 }
@@ -72,14 +67,14 @@ Json values_of(const std::vector<const Figures<Result>*>& lists, const Result& r
 /// Launches as arrays of their figures; equal ones are there once.
 class VariantTable {
  public:
-  explicit VariantTable(bool explained) : lists_(variant_figures(explained)) {}
+  explicit VariantTable(bool explained) : figures_(variant_figures(explained)) {}
 
   /// The place of `variant` among the rows, or null.
   Json index_of(const std::optional<run::VariantResult>& variant) {
     if (!variant) {
       return {};
     }
-    Json row = values_of(lists_, *variant);
+    Json row = values_of(figures_, *variant);
     const auto [place, is_new] = places_.emplace(row.dump(), rows_.size());
     if (is_new) {
       rows_.push_back(std::move(row));
@@ -90,14 +85,14 @@ class VariantTable {
   const Json& rows() const { return rows_; }
 
  private:
-  std::vector<const Figures<run::VariantResult>*> lists_;
+  const Figures<run::VariantResult>& figures_;
   std::map<std::string, std::size_t> places_;
   Json rows_ = Json::array();
 };
 
 /// The figures of an operation, and the places of its variants.
 Json operation_json(const run::OperationResult& op, bool explained, VariantTable& variants) {
-  Json row = values_of(operation_lists(explained), op);
+  Json row = values_of(operation_figures(explained), op);
   row.push_back(variants.index_of(op.dense));
   row.push_back(variants.index_of(op.sparse));
   return row;
@@ -212,7 +207,7 @@ std::string run_page(const run::RunResult& result, const gpu::GpuSpec& gpu,
             {"sparse", total_json(result.totals.sparse)},
             {"waterfall", waterfall_json(result)},
             {"figures", names_of(variant_figures(result.explained))},
-            {"operation_figures", names_of(operation_lists(result.explained))},
+            {"operation_figures", names_of(operation_figures(result.explained))},
             {"resources", resource_names()},
             {"operations", Json::array()},
             {"notes", result.notes},
@@ -226,7 +221,7 @@ std::string run_page(const run::RunResult& result, const gpu::GpuSpec& gpu,
   if (result.assumed_share) {
     json["assumed_share"] = *result.assumed_share;
   }
-  if (const auto gain = headline_gain(result)) {
+  if (const auto gain = result.gain()) {
     json["sign"] = sign_of_gain(*gain);
   }
   Json& options = json["options"] = Json::object();

@@ -171,15 +171,14 @@ std::string energy_lines(const Paint& paint, const run::Totals& totals) {
 /// What the checks of values found, in a line; a failure says where.
 std::string checks(const Paint& paint, const run::RunResult& result) {
   std::int64_t elements = 0, mismatches = 0, undecided = 0;
-  for (const run::OperationResult& op : result.operations) {
-    for (const auto* variant : {&op.dense, &op.sparse}) {
-      if (*variant && (*variant)->check) {
-        elements += (*variant)->check->elements;
-        mismatches += (*variant)->check->mismatches;
-        undecided += (*variant)->check->undecided;
-      }
-    }
-  }
+  result.for_each_variant(
+      [&](const run::OperationResult& /*op*/, const run::VariantResult& variant, bool /*sparse*/) {
+        if (variant.check) {
+          elements += variant.check->elements;
+          mismatches += variant.check->mismatches;
+          undecided += variant.check->undecided;
+        }
+      });
   if (elements == 0) {
     return "Values were not checked.\n";
   }

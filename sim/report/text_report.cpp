@@ -72,11 +72,11 @@ void append_variant(std::string& out, const std::string& head, const std::string
 
 /// Figures, group by group, in lines of at most kWidth columns, each group behind `name`.
 template <typename Result>
-void append_figures(std::string& out, const std::string& name,
-                    const std::vector<const Figures<Result>*>& lists, const Result& result) {
+void append_figures(std::string& out, const std::string& name, const Figures<Result>& figures,
+                    const Result& result) {
   constexpr int kDigits = 6;
   std::string text, group;
-  const auto append = [&](const Figure<Result>& figure, const FigureValue& value) {
+  visit_figures(figures, result, [&](const Figure<Result>& figure, const FigureValue& value) {
     const std::string item =
         figure.key + " " + fitted_name(figure_text(value, kDigits), kWidth / 2);
     if (text.empty() || figure.group != group) {
@@ -89,10 +89,7 @@ void append_figures(std::string& out, const std::string& name,
     } else {
       text += ", " + item;
     }
-  };
-  for (const Figures<Result>* const figures : lists) {
-    visit_figures(*figures, result, append);
-  }
+  });
   out += text.empty() ? "" : text + "\n";
 }
 
@@ -104,7 +101,7 @@ void append_operation(std::string& out, const run::OperationResult& op, bool exp
                  "dense", op.dense, "");
   append_variant(out, fmt::format("  {} x {} x {}", op.shape.m, op.shape.n, op.shape.k), op.pattern,
                  op.sparse, speedup ? fmt::format("{:.2f}x", *speedup) : "");
-  append_figures(out, "operation", operation_lists(false), op);
+  append_figures(out, "operation", operation_figures(false), op);
   if (op.dense) {
     append_figures(out, "dense", variant_figures(explained), *op.dense);
   }
@@ -157,7 +154,7 @@ void append_time_parts(std::string& out, const run::RunResult& result) {
     if (op.dense) {
       dense.add(*op.dense, op.count);
     }
-    const run::VariantResult* in_sparse = op.in_sparse_network();
+    const run::VariantResult* in_sparse = op.in_network(true);
     if (result.totals.sparse && in_sparse != nullptr) {
       sparse.add(*in_sparse, op.count);
     }
@@ -258,13 +255,9 @@ struct CheckSummary {
   std::string violation;
 };
 
-void add(const run::OperationResult& op, const char* variant,
-         const std::optional<run::VariantResult>& figures, CheckSummary& summary) {
-  if (!figures || !figures->check) {
-    return;
-  }
-  const run::CheckResult& check = *figures->check;
-  const std::string at = fitted_layer(op.name, kNameWidth) + ", " + variant;
+void add(const run::OperationResult& op, const run::CheckResult& check, bool sparse,
+         CheckSummary& summary) {
+  const std::string at = fitted_layer(op.name, kNameWidth) + (sparse ? ", sparse" : ", dense");
   summary.mode = check.mode;
   summary.elements += check.elements;
   summary.mismatches += check.mismatches;
@@ -285,10 +278,12 @@ void add(const run::OperationResult& op, const char* variant,
 
 void append_checks(std::string& out, const run::RunResult& result) {
   CheckSummary summary;
-  for (const run::OperationResult& op : result.operations) {
-    add(op, "dense", op.dense, summary);
-    add(op, "sparse", op.sparse, summary);
-  }
+  result.for_each_variant(
+      [&](const run::OperationResult& op, const run::VariantResult& variant, bool sparse) {
+        if (variant.check) {
+          add(op, *variant.check, sparse, summary);
+        }
+      });
   if (summary.mode.empty()) {
     out += "\ncheck none: values were not checked\n";
     return;

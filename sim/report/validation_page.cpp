@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace sptc::report {
 /// sim/report/validate.html.
@@ -66,8 +67,7 @@ std::string verdict_of(const Validation& validation) {
 
 }  // namespace
 
-std::string validation_page(const Validation& validation, std::span<const Comparison> rows,
-                            const std::string& command) {
+std::string validation_page(const Validation& validation, const std::string& command) {
   const compare::times::ValidationHeader& header = validation.header;
   Json json{{"version", program_version()},
             {"command", command},
@@ -94,7 +94,7 @@ std::string validation_page(const Validation& validation, std::span<const Compar
     }
     return place->second;
   };
-  for (const Comparison& row : rows) {
+  for (const Comparison& row : validation.rows) {
     Json cells = row_json(row, index);
     json["rows"].push_back(std::move(cells));
   }

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 namespace sptc::report {
 namespace {
@@ -57,8 +56,7 @@ std::string inference_sentence(const run::RunResult& result) {
   const run::InferenceTotals& dense = *result.inference->dense;
   const run::InferenceTotals& sparse = *result.inference->sparse;
   return fmt::format("{} {} in one inference under engine {} ({}){}.", pattern_of(result),
-                     gain_words(*headline_gain(result)), result.inference->engine,
-                     conditions(result),
+                     gain_words(*result.gain()), result.inference->engine, conditions(result),
                      dense.energy_uj && sparse.energy_uj
                          ? fmt::format(", {:.2f}x per watt", *dense.energy_uj / *sparse.energy_uj)
                          : "");
@@ -203,13 +201,6 @@ std::string measured_sentence(const run::RunResult& result) {
 Verdict verdict_of(const run::RunResult& result) {
   return {gain_sentence(result), path_sentence(result), extremes_sentence(result),
           measured_sentence(result)};
-}
-
-std::optional<double> headline_gain(const run::RunResult& result) {
-  const auto& inference = result.inference;
-  return inference && inference->dense && inference->sparse
-             ? std::optional(inference->dense->latency_us / inference->sparse->latency_us)
-             : result.totals.speedup;
 }
 
 std::string_view bound_of(const run::VariantResult& variant) {

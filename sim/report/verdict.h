@@ -3,7 +3,6 @@
 
 #include "sim/run/run_result.h"
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,10 +17,6 @@ struct Verdict {
 };
 
 Verdict verdict_of(const run::RunResult& result);
-
-/// Dense over sparse time of what the verdict is about: of whole inferences where an engine ran
-/// both, else of all GEMMs; nothing where a variant is missing.
-std::optional<double> headline_gain(const run::RunResult& result);
 
 /// What bounds a launch: "L2"; "" where that was not asked.
 std::string_view bound_of(const run::VariantResult& variant);

@@ -226,7 +226,7 @@ std::vector<workload::Operation> prepared_operations(const workload::Workload& w
 
 }  // namespace
 
-AskedWork asked_work(const workload::Workload& workload, const RunOptions& options) {
+AskedWork asked_work(const workload::Workload& workload, const SimulationOptions& options) {
   std::vector<workload::Operation> prepared = prepared_operations(workload, options);
   std::vector<workload::VectorOperation> between = workload.vectors;
   if (!options.sparse_layers.empty()) {

@@ -54,6 +54,6 @@ struct AskedWork {
 
 /// The operations of `workload` as `options` ask for them: with their type, as the part of one of
 /// several GPUs, and as their engine joins and launches them. Throws InputError.
-AskedWork asked_work(const workload::Workload& workload, const RunOptions& options);
+AskedWork asked_work(const workload::Workload& workload, const SimulationOptions& options);
 
 }  // namespace sptc::run

@@ -5,14 +5,14 @@
 #include "models/base/random.h"
 #include "models/batched/gemm.h"
 #include "models/mma/dot_step.h"
+#include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
 #include "sim/io/memory_guard.h"
 #include "sim/io/text_file.h"
+#include "sim/kernels/gemm_kernel.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numeric>
 #include <set>
 #include <string>
 
@@ -42,12 +42,6 @@ std::vector<std::int64_t> distinct(const base::RandomStream& stream, std::int64_
     }
   }
   return {chosen.begin(), chosen.end()};
-}
-
-std::vector<std::int64_t> all(std::int64_t count) {
-  std::vector<std::int64_t> indices(static_cast<std::size_t>(count));
-  std::iota(indices.begin(), indices.end(), std::int64_t{0});
-  return indices;
 }
 
 bool holds_special(const base::Matrix<Word>& words, numerics::DataType type) {
@@ -230,29 +224,6 @@ reference::Findings findings_of(CheckMode mode, const kernels::GemmOperands& ope
                                    : check_against_reference(operands, d, arithmetic);
 }
 
-}  // namespace
-
-void check_datapath(CheckMode mode, const kernels::GemmOperands& operands,
-                    const base::Matrix<Word>& d, const Arithmetic& arithmetic, std::int64_t batch,
-                    std::uint64_t seed, CheckResult& result) {
-  if (mode == CheckMode::kNone) {
-    return;
-  }
-  const auto m = static_cast<std::int64_t>(d.rows());
-  const auto n = static_cast<std::int64_t>(d.cols());
-  if (mode == CheckMode::kSample) {
-    ElementSelection sample = sample_elements({m, n, 1}, 1, seed).front();
-    sample.batch = batch;
-    add_findings(findings_of(mode, take(operands, arithmetic.instruction.sparse, sample),
-                             take(d, sample), arithmetic),
-                 sample, result);
-  } else {
-    add_findings(findings_of(mode, operands, d, arithmetic), {batch, all(m), all(n)}, result);
-  }
-}
-
-namespace {
-
 /// D as plain_gemm() has it, by the batched engine.
 base::Matrix<Word> batched_gemm(const kernels::GemmOperands& operands,
                                 const Arithmetic& arithmetic) {
@@ -278,7 +249,7 @@ std::vector<ElementSelection> checked_selections(CheckMode mode, const workload:
       require_bounded_work(op, mode);
     }
     for (std::int64_t entry = 0; entry < op.batch; ++entry) {
-      selections.push_back({entry, all(op.shape.m), all(op.shape.n)});
+      selections.push_back(whole(entry, op.shape.m, op.shape.n));
     }
   }
   return selections;
@@ -360,16 +331,28 @@ CheckResult check_pattern(CheckMode mode, const workload::Operation& op, const D
 
 CheckResult check_entries(const std::vector<kernels::GemmOperands>& operands,
                           const std::vector<base::Matrix<Word>>& d, const Arithmetic& arithmetic,
-                          const RunOptions& options, CheckResult so_far) {
-  so_far.mode = name(options.check_mode());
-  for (std::size_t entry = 0; entry < operands.size(); ++entry) {
-    check_datapath(options.check_mode(), operands[entry], d[entry], arithmetic,
-                   static_cast<std::int64_t>(entry), options.seed, so_far);
+                          const SimulationOptions& options, CheckResult so_far) {
+  const CheckMode mode = options.check_mode();
+  so_far.mode = name(mode);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const auto entry = static_cast<std::int64_t>(i);
+    const auto m = static_cast<std::int64_t>(d[i].rows());
+    const auto n = static_cast<std::int64_t>(d[i].cols());
+    if (mode == CheckMode::kSample) {
+      ElementSelection sample = sample_elements({m, n, 1}, 1, options.seed).front();
+      sample.batch = entry;
+      add_findings(findings_of(mode, take(operands[i], arithmetic.instruction.sparse, sample),
+                               take(d[i], sample), arithmetic),
+                   sample, so_far);
+    } else {
+      add_findings(findings_of(mode, operands[i], d[i], arithmetic), whole(entry, m, n), so_far);
+    }
   }
   return so_far;
 }
 
-bool is_hardware(const RunOptions& options, numerics::DataType type, const gpu::GpuSpec& gpu) {
+bool is_hardware(const SimulationOptions& options, numerics::DataType type,
+                 const gpu::GpuSpec& gpu) {
   const sparsity::PatternExecution execution = weights_execution(options.pattern, type, gpu);
   const sparsity::Pattern hardware = sparsity::hardware_pattern(type);
   const sparsity::WeightPattern asked = weight_pattern(options.pattern, type);
@@ -379,7 +362,7 @@ bool is_hardware(const RunOptions& options, numerics::DataType type, const gpu::
 
 CheckResult check_own_pattern(const workload::Operation& op,
                               const sparsity::PatternExecution& execution, const gpu::GpuSpec& gpu,
-                              const RunOptions& options, const DataSource& data,
+                              const SimulationOptions& options, const DataSource& data,
                               const std::vector<base::Matrix<numerics::Word>>* d) {
   Arithmetic arithmetic(gpu, op.dtype, false);
   arithmetic.rules = gpu.step_rules(kernels::kernel_instruction(
@@ -390,7 +373,7 @@ CheckResult check_own_pattern(const workload::Operation& op,
 
 CheckResult check_values(const workload::Operation& op, bool sparse,
                          const mma::MmaInstruction& instruction, const gpu::GpuSpec& gpu,
-                         const RunOptions& options, const DataSource& data) {
+                         const SimulationOptions& options, const DataSource& data) {
   if (!sparse || is_hardware(options, op.dtype, gpu)) {
     return check_timing(options.check_mode(), op, sparse, data, {gpu, op.dtype, sparse},
                         options.seed);

@@ -4,8 +4,12 @@
 #include "models/base/matrix.h"
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
-#include "models/numerics/codec.h"
+#include "models/numerics/data_type.h"
+#include "models/numerics/word.h"
 #include "models/reference/checker.h"
+#include "models/sparsity/pattern_execution.h"
+#include "models/sparsity/weight_pattern.h"
+#include "sim/kernels/gemm_operands.h"
 #include "sim/run/data_source.h"
 #include "sim/run/run_options.h"
 #include "sim/run/run_result.h"
@@ -42,12 +46,6 @@ reference::Findings check_against_reference(const kernels::GemmOperands& operand
                                             const base::Matrix<numerics::Word>& d,
                                             const Arithmetic& arithmetic);
 
-/// Checks the D of one GEMM that went through the data path, as `mode` says, and adds the findings
-/// to `result`.
-void check_datapath(CheckMode mode, const kernels::GemmOperands& operands,
-                    const base::Matrix<numerics::Word>& d, const Arithmetic& arithmetic,
-                    std::int64_t batch, std::uint64_t seed, CheckResult& result);
-
 /// Checks the arithmetic of an operation whose values do not travel (fidelity `timing`): elements
 /// of D at full K, by the batched engine, against the reference, or with `exact` against the plain
 /// arithmetic bit for bit. `eigen` and `exact` compute all elements and throw InputError where that
@@ -64,25 +62,27 @@ CheckResult check_pattern(CheckMode mode, const workload::Operation& op, const D
                           const sparsity::PatternExecution& execution, const Arithmetic& arithmetic,
                           std::uint64_t seed, const std::vector<base::Matrix<numerics::Word>>* d);
 
-/// Checks what the data path made of each entry of a batch as `options` ask; adds up with `so_far`.
+/// Checks what the data path made of each entry of a batch as `options` ask, which check something;
+/// adds up with `so_far`.
 CheckResult check_entries(const std::vector<kernels::GemmOperands>& operands,
                           const std::vector<base::Matrix<numerics::Word>>& d,
-                          const Arithmetic& arithmetic, const RunOptions& options,
+                          const Arithmetic& arithmetic, const SimulationOptions& options,
                           CheckResult so_far = {});
 
 /// Whether mma.sp of a GPU executes weights of this pattern as they are.
-bool is_hardware(const RunOptions& options, numerics::DataType type, const gpu::GpuSpec& gpu);
+bool is_hardware(const SimulationOptions& options, numerics::DataType type,
+                 const gpu::GpuSpec& gpu);
 
 /// Checks weights at a pattern that mma.sp does not execute as they are; `d` as in check_pattern().
 CheckResult check_own_pattern(const workload::Operation& op,
                               const sparsity::PatternExecution& execution, const gpu::GpuSpec& gpu,
-                              const RunOptions& options, const DataSource& data,
+                              const SimulationOptions& options, const DataSource& data,
                               const std::vector<base::Matrix<numerics::Word>>* d);
 
 /// Checks a launch of `instruction` whose values do not travel.
 CheckResult check_values(const workload::Operation& op, bool sparse,
                          const mma::MmaInstruction& instruction, const gpu::GpuSpec& gpu,
-                         const RunOptions& options, const DataSource& data);
+                         const SimulationOptions& options, const DataSource& data);
 
 /// Throws InputError where the memory does not suffice for the values of `op`: its operands in both
 /// forms, D, and what the reference needs.

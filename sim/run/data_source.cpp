@@ -3,9 +3,13 @@
 
 #include "models/base/error.h"
 #include "models/base/shape.h"
+#include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
 #include "models/sparsity/pattern.h"
+#include "models/sparsity/pattern_execution.h"
 #include "models/sparsity/prune.h"
+#include "models/sparsity/weight_pattern.h"
+#include "sim/kernels/gemm_operands.h"
 
 #include <algorithm>
 #include <cmath>
@@ -265,6 +269,10 @@ void compress_kept(const std::vector<sparsity::KeptElements>& rows,
 
 }  // namespace
 
+ElementSelection whole(std::int64_t batch, std::int64_t rows, std::int64_t columns) {
+  return {batch, places(0, rows), places(0, columns)};
+}
+
 base::Matrix<Word> rows_of_a(const workload::Operation& op, const DataSource& data,
                              std::int64_t batch, std::int64_t first, std::int64_t end,
                              std::int64_t depth) {
@@ -293,7 +301,7 @@ kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
 
 kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
                                     const DataSource& data, std::int64_t batch) {
-  return make_operands(op, sparse, data, {batch, places(0, op.shape.m), places(0, op.shape.n)});
+  return make_operands(op, sparse, data, whole(batch, op.shape.m, op.shape.n));
 }
 
 kernels::GemmOperands pattern_operands(const workload::Operation& op, const DataSource& data,

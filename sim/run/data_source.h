@@ -2,10 +2,10 @@
 #pragma once
 
 #include "models/base/matrix.h"
-#include "models/numerics/codec.h"
-#include "models/sparsity/weight_pattern.h"
+#include "models/numerics/word.h"
+#include "models/sparsity/sparsity_fwd.h"
 #include "sim/io/tensor_file.h"
-#include "sim/kernels/gemm_problem.h"
+#include "sim/kernels/kernels_fwd.h"
 #include "sim/workload/operands.h"
 #include "sim/workload/workload.h"
 
@@ -95,6 +95,9 @@ struct ElementSelection {
   std::int64_t batch = 0;
   std::vector<std::int64_t> rows, columns;
 };
+
+/// All of a GEMM with `rows` of A and `columns` of B.
+ElementSelection whole(std::int64_t batch, std::int64_t rows, std::int64_t columns);
 
 /// Rows `first` to `end` - 1 of A of entry `batch`, with zeros to a K of `depth`.
 base::Matrix<numerics::Word> rows_of_a(const workload::Operation& op, const DataSource& data,

@@ -2,8 +2,13 @@
 #include "sim/run/design_cost.h"
 
 #include "models/mma/instruction.h"
+#include "models/mma/step_rules.h"
+#include "models/sparsity/pattern_execution.h"
+#include "models/sparsity/weight_pattern.h"
 #include "sim/config/energy.h"
+#include "sim/gpu/gpu_spec.h"
 #include "sim/kernels/gemm_kernel.h"
+#include "sim/tensor_core/tensor_core_spec.h"
 
 #include <algorithm>
 #include <bit>

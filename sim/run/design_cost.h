@@ -2,10 +2,10 @@
 #pragma once
 
 #include "models/energy/area.h"
-#include "models/mma/instruction.h"
+#include "models/mma/mma_fwd.h"
 #include "models/numerics/data_type.h"
-#include "models/sparsity/weight_pattern.h"
-#include "sim/gpu/gpu_spec.h"
+#include "models/sparsity/sparsity_fwd.h"
+#include "sim/gpu/gpu_fwd.h"
 
 #include <array>
 #include <optional>

@@ -3,6 +3,8 @@
 
 #include "models/base/error.h"
 #include "models/base/shape.h"
+#include "models/sparsity/compress.h"
+#include "sim/kernels/gemm_operands.h"
 
 #include <algorithm>
 #include <cmath>
@@ -391,7 +393,7 @@ VariantResult mean_of(const VariantResult& boost, const VariantResult& limited, 
 }  // namespace
 
 void add_energy(const workload::Operation& op, bool sparse, const energy::PowerSpec& board,
-                const Switching& switching, const RunOptions& options,
+                const Switching& switching, const SimulationOptions& options,
                 const LaunchAtClock& at_clock, VariantResult& figures) {
   const auto energy_of = [&](VariantResult& of) {
     const energy::Work work = work_of(op, sparse, board, switching, of);

@@ -3,6 +3,8 @@
 
 #include "models/energy/power.h"
 #include "models/energy/switching.h"
+#include "models/sparsity/pattern_execution.h"
+#include "models/sparsity/weight_pattern.h"
 #include "sim/run/data_source.h"
 #include "sim/run/kernel_runner.h"
 #include "sim/run/run_options.h"
@@ -66,7 +68,7 @@ class SimulationCaches {
 
 /// SwitchingSource::of() with the weights that `options` ask for, as `kernels` run them.
 const energy::Switching& switching_on(const KernelRunner& kernels, const workload::Operation& op,
-                                      bool sparse, const RunOptions& options,
+                                      bool sparse, const SimulationOptions& options,
                                       SwitchingSource& switching);
 
 /// What one launch does, from its kernel, its bytes and the padding: executed multiply-accumulates
@@ -105,36 +107,28 @@ using LaunchAtClock = std::function<VariantResult(double clock_mhz)>;
 /// power limit allows: `at_clock` simulates it there. With options.repetition `figures` are those
 /// of the boost clock.
 void add_energy(const workload::Operation& op, bool sparse, const energy::PowerSpec& board,
-                const energy::Switching& switching, const RunOptions& options,
+                const energy::Switching& switching, const SimulationOptions& options,
                 const LaunchAtClock& at_clock, VariantResult& figures);
 
-/// The same for every operation that was simulated; `operations` are those of `result`, in order.
-/// With options.limit_over_group the limit holds on average over each group of operations, what
-/// lies between them included, and all of a group have one clock.
+/// Adds the energy of a launch under options.power, and of what follows it; `kernels` simulate it
+/// at other clocks.
+void add_launch_energy(const workload::Operation& op, bool sparse, SwitchingSource& switching,
+                       const SimulationOptions& options, KernelRunner& kernels,
+                       VariantResult& figures);
+
+/// Adds the energy of every operation that was simulated and has none yet; `operations` are those
+/// of `result`, in order. With options.limits_group() the limit holds on average over each group of
+/// operations, what lies between them included, and all of a group have one clock.
 void add_energy(const std::vector<workload::Operation>& operations, SwitchingSource& switching,
-                const RunOptions& options, KernelRunner& kernels, RunResult& result);
+                const SimulationOptions& options, KernelRunner& kernels, RunResult& result);
 
 /// The clock [MHz] at which a launch is simulated first: that of the power limit by its closed form
 /// where it ends there, which mostly leaves nothing else to simulate; 0: that of the run.
 double first_clock(const workload::Operation& op, bool sparse, SwitchingSource& switching,
-                   const RunOptions& options, const KernelRunner& kernels);
+                   const SimulationOptions& options, const KernelRunner& kernels);
 
-/// Adds the energy of whole operations up: energies times launches, powers over the time.
-class EnergySum {
- public:
-  /// `count` launches. Once a variant without energy was added there is no sum.
-  void add(const VariantResult& figures, std::int64_t count);
-
-  /// The sum over effective `flops`, where every variant had energy.
-  std::optional<EnergyResult> result(double flops) const;
-
- private:
-  EnergyResult sum_;
-  double time_us_ = 0;
-  bool complete_ = true;
-};
-
-/// Count-weighted sums of RunResult::operations.
+/// Count-weighted sums of RunResult::operations: energies times launches, powers over the time; no
+/// energy where that of an operation is not known.
 Totals sum_up(const std::vector<OperationResult>& operations);
 
 }  // namespace sptc::run

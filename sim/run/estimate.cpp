@@ -6,7 +6,7 @@
 #include "sim/config/kernel_library.h"
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/run/asked_work.h"
-#include "sim/run/energy.h"
+#include "sim/run/kernel_runner.h"
 #include "sim/run/run.h"
 #include "sim/run/run_options.h"
 
@@ -38,7 +38,7 @@ std::string data_name(const SimulationOptions& options, const workload::Workload
 }
 
 /// The kernels that the engine has on the GPU; empty: those of the architecture.
-std::string library_of_engine(const RunOptions& options, const gpu::GpuSpec& gpu) {
+std::string library_of_engine(const SimulationOptions& options, const gpu::GpuSpec& gpu) {
   if (!options.network_engine || !options.library.empty()) {
     return "";
   }
@@ -47,10 +47,21 @@ std::string library_of_engine(const RunOptions& options, const gpu::GpuSpec& gpu
   return found == libraries.end() ? "" : found->second;
 }
 
+void require_possible(const SimulationOptions& options, const SimulationHooks& hooks) {
+  require_consistent(options);
+  if (!hooks.observers.empty() && options.fidelity == Fidelity::kAnalytic) {
+    throw base::InputError(
+        "--timeline and --konata show a simulation: not with --fidelity analytic");
+  }
+  if (hooks.operands != nullptr && !options.data.empty()) {
+    throw base::InputError("--data names operand values, and others are given: give one");
+  }
+}
+
 /// `architecture` with what `options` ask for of its arithmetic and its kernels; nothing where that
 /// changes nothing.
 std::optional<config::Architecture> changed(const config::Architecture& architecture,
-                                            const RunOptions& options) {
+                                            const SimulationOptions& options) {
   std::optional<config::Architecture> result;
   if (!options.numerics.empty() || !options.library.empty()) {
     result = with_asked(architecture, options);
@@ -65,15 +76,18 @@ std::optional<config::Architecture> changed(const config::Architecture& architec
 
 /// The operations of a run that is over, and what launches them again in closed form.
 struct AskedLaunches {
-  RunOptions options;
+  SimulationOptions options;
   config::Architecture board;
+  gpu::ClosedFormTimer timer;
   KernelRunner kernels;
   std::vector<workload::Operation> operations;
 
   AskedLaunches(const workload::Workload& workload, const config::Architecture& architecture,
                 const SimulationOptions& asked)
-      : board(architecture), kernels(board.gpu, options, {}) {
-    static_cast<SimulationOptions&>(options) = asked;
+      : board(architecture),
+        timer(board.gpu, options.clock_policy),
+        kernels(board.gpu, options, timer) {
+    options = asked;
     options.network_engine = asked_engine(asked);
     if (auto other = changed(architecture, options)) {
       board = std::move(*other);
@@ -99,13 +113,6 @@ double factor_of(std::string_view key) {
 kernels::Algorithm other_than(kernels::Algorithm algorithm) {
   return algorithm == kernels::Algorithm::kBest ? kernels::Algorithm::kHeuristic
                                                 : kernels::Algorithm::kBest;
-}
-
-std::optional<double> gain_of(const RunResult& result) {
-  const auto& inference = result.inference;
-  return inference && inference->dense && inference->sparse
-             ? std::optional(inference->dense->latency_us / inference->sparse->latency_us)
-             : result.totals.speedup;
 }
 
 }  // namespace
@@ -153,60 +160,43 @@ SwitchingSource& SimulationCaches::switching(const std::string& kind, std::uint6
   return found->second.switching;
 }
 
-RunResult simulate_by(const LauncherMaker& launcher_of, const workload::Workload& workload,
-                      const config::Architecture& architecture, const SimulationOptions& options,
-                      const SimulationHooks& hooks) {
-  require_consistent(options);
-  if (hooks.waveform != nullptr && options.fidelity == Fidelity::kAnalytic) {
-    throw base::InputError("--vcd has no effect with --fidelity analytic: nothing is simulated");
+PreparedRun::PreparedRun(const workload::Workload& workload,
+                         const config::Architecture& architecture, const SimulationOptions& asked,
+                         const SimulationHooks& hooks)
+    : workload_(workload), board_(&architecture), data_(hooks.operands) {
+  require_possible(asked, hooks);
+  if (!asked.data.empty()) {
+    named_ = make_data_source(asked.data, asked.seed);
+    data_ = named_.get();
   }
-  if (hooks.passages != nullptr && options.fidelity == Fidelity::kAnalytic) {
-    throw base::InputError(
-        "--timeline and --konata show a simulation: not with --fidelity analytic");
+  SimulationCaches& caches = hooks.caches != nullptr ? *hooks.caches : own_;
+  options_ = resolved(asked, architecture, caches.energies());
+  changed_ = changed(architecture, options_);
+  if (changed_) {
+    board_ = &*changed_;
   }
-  if (hooks.operands != nullptr && !options.data.empty()) {
-    throw base::InputError("--data names operand values, and others are given: give one");
+  options_.data = data_name(asked, workload, hooks.operands);
+  if (data_ == nullptr || dynamic_cast<const GeneratedData*>(named_.get()) != nullptr) {
+    switching_ = &caches.switching(asked.data, asked.seed);
   }
-  std::unique_ptr<DataSource> named;
-  if (!options.data.empty()) {
-    named = make_data_source(options.data, options.seed);
-  }
-  const DataSource* const data = hooks.operands != nullptr ? hooks.operands : named.get();
-  SimulationCaches own;
-  SimulationCaches& caches = hooks.caches != nullptr ? *hooks.caches : own;
-  RunOptions run_options = resolved(options, architecture, caches.energies());
-  const std::optional<config::Architecture> other = changed(architecture, run_options);
-  const config::Architecture& asked = other ? *other : architecture;
-  run_options.data = data_name(options, workload, hooks.operands);
+}
 
-  const bool generated =
-      hooks.operands == nullptr &&
-      (named == nullptr || dynamic_cast<const GeneratedData*>(named.get()) != nullptr);
-  SwitchingSource* const switching =
-      generated ? &caches.switching(options.data, options.seed) : nullptr;
-  // What is refused before the first launch leaves no trace of SystemC.
-  const Launcher launcher = launcher_of(asked.gpu, run_options);
-  const auto launch = [&](const auto&... problem) {
+RunResult PreparedRun::run(gpu::Timer& timer, const ProgressCallback& progress) const {
+  return run_workload(workload_, *board_, options_, data_, timer, progress, switching_);
+}
+
+gpu::Timer::Hook stop_if_cancelled(const SimulationHooks& hooks) {
+  return [&hooks](const kernels::GemmProblem& /*problem*/, kernels::KernelOverrides& /*kernel*/) {
     if (hooks.cancelled && hooks.cancelled()) {
       throw Cancelled();
     }
-    return launcher(problem...);
   };
-  return run_workload(workload, asked, run_options, data, launch, hooks.progress, switching);
 }
 
 void add_what_ifs(const workload::Workload& workload, const config::Architecture& architecture,
                   const SimulationOptions& options, RunResult& result) {
   const AskedLaunches asked(workload, architecture, options);
   add_what_ifs(asked.operations, asked.kernels, result.operations);
-}
-
-Launcher closed_form_launcher(const gpu::GpuSpec& gpu, const RunOptions& options) {
-  return [&options, gemms = gpu::AnalyticGemms(gpu)](
-             const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
-             const std::vector<kernels::GemmOperands>* /*operands*/) mutable {
-    return gemms.run(problem, overrides, options.clock_policy);
-  };
 }
 
 double assumed_share(const workload::Workload& workload, const config::Architecture& architecture,
@@ -234,7 +224,10 @@ double assumed_share(const workload::Workload& workload, const config::Architect
 RunResult estimate(const workload::Workload& workload, const config::Architecture& architecture,
                    SimulationOptions options, const SimulationHooks& hooks) {
   options.fidelity = Fidelity::kAnalytic;
-  return simulate_by(closed_form_launcher, workload, architecture, options, hooks);
+  const PreparedRun prepared(workload, architecture, options, hooks);
+  gpu::ClosedFormTimer timer(prepared.board().gpu, prepared.options().clock_policy);
+  timer.before_each(stop_if_cancelled(hooks));
+  return prepared.run(timer, hooks.progress);
 }
 
 std::optional<LibraryPath> library_path(const workload::Workload& workload,
@@ -242,7 +235,7 @@ std::optional<LibraryPath> library_path(const workload::Workload& workload,
                                         const SimulationOptions& options, const RunResult& result) {
   const bool own_kernels =
       options.pattern || options.kernel.cta_tile || searches_kernels(options, architecture);
-  if (!gain_of(result) || own_kernels) {
+  if (!result.gain() || own_kernels) {
     return std::nullopt;
   }
   const kernels::KernelLibrarySpec& library = architecture.gpu.kernels;
@@ -265,7 +258,7 @@ std::optional<LibraryPath> library_path(const workload::Workload& workload,
   other.data = "";
   other.save_d = other.save_operands = "";
   other.memory = other.memory_config = "";
-  path.other_gain = gain_of(estimate(workload, architecture, other));
+  path.other_gain = estimate(workload, architecture, other).gain();
   return path;
 }
 

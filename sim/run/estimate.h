@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/kernel_runner.h"
+#include "sim/config/architecture.h"
+#include "sim/gpu/timer.h"
+#include "sim/run/energy.h"
 #include "sim/run/simulate.h"
 
-#include <functional>
+#include <memory>
 #include <optional>
 
 namespace sptc::run {
@@ -14,16 +16,34 @@ namespace sptc::run {
 RunResult estimate(const workload::Workload& workload, const config::Architecture& architecture,
                    SimulationOptions options = {}, const SimulationHooks& hooks = {});
 
-/// Launches kernels in closed form. Both arguments outlive it.
-Launcher closed_form_launcher(const gpu::GpuSpec& gpu, const RunOptions& options);
+/// The arguments of simulate(), checked and resolved: all that is left are the launches.
+class PreparedRun {
+ public:
+  /// The arguments must outlive it. Throws InputError.
+  PreparedRun(const workload::Workload& workload, const config::Architecture& architecture,
+              const SimulationOptions& asked, const SimulationHooks& hooks);
+  PreparedRun(const PreparedRun&) = delete;
+  PreparedRun& operator=(const PreparedRun&) = delete;
 
-/// Makes what launches the kernels of a run. Both arguments outlive it.
-using LauncherMaker = std::function<Launcher(const gpu::GpuSpec& gpu, const RunOptions& options)>;
+  const config::Architecture& board() const { return *board_; }
+  const SimulationOptions& options() const { return options_; }
 
-/// simulate(), with launches of the caller's.
-RunResult simulate_by(const LauncherMaker& launcher_of, const workload::Workload& workload,
-                      const config::Architecture& architecture, const SimulationOptions& options,
-                      const SimulationHooks& hooks);
+  /// Runs the workload, of which `timer` times each launch on board().
+  RunResult run(gpu::Timer& timer, const ProgressCallback& progress) const;
+
+ private:
+  const workload::Workload& workload_;
+  const config::Architecture* board_;
+  std::optional<config::Architecture> changed_;  ///< `board_`, where that is not the given one
+  SimulationOptions options_;
+  const DataSource* data_;
+  std::unique_ptr<DataSource> named_;  ///< `data_`, where the options name it
+  SimulationCaches own_;
+  SwitchingSource* switching_ = nullptr;  ///< of generated operands
+};
+
+/// Ends a run before its next launch where `hooks`, which must outlive it, say so.
+gpu::Timer::Hook stop_if_cancelled(const SimulationHooks& hooks);
 
 /// The GPU of `architecture` with twice of each cost that is assumed: twice the cycles,
 /// microseconds and nanoseconds, half the bytes per cycle and GB/s, half the efficiency. Counts,

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/kernels/gemm_kernel.h"
-#include "sim/kernels/launch_overhead.h"
 #include "sim/network/kernel_plan.h"
 #include "sim/network/kernel_time.h"
 #include "sim/run/design_cost.h"
 #include "sim/run/energy.h"
 #include "sim/run/run_parts.h"
-#include "sim/workload/asp_rule.h"
 #include "sim/workload/dense_role.h"
 
 #include <fmt/format.h>
@@ -94,8 +92,8 @@ enum class Weights { kDense, kSparse, kMix };
 /// All kernels of a network, and passes through them.
 class Inference {
  public:
-  Inference(const network::Network& network, const gpu::GpuSpec& gpu, const RunOptions& options,
-            KernelRunner& runner, SwitchingSource& switching)
+  Inference(const network::Network& network, const gpu::GpuSpec& gpu,
+            const SimulationOptions& options, KernelRunner& runner, SwitchingSource& switching)
       : network_(network),
         gpu_(gpu),
         options_(options),
@@ -286,8 +284,8 @@ class Inference {
         attention
             ? network::attention_kernel(kernel.plan, network_, bytes, resident, gpu_)
             : network::vector_kernel(kernel.plan, network_, bytes, resident, gpu_, transposed);
-    form.times.launch_us += kernels::launch_call_us(network_.engine.launch, false, gpu_.launch) +
-                            on_links_us(kernel.plan, bytes);
+    form.times.launch_us +=
+        gpu_.launch.call_us(network_.engine.launch, false) + on_links_us(kernel.plan, bytes);
     form.times.latency_us += network_.engine.kernel_cycles / gpu_.boost_clock_mhz;
     const double boost_mhz = gpu_.boost_clock_mhz;
     Variant variant;
@@ -435,7 +433,7 @@ class Inference {
 
   const network::Network network_;
   const gpu::GpuSpec& gpu_;
-  const RunOptions& options_;
+  const SimulationOptions& options_;
   KernelRunner& runner_;
   SwitchingSource& switching_;
   const double asked_mhz_;  ///< clock [MHz]; the limit of a pass may hold it below
@@ -464,8 +462,8 @@ void add_not_taken(const workload::Workload& workload, InferenceResult& inferenc
 }  // namespace
 
 void run_inference(const workload::Workload& workload, AskedWork& work, const gpu::GpuSpec& gpu,
-                   const RunOptions& options, KernelRunner& kernels, SwitchingSource& switching,
-                   RunResult& result) {
+                   const SimulationOptions& options, KernelRunner& kernels,
+                   SwitchingSource& switching, RunResult& result) {
   const network::EngineSpec& engine = *options.network_engine;
   if (engine.gemms_only) {
     work.vectors.clear();

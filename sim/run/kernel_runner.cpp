@@ -5,6 +5,7 @@
 #include "models/sparsity/pattern.h"
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/io/text_file.h"
+#include "sim/kernels/gemm_operands.h"
 #include "sim/kernels/gemm_traffic.h"
 #include "sim/kernels/kernel_choice.h"
 #include "sim/workload/epilogue.h"
@@ -190,14 +191,14 @@ gpu::GemmRun KernelRunner::launch(const workload::Operation& op, bool sparse,
                                   const std::vector<kernels::GemmOperands>* operands) {
   if (const auto recorded = recorded_kernel(op, sparse)) {
     try {
-      gpu::GemmRun run = launch_(what, *recorded, operands);
+      gpu::GemmRun run = timer_.time(what, *recorded, operands);
       as_recorded_.insert(id_of(op));
       return run;
     } catch (const base::InputError& error) {
       refused_.emplace(id_of(op), error.what());
     }
   }
-  return launch_(what, options_.kernel, operands);
+  return timer_.time(what, options_.kernel, operands);
 }
 
 std::vector<std::string> KernelRunner::notes() const {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/sparsity/pattern_execution.h"
 #include "sim/gpu/gemm_run.h"
 #include "sim/gpu/gpu_spec.h"
+#include "sim/gpu/timer.h"
 #include "sim/run/run_options.h"
 #include "sim/run/run_result.h"
 #include "sim/workload/workload.h"
 
 #include <compare>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,11 +19,6 @@
 #include <vector>
 
 namespace sptc::run {
-
-/// Simulates one launch: GemmSimulator::run, or what a test puts in its place.
-using Launcher =
-    std::function<gpu::GemmRun(const kernels::GemmProblem&, const kernels::KernelOverrides&,
-                               const std::vector<kernels::GemmOperands>*)>;
 
 /// The type of D in memory: the operation's own, that of `options`, or the recorded one where
 /// `options` leave the type of the operands alone; nothing: as GemmProblem says.
@@ -44,8 +40,9 @@ void add_beside_operands(const BesideOperands& bytes, const gpu::GpuSpec& gpu,
 /// Launches the kernels of a run and turns cycles into the figures of the report.
 class KernelRunner {
  public:
-  KernelRunner(const gpu::GpuSpec& gpu, const RunOptions& options, Launcher launch)
-      : gpu_(gpu), options_(options), launch_(std::move(launch)) {}
+  /// All three must outlive it.
+  KernelRunner(const gpu::GpuSpec& gpu, const SimulationOptions& options, gpu::Timer& timer)
+      : gpu_(gpu), options_(options), timer_(timer) {}
 
   /// Cycles only, at `clock_mhz`, or 0 for the clock of the run.
   VariantResult time(const workload::Operation& op, bool sparse, double clock_mhz = 0);
@@ -102,8 +99,8 @@ class KernelRunner {
   VariantResult figures(const workload::Operation& op, bool sparse, const gpu::GemmRun& run) const;
 
   const gpu::GpuSpec& gpu_;
-  const RunOptions& options_;
-  Launcher launch_;
+  const SimulationOptions& options_;
+  gpu::Timer& timer_;
   std::set<kernels::GemmProblem> leave_selector_;  ///< widest_problem() of operations that do
   std::set<OperationId> as_recorded_;
   std::map<OperationId, std::string> refused_;  ///< whose kernel does not fit, and why

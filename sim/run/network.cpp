@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
+#include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
 #include "sim/io/memory_guard.h"
 #include "sim/io/tensor_file.h"
@@ -170,7 +171,7 @@ kernels::GemmOperands operands_of(const workload::NetworkData& network,
 class SimulatedChain {
  public:
   SimulatedChain(const workload::NetworkData& network, const gpu::GpuSpec& gpu,
-                 const RunOptions& options, KernelRunner& kernels)
+                 const SimulationOptions& options, KernelRunner& kernels)
       : network_(network), gpu_(gpu), options_(options), kernels_(kernels) {}
 
   /// One layer; the figures go where its kernel belongs: `dense` or `sparse` of `result`.
@@ -209,7 +210,7 @@ class SimulatedChain {
  private:
   const workload::NetworkData& network_;
   const gpu::GpuSpec& gpu_;
-  const RunOptions& options_;
+  const SimulationOptions& options_;
   KernelRunner& kernels_;
 };
 
@@ -227,15 +228,9 @@ std::vector<std::int64_t> classify(const Activations<T>& scores, std::int64_t sa
   return result;
 }
 
-struct ChainOutcome {
-  double simulated = 0, float64 = 0;
-  std::int64_t disagreements = 0;
-};
-
-template <typename Counter>
-ChainOutcome judge(const std::vector<std::int64_t>& simulated,
-                   const std::vector<std::int64_t>& float64, const Counter& labels) {
-  ChainOutcome outcome;
+ChainAccuracy judge(const std::vector<std::int64_t>& simulated,
+                    const std::vector<std::int64_t>& float64, const std::vector<double>& labels) {
+  ChainAccuracy outcome;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     outcome.simulated += static_cast<double>(simulated[i]) == labels[i] ? 1 : 0;
     outcome.float64 += static_cast<double>(float64[i]) == labels[i] ? 1 : 0;
@@ -274,7 +269,7 @@ void require_tensors_and_memory(const workload::NetworkData& network,
 
 AccuracyResult run_network(const workload::NetworkData& network,
                            const std::vector<workload::Operation>& operations,
-                           const gpu::GpuSpec& gpu, const RunOptions& options,
+                           const gpu::GpuSpec& gpu, const SimulationOptions& options,
                            KernelRunner& kernels, const std::function<void(std::size_t)>& progress,
                            std::vector<OperationResult>& results) {
   require_tensors_and_memory(network, operations);
@@ -317,16 +312,10 @@ AccuracyResult run_network(const workload::NetworkData& network,
                  classify(exact[chain], samples, network.classes), labels);
   };
   if (dense) {
-    const ChainOutcome result = outcome(0);
-    accuracy.dense_simulated = result.simulated;
-    accuracy.dense_float64 = result.float64;
-    accuracy.dense_disagreements = result.disagreements;
+    accuracy.dense = outcome(0);
   }
   if (sparse) {
-    const ChainOutcome result = outcome(1);
-    accuracy.sparse_simulated = result.simulated;
-    accuracy.sparse_float64 = result.float64;
-    accuracy.sparse_disagreements = result.disagreements;
+    accuracy.sparse = outcome(1);
   }
   return accuracy;
 }

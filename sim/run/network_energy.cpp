@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sptc::run {
@@ -29,38 +30,20 @@ energy::Work rest_of(const workload::Operation& op, const energy::PowerSpec& pow
           op.rest.bytes > 0 ? static_cast<double>(power.sms) : 0.0, 1};
 }
 
-/// The energies of the operations of one network, dense or with its prunable weights sparse.
+/// The energies of the operations of one network, dense or with its prunable weights sparse, at one
+/// clock for each group.
 class NetworkEnergies {
  public:
   NetworkEnergies(const std::vector<workload::Operation>& operations, bool sparse,
-                  SwitchingSource& switching, const RunOptions& options, KernelRunner& kernels)
+                  SwitchingSource& switching, const SimulationOptions& options,
+                  KernelRunner& kernels)
       : operations_(operations),
         sparse_(sparse),
         switching_(switching),
         options_(options),
         kernels_(kernels) {}
 
-  /// Launch by launch: each at its own clock.
-  void launch_by_launch(std::vector<OperationResult>& results) {
-    for (std::size_t i = 0; i < operations_.size(); ++i) {
-      auto& figures = sparse_ ? results[i].sparse : results[i].dense;
-      if (figures) {
-        const auto at_clock = [&](double mhz) {
-          return kernels_.time(operations_[i], sparse_, mhz);
-        };
-        add_energy(operations_[i], sparse_, *options_.power, switching_of(i, sparse_), options_,
-                   at_clock, *figures);
-        if (operations_[i].rest.any()) {
-          const energy::Work rest = rest_of(operations_[i], *options_.power);
-          figures->rest_uj =
-              1e-6 * power_at(*options_.power, rest, figures->timing.clock_mhz).energy.total_pj();
-        }
-      }
-    }
-  }
-
-  /// One clock for each group.
-  void group_by_group(std::vector<OperationResult>& results) {
+  void add(std::vector<OperationResult>& results) {
     std::map<std::string, std::vector<std::size_t>> groups;
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       OperationResult& row = results[i];
@@ -121,22 +104,17 @@ class NetworkEnergies {
   const std::vector<workload::Operation>& operations_;
   bool sparse_;
   SwitchingSource& switching_;
-  const RunOptions& options_;
+  const SimulationOptions& options_;
   KernelRunner& kernels_;
 };
-
-bool exceeds(const VariantResult* figures) {
-  return figures != nullptr && figures->energy && figures->energy->limit_exceeded;
-}
 
 /// Says where launches at the clock that was asked for take more than the board is given.
 void add_note_above_limit(double limit_w, RunResult& result) {
   double most_w = 0;
-  for (const OperationResult& row : result.operations) {
-    for (const auto* figures : {&row.dense, &row.sparse}) {
-      most_w = std::max(most_w, *figures && (*figures)->energy ? (*figures)->energy->power_w : 0);
-    }
-  }
+  result.for_each_variant(
+      [&](const OperationResult& /*op*/, const VariantResult& variant, bool /*sparse*/) {
+        most_w = std::max(most_w, variant.energy ? variant.energy->power_w : 0);
+      });
   if (most_w > limit_w + 0.5) {
     result.notes.push_back(fmt::format(
         "at this clock launches take up to {:.0f} W on average, above the power limit of {:.0f} W: "
@@ -148,7 +126,7 @@ void add_note_above_limit(double limit_w, RunResult& result) {
 }  // namespace
 
 const energy::Switching& switching_on(const KernelRunner& kernels, const workload::Operation& op,
-                                      bool sparse, const RunOptions& options,
+                                      bool sparse, const SimulationOptions& options,
                                       SwitchingSource& switching) {
   std::optional<WeightsOnHardware> weights;
   if (sparse && options.pattern) {
@@ -158,8 +136,8 @@ const energy::Switching& switching_on(const KernelRunner& kernels, const workloa
 }
 
 double first_clock(const workload::Operation& op, bool sparse, SwitchingSource& switching,
-                   const RunOptions& options, const KernelRunner& kernels) {
-  const bool ends_at_limit = options.power && options.clock_limited && !options.limit_over_group &&
+                   const SimulationOptions& options, const KernelRunner& kernels) {
+  const bool ends_at_limit = options.power && options.clock_limited && !options.limits_group() &&
                              !options.repetition && options.fidelity == Fidelity::kTiming;
   if (!ends_at_limit) {
     return 0;
@@ -169,8 +147,21 @@ double first_clock(const workload::Operation& op, bool sparse, SwitchingSource& 
                         kernels.closed_form(op, sparse));
 }
 
+void add_launch_energy(const workload::Operation& op, bool sparse, SwitchingSource& switching,
+                       const SimulationOptions& options, KernelRunner& kernels,
+                       VariantResult& figures) {
+  const energy::PowerSpec& power = *options.power;
+  add_energy(
+      op, sparse, power, switching_on(kernels, op, sparse, options, switching), options,
+      [&](double mhz) { return kernels.time(op, sparse, mhz); }, figures);
+  if (op.rest.any()) {
+    const energy::Work rest = rest_of(op, power);
+    figures.rest_uj = 1e-6 * power_at(power, rest, figures.timing.clock_mhz).energy.total_pj();
+  }
+}
+
 void add_energy(const std::vector<workload::Operation>& operations, SwitchingSource& switching,
-                const RunOptions& options, KernelRunner& kernels, RunResult& result) {
+                const SimulationOptions& options, KernelRunner& kernels, RunResult& result) {
   if (!options.power_note.empty()) {
     result.notes.push_back(options.power_note);
   }
@@ -178,19 +169,29 @@ void add_energy(const std::vector<workload::Operation>& operations, SwitchingSou
     return;
   }
   base::ensure(operations.size() == result.operations.size(), "energy: operations without results");
-  // The sparse network first: it copies dense launches as they are before power slows them.
-  for (const bool sparse : {true, false}) {
-    NetworkEnergies energies(operations, sparse, switching, options, kernels);
-    if (options.limit_over_group) {
-      energies.group_by_group(result.operations);
-    } else {
-      energies.launch_by_launch(result.operations);
+  if (options.limits_group()) {
+    // The sparse network first: it copies dense launches as they are before power slows them.
+    for (const bool sparse : {true, false}) {
+      NetworkEnergies(operations, sparse, switching, options, kernels).add(result.operations);
+    }
+  } else {
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      OperationResult& row = result.operations[i];
+      for (const bool sparse : {true, false}) {
+        std::optional<VariantResult>& figures = sparse ? row.sparse : row.dense;
+        if (figures && !figures->energy) {
+          add_launch_energy(operations[i], sparse, switching, options, kernels, *figures);
+        }
+      }
     }
   }
   bool exceeded = false;
   for (const OperationResult& row : result.operations) {
-    exceeded =
-        exceeded || exceeds(row.dense ? &*row.dense : nullptr) || exceeds(row.in_sparse_network());
+    for (const bool sparse : {false, true}) {
+      const VariantResult* const figures = row.in_network(sparse);
+      exceeded =
+          exceeded || (figures != nullptr && figures->energy && figures->energy->limit_exceeded);
+    }
   }
   if (exceeded) {
     result.notes.push_back("the power limit is below what the lowest clock takes");
@@ -200,73 +201,63 @@ void add_energy(const std::vector<workload::Operation>& operations, SwitchingSou
   }
 }
 
-void EnergySum::add(const VariantResult& figures, std::int64_t count) {
-  if (!figures.energy) {
-    complete_ = false;
-    return;
-  }
-  const EnergyResult& energy = *figures.energy;
-  const auto launches = static_cast<double>(count);
-  if (sum_.parts_uj.empty()) {
-    for (const auto& [part, unused] : energy.parts_uj) {
-      sum_.parts_uj.emplace_back(part, 0);
-    }
-  }
-  base::ensure(sum_.parts_uj.size() == energy.parts_uj.size(),
-               "energy: variants differ in their parts");
-  for (std::size_t i = 0; i < sum_.parts_uj.size(); ++i) {
-    sum_.parts_uj[i].second += launches * energy.parts_uj[i].second;
-  }
-  sum_.total_uj += launches * energy.total_uj;
-  // Every launch is cheapest, and dearest, with the same constants.
-  sum_.bounds_uj.low += launches * energy.bounds_uj.low;
-  sum_.bounds_uj.high += launches * energy.bounds_uj.high;
-  sum_.factors = energy.factors;
-  sum_.by_factor_uj.resize(energy.by_factor_uj.size());
-  for (std::size_t i = 0; i < energy.by_factor_uj.size(); ++i) {
-    sum_.by_factor_uj[i] += launches * energy.by_factor_uj[i];
-  }
-  sum_.peak_power_w = std::max(sum_.peak_power_w, energy.peak_power_w);
-  sum_.limited = sum_.limited || energy.limited;
-  sum_.limit_exceeded = sum_.limit_exceeded || energy.limit_exceeded;
-  time_us_ += launches * figures.timing.time_us;
-}
-
-std::optional<EnergyResult> EnergySum::result(double flops) const {
-  if (!complete_ || time_us_ <= 0) {
-    return std::nullopt;
-  }
-  EnergyResult total = sum_;
-  total.power_w = total.total_uj / time_us_;
-  total.pj_per_flop = total.total_uj * 1e6 / flops;
-  return total;
-}
-
 namespace {
 
-/// Over all of `operations`, each as the figures that `figures_of` finds in it; nothing where it
-/// finds none in one.
-template <typename FiguresOf>
+/// Adds `launches` of what takes `energy`.
+void add(const EnergyResult& energy, double launches, EnergyResult& sum) {
+  if (sum.parts_uj.empty()) {
+    for (const auto& [part, unused] : energy.parts_uj) {
+      sum.parts_uj.emplace_back(part, 0);
+    }
+  }
+  base::ensure(sum.parts_uj.size() == energy.parts_uj.size(),
+               "energy: variants differ in their parts");
+  for (std::size_t i = 0; i < sum.parts_uj.size(); ++i) {
+    sum.parts_uj[i].second += launches * energy.parts_uj[i].second;
+  }
+  sum.total_uj += launches * energy.total_uj;
+  // Every launch is cheapest, and dearest, with the same constants.
+  sum.bounds_uj.low += launches * energy.bounds_uj.low;
+  sum.bounds_uj.high += launches * energy.bounds_uj.high;
+  sum.factors = energy.factors;
+  sum.by_factor_uj.resize(energy.by_factor_uj.size());
+  for (std::size_t i = 0; i < energy.by_factor_uj.size(); ++i) {
+    sum.by_factor_uj[i] += launches * energy.by_factor_uj[i];
+  }
+  sum.peak_power_w = std::max(sum.peak_power_w, energy.peak_power_w);
+  sum.limited = sum.limited || energy.limited;
+  sum.limit_exceeded = sum.limit_exceeded || energy.limit_exceeded;
+}
+
+/// Over all of `operations` in the dense or in the sparse network; nothing where one is missing.
 std::optional<VariantTotals> totals_of(const std::vector<OperationResult>& operations,
-                                       const FiguresOf& figures_of) {
+                                       bool sparse) {
   VariantTotals totals;
-  EnergySum energy;
+  EnergyResult energy;
+  bool has_energy = true;
   double flops = 0;
   for (const OperationResult& op : operations) {
-    const VariantResult* const figures = figures_of(op);
+    const VariantResult* const figures = op.in_network(sparse);
     if (figures == nullptr) {
       return std::nullopt;
     }
     const auto count = static_cast<double>(op.count);
     flops += 2 * count * static_cast<double>(op.batch) * static_cast<double>(op.shape.macs());
     totals.time_us += count * figures->timing.time_us;
-    energy.add(*figures, op.count);
+    has_energy = has_energy && figures->energy;
+    if (has_energy) {
+      add(*figures->energy, count, energy);
+    }
     totals.rest_us += count * op.rest_us;
     totals.rest_uj += count * figures->rest_uj;
     totals.mismatches += figures->check ? figures->check->mismatches : 0;
   }
   totals.tflops = flops / totals.time_us * 1e-6;
-  totals.energy = energy.result(flops);
+  if (has_energy && totals.time_us > 0) {
+    energy.power_w = energy.total_uj / totals.time_us;
+    energy.pj_per_flop = energy.total_uj * 1e6 / flops;
+    totals.energy = std::move(energy);
+  }
   return totals;
 }
 
@@ -277,12 +268,10 @@ Totals sum_up(const std::vector<OperationResult>& operations) {
   if (operations.empty()) {
     return totals;
   }
-  totals.dense = totals_of(
-      operations, [](const OperationResult& op) { return op.dense ? &*op.dense : nullptr; });
+  totals.dense = totals_of(operations, false);
   const auto has_sparse = [](const OperationResult& op) { return op.sparse.has_value(); };
   if (std::any_of(operations.begin(), operations.end(), has_sparse)) {
-    totals.sparse =
-        totals_of(operations, [](const OperationResult& op) { return op.in_sparse_network(); });
+    totals.sparse = totals_of(operations, true);
   }
   if (totals.dense && totals.sparse) {
     totals.speedup = totals.dense->time_us / totals.sparse->time_us;

@@ -26,14 +26,12 @@ namespace sptc::run {
 namespace {
 
 using Options = SimulationOptions;
+using Conditions = kernels::LaunchConditions;
+using Kernel = kernels::KernelOverrides;
 using Text = std::string;
 using What = std::string_view;  ///< an option as it is typed: "--stages"
 
 constexpr int kMostGpus = 8;
-
-int parse_count(What what, const Text& text, std::int64_t max) {
-  return static_cast<int>(parse_positive(what, text, max));
-}
 
 double parse_amount(What what, const Text& text, std::string_view unit) {
   constexpr double kMost = 100000;
@@ -53,14 +51,41 @@ bool parse_switch(What what, const Text& text) {
   return text == "true";
 }
 
-template <Text Options::*kMember>
-void set_text(Options& options, What /*what*/, const Text& text) {
-  options.*kMember = text;
+/// The member that a path of members leads to.
+template <auto kFirst, auto... kRest>
+auto& at(auto& from) {
+  if constexpr (sizeof...(kRest) == 0) {
+    return from.*kFirst;
+  } else {
+    return at<kRest...>(from.*kFirst);
+  }
 }
 
-template <auto kMember, auto kParse>
-void set_parsed(Options& options, What /*what*/, const Text& text) {
-  options.*kMember = kParse(text);
+template <auto... kPath>
+void set_text(Options& options, What /*what*/, const Text& text) {
+  at<kPath...>(options) = text;
+}
+
+template <typename Enum, auto... kPath>
+void set_word(Options& options, What /*what*/, const Text& text) {
+  at<kPath...>(options) = parse_word<Enum>(text);
+}
+
+template <auto kParse, auto... kPath>
+void set_parsed(Options& options, What what, const Text& text) {
+  at<kPath...>(options) = kParse(what, io::printable(text));
+}
+
+template <std::int64_t kLeast, std::int64_t kMost, auto... kPath>
+void set_count(Options& options, What what, const Text& text) {
+  at<kPath...>(options) = static_cast<int>(parse_integer(what, text, kLeast, kMost));
+}
+
+constexpr char kWatts[] = "watts", kGbPerS[] = "GB/s";
+
+template <const char* kUnit, auto... kPath>
+void set_amount(Options& options, What what, const Text& text) {
+  at<kPath...>(options) = parse_amount(what, text, kUnit);
 }
 
 template <Text Options::*kMember>
@@ -228,9 +253,9 @@ constexpr SimulationOption kTable[] = {
     {"fidelity", "datapath|timing|analytic",
      "datapath: operand bits travel through the SystemC stages; timing: cycles only; analytic: "
      "closed forms",
-     "time, energy, check", "timing", set_parsed<&Options::fidelity, parse_fidelity>},
+     "time, energy, check", "timing", set_word<Fidelity, &Options::fidelity>},
     {"variants", "dense|sparse|both", "weights as given, at the hardware's pattern, or both",
-     "values, time, energy", "both", set_parsed<&Options::variants, parse_variants>},
+     "values, time, energy", "both", set_word<Variants, &Options::variants>},
     {"dtype", "f16|bf16|tf32|e4m3|e5m2|s8|s4|e2m1|PART=TYPE,..",
      "replaces the operand type (default: the workload's, or f16). One of 8 bits and less is that "
      "of weights: attention, routers and the last layer keep theirs, but for all=e4m3, or "
@@ -244,13 +269,15 @@ constexpr SimulationOption kTable[] = {
      "elements along K that share a scale: of a quantised weight (default: a row of it has one), "
      "or of block-scaled types (e4m3: 32, e2m1: 16)",
      "time, energy", "",
-     [](Options& options, What what, const Text& text) {
-       options.storage.scale_block = parse_count(what, text, workload::kMostInScaleBlock);
-     }},
+     set_count<1, workload::kMostInScaleBlock, &Options::storage,
+               &kernels::OperandStorage::scale_block>},
     {"pattern", "N:M|V:N:M",
      "of sparse weights (default: the hardware's, 2:4 for 16 and 8 bits): by a selector of that "
      "width where the architecture has one, within 2:4 or decomposed on it where that is possible",
-     "values, time, energy", "", set_parsed<&Options::pattern, sparsity::parse_weight_pattern>},
+     "values, time, energy", "",
+     [](Options& options, What /*what*/, const Text& text) {
+       options.pattern = sparsity::parse_weight_pattern(text);
+     }},
     {"data", "KIND|FILE",
      "operand values: random|integers|zeros|relu, or FILE.safetensors with tensors '<operation>.a' "
      "[m,k] and '<operation>.b' [k,n] (default: the network's values where the workload has them, "
@@ -259,7 +286,7 @@ constexpr SimulationOption kTable[] = {
     {"check", "none|sample|eigen|exact",
      "sample, eigen: against double precision; exact: bits against the plain arithmetic (default: "
      "eigen in datapath, sample in timing, none in analytic)",
-     "check", "", set_parsed<&Options::check, parse_check_mode>},
+     "check", "", set_word<CheckMode, &Options::check>},
     {"clock", "boost|limited|MHZ",
      "SM clock, or MHz; limited: the highest that the power limit allows, up to boost (default: "
      "limited where the energies of the board are known, else boost)",
@@ -269,34 +296,24 @@ constexpr SimulationOption kTable[] = {
      "it is derived from, where there is one)",
      "time, energy", "", set_text<&Options::energy>, true},
     {"power-limit", "W", "of --clock limited, in watts, instead of the energy file's",
-     "time, energy", "",
-     [](Options& options, What what, const Text& text) {
-       options.power_limit_w = parse_amount(what, text, "watts");
-     }},
+     "time, energy", "", set_amount<kWatts, &Options::power_limit_w>},
     {"board-idle", "W", "what this board takes at rest, in watts, instead of the energy file's",
-     "time, energy", "",
-     [](Options& options, What what, const Text& text) {
-       options.board_idle_w = parse_amount(what, text, "watts");
-     }},
+     "time, energy", "", set_amount<kWatts, &Options::board_idle_w>},
     {"limit-over", "launch|group",
      "of --clock limited: the power limit holds over each launch, or on average over the workload "
      "or, where it names groups of operations, over each group, what lies between the GEMMs "
      "included (default: launch)",
-     "time, energy", "", set_parsed<&Options::limit_over, parse_limit_over>},
+     "time, energy", "", set_word<LimitOver, &Options::limit_over>},
     {"l2", "cold|warm|rotate:N",
      "what the L2 holds when a launch begins: nothing; what the same launch left; with N weights "
      "in turn what the launches between left",
      "time, energy", "cold",
-     [](Options& options, What what, const Text& text) {
-       options.conditions.l2 = kernels::parse_l2_state(what, io::printable(text));
-     }},
+     set_parsed<kernels::parse_l2_state, &Options::conditions, &Conditions::l2>},
     {"launch", "stream|graph|eager",
      "how launches follow each other: calls back to back, replays of a CUDA graph, or the host "
      "waits for each",
      "time, energy", "stream",
-     [](Options& options, What what, const Text& text) {
-       options.conditions.launch = kernels::parse_launch_mode(what, io::printable(text));
-     }},
+     set_parsed<kernels::parse_launch_mode, &Options::conditions, &Conditions::launch>},
     {"engine", "NAME|FILE",
      "what runs the network: a name of configs/engines, or a file; it says what is fused, which "
      "types flow between kernels and how launches follow each other (gemms: GEMMs only)",
@@ -304,15 +321,9 @@ constexpr SimulationOption kTable[] = {
     {"tp", "N",
      "split each layer over 1 to 8 GPUs, which sum up over their links (needs --link and an "
      "engine; figures are those of one of them)",
-     "time, energy", "1",
-     [](Options& options, What what, const Text& text) {
-       options.tensor_parallel = parse_count(what, text, kMostGpus);
-     }},
+     "time, energy", "1", set_count<1, kMostGpus, &Options::tensor_parallel>},
     {"link", "GB/s", "of --tp: what the links of a GPU carry each way (NVLink of an A100: 300)",
-     "time, energy", "",
-     [](Options& options, What what, const Text& text) {
-       options.link_gb_per_s = parse_amount(what, text, "GB/s");
-     }},
+     "time, energy", "", set_amount<kGbPerS, &Options::link_gb_per_s>},
     {"sparsity", "all|auto|FILE",
      "auto: also of GEMMs only, say for each weight whether 2:4 or dense is faster and why, and "
      "add up the fastest mix; every other engine does so. FILE: only the weights that it lists, as "
@@ -331,50 +342,35 @@ constexpr SimulationOption kTable[] = {
      "D as [n, m], as a linear layer writes it, or as [m, n]; Kc or Nc before it: K or N of B "
      "contiguous. cuSPARSELt's default kernels depend on it",
      "time, energy", "n-major",
-     [](Options& options, What what, const Text& text) {
-       options.conditions.layout = kernels::parse_layout(what, io::printable(text));
-     }},
+     set_parsed<kernels::parse_layout, &Options::conditions, &Conditions::layout>},
     {"kernels", "library|search",
      "the kernel that a GEMM library has for the GPU, or the fastest of all tiles, stages, "
      "clusters and cuts of K that fit the SM: the best few in closed form are simulated (default: "
      "library for shipped GPUs, search for a design of one's own)",
-     "time, energy", "", set_parsed<&Options::kernels, parse_kernels_from>},
+     "time, energy", "", set_word<KernelsFrom, &Options::kernels>},
     {"library", "NAME",
      "GEMM library whose kernels run: a name of configs/libraries (default: that of the "
      "architecture)",
      "time, energy", "", set_text<&Options::library>, true},
     {"d-dtype", "f32|f16|bf16|e4m3|s8|s32",
      "type of D in memory (default: that of the operands, of integers s32)", "time, energy", "",
-     [](Options& options, What what, const Text& text) {
-       options.d_dtype = parse_d_dtype(what, io::printable(text));
-     }},
+     set_parsed<parse_d_dtype, &Options::d_dtype>},
     {"warmup", "N",
      "launches of a board that was idle before those that --repeat counts (default: the steady "
      "state of endless launches)",
-     "time, energy", "",
-     [](Options& options, What what, const Text& text) {
-       options.warmup = static_cast<int>(parse_integer(what, text, 0, kMostLaunches));
-     }},
+     "time, energy", "", set_count<0, kMostLaunches, &Options::warmup>},
     {"repeat", "N", "launches that are timed; needs --warmup", "time, energy", "",
-     [](Options& options, What what, const Text& text) {
-       options.repeat = parse_count(what, text, kMostLaunches);
-     }},
+     set_count<1, kMostLaunches, &Options::repeat>},
     {"tile", "MxNxK", "CTA tile instead of the heuristic's", "time, energy", "", set_tile},
     {"stages", "N", "pipeline stages instead of the heuristic's", "time, energy", "",
-     [](Options& options, What what, const Text& text) {
-       options.kernel.stages = parse_count(what, text, kernels::kMaxStages);
-     }},
+     set_count<1, kernels::kMaxStages, &Options::kernel, &Kernel::stages>},
     {"split-k", "N", "slices of K instead of the heuristic's", "values, time, energy", "",
-     [](Options& options, What what, const Text& text) {
-       options.kernel.split_k = parse_count(what, text, kernels::kMaxSplitK);
-     }},
+     set_count<1, kernels::kMaxSplitK, &Options::kernel, &Kernel::split_k>},
     {"decomposition", "data-parallel|stream-k",
      "an output tile, or with --split-k a slice of one, for each CTA, or as many k-tiles for each "
      "(default: the heuristic's)",
      "values, time, energy", "",
-     [](Options& options, What /*what*/, const Text& text) {
-       options.kernel.decomposition = parse_decomposition(text);
-     }},
+     set_word<kernels::Decomposition, &Options::kernel, &Kernel::decomposition>},
     {"seed", "N", "of generated operands and samples", "values, energy, check", "0", set_seed},
     {"memory", "FILE.so",
      "DRAM behind the L2: a shared object of your own (sptcsim/plugin/memory.h) instead of the "

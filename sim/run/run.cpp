@@ -2,6 +2,7 @@
 #include "sim/run/run.h"
 
 #include "models/base/error.h"
+#include "sim/config/architecture.h"
 #include "sim/run/check.h"
 #include "sim/run/run_parts.h"
 #include "sim/run/value_files.h"
@@ -19,12 +20,12 @@
 namespace sptc::run {
 namespace {
 
-bool is_dense_only(const RunOptions& asked, const gpu::GpuSpec& gpu) {
+bool is_dense_only(const SimulationOptions& asked, const gpu::GpuSpec& gpu) {
   return asked.variants == Variants::kBoth && gpu.sm.tensor_core.selector_inputs == 1;
 }
 
 /// Of both variants the one that a GPU without sparse matrix instructions has.
-RunOptions with_possible_variants(RunOptions options, const gpu::GpuSpec& gpu) {
+SimulationOptions with_possible_variants(SimulationOptions options, const gpu::GpuSpec& gpu) {
   if (is_dense_only(options, gpu)) {
     options.variants = Variants::kDense;
   }
@@ -43,7 +44,7 @@ bool runs_sparse(const workload::Operation& op, Variants variants) {
 /// Throws InputError where the data path of `gpu` carries no values at the pattern that `options`
 /// ask for. `chained`: layers feed each other.
 void require_values(const std::vector<workload::Operation>& operations, bool chained,
-                    const gpu::GpuSpec& gpu, const RunOptions& options) {
+                    const gpu::GpuSpec& gpu, const SimulationOptions& options) {
   if (!options.pattern) {
     return;
   }
@@ -70,7 +71,7 @@ void require_values(const std::vector<workload::Operation>& operations, bool cha
   }
 }
 
-OperationResult header(const workload::Operation& op, const RunOptions& options) {
+OperationResult header(const workload::Operation& op, const SimulationOptions& options) {
   OperationResult result;
   result.name = op.name;
   result.shape = op.shape;
@@ -86,99 +87,29 @@ OperationResult header(const workload::Operation& op, const RunOptions& options)
   return result;
 }
 
-/// One variant whose bits travel through the data path.
-VariantResult run_with_values(const workload::Operation& op, bool sparse, const gpu::GpuSpec& gpu,
-                              const RunOptions& options, const DataSource& data,
-                              KernelRunner& kernels, ValueFiles* saved) {
-  const bool own = sparse && !is_hardware(options, op.dtype, gpu);
-  const auto execution = own ? kernels.execution(op) : sparsity::PatternExecution{};
-  std::vector<kernels::GemmOperands> operands;
-  for (std::int64_t entry = 0; entry < op.batch; ++entry) {
-    operands.push_back(own ? pattern_operands(op, data, weight_pattern(options.pattern, op.dtype),
-                                              execution, entry)
-                           : make_operands(op, sparse, data, entry));
-  }
-  KernelRunner::ValueRun run = kernels.compute(op, sparse, operands);
-  if (options.check_mode() != CheckMode::kNone) {
-    run.result.check = own ? check_own_pattern(op, execution, gpu, options, data, &run.d)
-                           : check_entries(operands, run.d, {gpu, op.dtype, sparse}, options);
-  }
-  if (saved != nullptr) {
-    saved->add({op, sparse, run.result.kernel, operands, &run.d});
-  }
-  return std::move(run.result);
-}
-
-/// Weights that 2:4 hardware runs, too, take the faster way, at the clock that the power allows.
-void choose_execution(const workload::Operation& op, const RunOptions& options,
-                      SwitchingSource& switching, KernelRunner& kernels) {
-  if (options.kernel.cta_tile || !kernels.may_leave_selector(op)) {
-    return;
-  }
-  const auto time_us = [&](bool leave) {
-    kernels.leave_selector(op, leave);
-    if (options.fidelity == Fidelity::kDatapath) {
-      return kernels.closed_form(op, true).timing.time_us;  // one launch alone is observed
-    }
-    const auto at_clock = [&](double mhz) { return kernels.time(op, true, mhz); };
-    VariantResult figures = at_clock(first_clock(op, true, switching, options, kernels));
-    if (options.power) {
-      add_energy(op, true, *options.power, switching_on(kernels, op, true, options, switching),
-                 options, at_clock, figures);
-    }
-    return figures.timing.time_us;
-  };
-  const double used = time_us(false);
-  kernels.leave_selector(op, time_us(true) < used);
-}
-
-/// One variant of one operation, its values checked as `options` ask, and saved where `saved` is
-/// not null. Throws InputError.
-VariantResult run_variant(const workload::Operation& op, bool sparse, const gpu::GpuSpec& gpu,
-                          const RunOptions& options, const DataSource& data,
-                          SwitchingSource& switching, KernelRunner& kernels, ValueFiles* saved) {
-  if (sparse) {
-    choose_execution(op, options, switching, kernels);
-  }
-  if (options.fidelity == Fidelity::kDatapath) {
-    return run_with_values(op, sparse, gpu, options, data, kernels, saved);
-  }
-  VariantResult result =
-      kernels.time(op, sparse, first_clock(op, sparse, switching, options, kernels));
-  if (options.check_mode() != CheckMode::kNone && !op.storage.block_scaled()) {
-    result.check = check_values(op, sparse, result.kernel.instruction, gpu, options, data);
-  }
-  if (saved != nullptr) {
-    saved->add(op, sparse, result.kernel, data);
-  }
-  return result;
-}
-
 using Progress = std::function<void(std::size_t done)>;
 
 /// Each operation by itself, as dense and as sparse weights go through it.
-void run_each(const std::vector<workload::Operation>& operations, const gpu::GpuSpec& gpu,
-              const RunOptions& options, const DataSource& values, SwitchingSource& switching,
-              const Progress& report_progress, KernelRunner& kernels, ValueFiles* saved,
-              std::vector<OperationResult>& results) {
-  if (options.fidelity == Fidelity::kDatapath) {
+void run_each(const std::vector<workload::Operation>& operations, const LaunchContext& run,
+              const Progress& report_progress, std::vector<OperationResult>& results) {
+  if (run.options.fidelity == Fidelity::kDatapath) {
     std::for_each(operations.begin(), operations.end(), require_operand_memory);
   }
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const workload::Operation& op = operations[i];
     report_progress(i);
-    if (runs_dense(op, options.variants)) {
-      results[i].dense = run_variant(op, false, gpu, options, values, switching, kernels, saved);
+    if (runs_dense(op, run.options.variants)) {
+      results[i].dense = run_variant(op, false, run);
     }
-    if (runs_sparse(op, options.variants)) {
-      results[i].sparse = run_variant(op, true, gpu, options, values, switching, kernels, saved);
+    if (runs_sparse(op, run.options.variants)) {
+      results[i].sparse = run_variant(op, true, run);
     }
   }
 }
 
 /// What is known before the first launch.
 RunResult header(const workload::Workload& workload, const AskedWork& work,
-                 const RunOptions& options, const gpu::GpuSpec& gpu) {
+                 const SimulationOptions& options, const gpu::GpuSpec& gpu) {
   RunResult result;
   result.workload = workload::title(workload);
   result.arch = gpu.name;
@@ -204,7 +135,7 @@ std::string left_out(const workload::Workload& given, const workload::Workload& 
                      first->reason);
 }
 
-void add_area(const RunOptions& options, const gpu::GpuSpec& gpu, RunResult& result) {
+void add_area(const SimulationOptions& options, const gpu::GpuSpec& gpu, RunResult& result) {
   result.area = gpu_area(gpu, *options.area);
   const energy::CostFactors& factors = *options.power->factors;
   result.area_bounds_mm2 =
@@ -214,11 +145,11 @@ void add_area(const RunOptions& options, const gpu::GpuSpec& gpu, RunResult& res
 }  // namespace
 
 RunResult run_workload(const workload::Workload& given, const config::Architecture& architecture,
-                       const RunOptions& asked, const DataSource* data, const Launcher& launch,
+                       const SimulationOptions& asked, const DataSource* data, gpu::Timer& timer,
                        const ProgressCallback& progress, SwitchingSource* switching) {
   require_consistent(asked);
   const gpu::GpuSpec& gpu = architecture.gpu;
-  const RunOptions options = with_possible_variants(asked, gpu);
+  const SimulationOptions options = with_possible_variants(asked, gpu);
   const auto taken = without_unsupported(gpu, options, given);
   const workload::Workload& workload = taken ? *taken : given;
   AskedWork work = asked_work(workload, options);
@@ -226,7 +157,7 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
   require_values(work.operations, chained, gpu, options);
   RunResult result = header(workload, work, options, gpu);
 
-  KernelRunner kernels(gpu, options, launch);
+  KernelRunner kernels(gpu, options, timer);
   const GeneratedData generated(workload::DataKind::kRandom, options.seed);
   const DataSource& values = data == nullptr ? generated : *data;
   SwitchingSource sampled(values);
@@ -251,8 +182,8 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
     result.accuracy = run_network(*workload.network, work.operations, gpu, options, kernels,
                                   report_progress, result.operations);
   } else {
-    run_each(work.operations, gpu, options, values, toggles, report_progress, kernels,
-             saved ? &*saved : nullptr, result.operations);
+    run_each(work.operations, {gpu, options, values, toggles, kernels, saved ? &*saved : nullptr},
+             report_progress, result.operations);
   }
   report_progress(work.operations.size());
   if (options.network_engine) {

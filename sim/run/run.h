@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/config/architecture.h"
+#include "sim/config/config_fwd.h"
+#include "sim/gpu/timer.h"
 #include "sim/run/asked_work.h"
 #include "sim/run/data_source.h"
 #include "sim/run/energy.h"
@@ -23,7 +24,7 @@ namespace sptc::run {
 /// fidelity carries values, else seeded random ones. `switching`: of the same operand values, kept
 /// between runs; null: sampled for this one. The result names no assumptions. Throws InputError.
 RunResult run_workload(const workload::Workload& given, const config::Architecture& architecture,
-                       const RunOptions& asked, const DataSource* data, const Launcher& launch,
+                       const SimulationOptions& asked, const DataSource* data, gpu::Timer& timer,
                        const ProgressCallback& progress = {}, SwitchingSource* switching = nullptr);
 
 /// Adds ExplanationResult::what_if to each launch of `results`, at the clock that it got.

@@ -3,10 +3,11 @@
 #include "models/mma/step_rules.h"
 #include "models/numerics/data_type.h"
 #include "models/sparsity/pattern.h"
+#include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/run/run.h"
 #include "sim/run/run_parts.h"
-#include "sim/workload/asp_rule.h"
+#include "sim/workload/dense_role.h"
 
 #include <fmt/format.h>
 
@@ -24,7 +25,7 @@
 namespace sptc::run {
 namespace {
 
-void add_notes_on_values(const workload::Workload& workload, const RunOptions& options,
+void add_notes_on_values(const workload::Workload& workload, const SimulationOptions& options,
                          bool network_ran, RunResult& result) {
   if (workload.network && !network_ran) {
     result.notes.push_back(
@@ -41,53 +42,55 @@ void add_notes_on_values(const workload::Workload& workload, const RunOptions& o
   }
 }
 
+/// In which networks something is so.
+struct Which {
+  bool dense = false, sparse = false;
+
+  void add(bool sparse_weights, bool so) { (sparse_weights ? sparse : dense) |= so; }
+  bool any() const { return dense || sparse; }
+  std::string_view words() const {
+    return !sparse ? "dense" : dense ? "dense and sparse" : "sparse";
+  }
+};
+
 /// Says which kernels of fp8 are of instructions that the GPU does as f16.
 void add_note_on_fp8(std::string_view numerics, RunResult& result) {
-  bool dense = false, sparse = false, native = false;
-  for (const OperationResult& op : result.operations) {
-    for (const auto* variant : {&op.dense, &op.sparse}) {
-      if (numerics::is_fp8(op.dtype) && *variant) {
-        const auto rules = mma::find_step_rules(numerics, (*variant)->kernel.instruction);
-        const bool lowered = rules && rules->lowered_fp8;
-        (variant == &op.dense ? dense : sparse) |= lowered;
-        native |= !lowered;
-      }
-    }
-  }
-  if (dense || sparse) {
+  Which lowered;
+  bool native = false;
+  result.for_each_variant(
+      [&](const OperationResult& op, const VariantResult& variant, bool sparse) {
+        if (numerics::is_fp8(op.dtype)) {
+          const auto rules = mma::find_step_rules(numerics, variant.kernel.instruction);
+          const bool as_f16 = rules && rules->lowered_fp8;
+          lowered.add(sparse, as_f16);
+          native |= !as_f16;
+        }
+      });
+  if (lowered.any()) {
     result.notes.push_back(fmt::format(
         "fp8 runs as f16{}: the cycles hold its steps, not the conversions and the additions of "
         "the accumulator, which other units do",
-        native ? fmt::format(" in {} launches of mma.sync", dense && sparse ? "dense and sparse"
-                                                            : dense         ? "dense"
-                                                                            : "sparse")
-               : ""));
+        native ? fmt::format(" in {} launches of mma.sync", lowered.words()) : ""));
   }
 }
 
 /// Says which launches the tile that the user asks for keeps from the instructions of their SM.
-void add_note_on_tile(const RunOptions& options, const sm::SmSpec& sm, RunResult& result) {
+void add_note_on_tile(const SimulationOptions& options, const sm::SmSpec& sm, RunResult& result) {
   const mma::MmaFamily own =
       sm.has(mma::MmaFamily::kTcgen05) ? mma::MmaFamily::kTcgen05 : mma::MmaFamily::kWgmma;
   if (!options.kernel.cta_tile || options.fidelity == Fidelity::kDatapath || !sm.has(own)) {
     return;
   }
-  const auto any_falls_back = [&](std::optional<VariantResult> OperationResult::*variant) {
-    return std::any_of(result.operations.begin(), result.operations.end(),
-                       [&](const OperationResult& op) {
-                         return op.*variant && !(op.*variant)->kernel.instruction.is_asynchronous();
-                       });
-  };
-  const bool dense = any_falls_back(&OperationResult::dense);
-  const bool sparse = any_falls_back(&OperationResult::sparse);
-  if (dense || sparse) {
+  Which fall_back;
+  result.for_each_variant(
+      [&](const OperationResult& /*op*/, const VariantResult& variant, bool sparse) {
+        fall_back.add(sparse, !variant.kernel.instruction.is_asynchronous());
+      });
+  if (fall_back.any()) {
     result.notes.push_back(fmt::format(
         "{} launches run as mma.sync, not {}: the library has no such kernel with this tile and "
         "these stages",
-        dense && sparse ? "dense and sparse"
-        : dense         ? "dense"
-                        : "sparse",
-        mma::name(own)));
+        fall_back.words(), mma::name(own)));
   }
 }
 
@@ -105,7 +108,8 @@ void add_note_on_integers(const gpu::GpuSpec& gpu, RunResult& result) {
   }
 }
 
-void add_note_on_clock(const RunOptions& options, const gpu::GpuSpec& gpu, RunResult& result) {
+void add_note_on_clock(const SimulationOptions& options, const gpu::GpuSpec& gpu,
+                       RunResult& result) {
   if (options.clock_policy.fixed_mhz > gpu.boost_clock_mhz) {
     result.notes.push_back(fmt::format(
         "{:.0f} MHz is above the boost clock of {}, {:.0f} MHz: nothing that was measured or cited "
@@ -114,7 +118,8 @@ void add_note_on_clock(const RunOptions& options, const gpu::GpuSpec& gpu, RunRe
   }
 }
 
-void add_note_on_search(const RunOptions& options, const gpu::GpuSpec& gpu, RunResult& result) {
+void add_note_on_search(const SimulationOptions& options, const gpu::GpuSpec& gpu,
+                        RunResult& result) {
   if (options.kernel.search && !options.kernels) {
     result.notes.push_back(fmt::format(
         "kernels are searched, because no library was written for {}: a shipped GPU compares with "
@@ -140,14 +145,14 @@ constexpr std::array<std::pair<std::string_view, double tensor_core::TensorCoreS
 
 /// The first kernel of `result` that asynchronous instructions make up, or null.
 const kernels::KernelResult* asynchronous_kernel(const RunResult& result) {
-  for (const OperationResult& op : result.operations) {
-    for (const auto* variant : {&op.dense, &op.sparse}) {
-      if (*variant && (*variant)->kernel.instruction.is_asynchronous()) {
-        return &(*variant)->kernel;
-      }
-    }
-  }
-  return nullptr;
+  const kernels::KernelResult* first = nullptr;
+  result.for_each_variant(
+      [&](const OperationResult& /*op*/, const VariantResult& variant, bool /*sparse*/) {
+        if (first == nullptr && variant.kernel.instruction.is_asynchronous()) {
+          first = &variant.kernel;
+        }
+      });
+  return first;
 }
 
 /// Says which numbers that a derived design changes do nothing to launches of wgmma or tcgen05.mma.
@@ -175,7 +180,7 @@ void add_note_on_feeds(const gpu::GpuSpec& gpu, RunResult& result) {
   }
 }
 
-void add_note_on_weights(const RunOptions& options, RunResult& result) {
+void add_note_on_weights(const SimulationOptions& options, RunResult& result) {
   const auto& operations = result.operations;
   if (options.variants != Variants::kDense && !operations.empty() &&
       std::none_of(operations.begin(), operations.end(),
@@ -188,7 +193,7 @@ void add_note_on_weights(const RunOptions& options, RunResult& result) {
 
 /// Says which pruned weights have a shape that NVIDIA's tool does not prune.
 void add_note_on_shapes(const std::vector<workload::Operation>& operations,
-                        const RunOptions& options, RunResult& result) {
+                        const SimulationOptions& options, RunResult& result) {
   const auto is_refused = [](const workload::Operation& op) {
     return op.prunable && !workload::asp_eligible(op);
   };
@@ -223,15 +228,15 @@ void add_notes_on_storage(const std::vector<workload::Operation>& operations, Ru
   }
 }
 
-std::string clock_text(const RunOptions& options) {
+std::string clock_text(const SimulationOptions& options) {
   const std::string asked = options.clock_policy.name();
   return options.clock_limited
              ? fmt::format("limited by {} W{}, at most {}", options.power->power_limit_w,
-                           options.limit_over_group ? " on average over a group" : "", asked)
+                           options.limits_group() ? " on average over a group" : "", asked)
              : asked;
 }
 
-std::string library_text(const RunOptions& options) {
+std::string library_text(const SimulationOptions& options) {
   if (options.kernel.search) {
     return "none: kernels are searched";
   }
@@ -240,11 +245,11 @@ std::string library_text(const RunOptions& options) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> describe(const RunOptions& options) {
+std::vector<std::pair<std::string, std::string>> describe(const SimulationOptions& options) {
   const auto tile = [](const base::GemmShape& shape) {
     return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
   };
-  std::vector<std::pair<std::string, std::string>> described = {
+  return {
       {"fidelity", std::string(name(options.fidelity))},
       {"variants", std::string(name(options.variants))},
       {"numerics", options.numerics.empty() ? "as the architecture" : options.numerics},
@@ -261,12 +266,11 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
        options.kernel.decomposition ? std::string(name(*options.kernel.decomposition)) : "auto"},
       {"extrapolate", options.extrapolates() ? "yes" : "no"},
   };
-  return described;
 }
 
-void add_notes(const workload::Workload& workload, const AskedWork& work, const RunOptions& options,
-               const gpu::GpuSpec& gpu, bool network_ran, const KernelRunner& kernels,
-               RunResult& result) {
+void add_notes(const workload::Workload& workload, const AskedWork& work,
+               const SimulationOptions& options, const gpu::GpuSpec& gpu, bool network_ran,
+               const KernelRunner& kernels, RunResult& result) {
   add_notes_on_values(workload, options, network_ran, result);
   add_note_on_fp8(gpu.numerics, result);
   if (std::string kept = kept_types(options, workload.operations); !kept.empty()) {
@@ -315,7 +319,8 @@ double elements_of_a(const workload::Operation& op) {
 }
 
 /// Bytes of an element of the weight, of 2:4 ones with their metadata.
-double bytes_of_weight(const workload::Operation& op, bool sparse, const RunOptions& options) {
+double bytes_of_weight(const workload::Operation& op, bool sparse,
+                       const SimulationOptions& options) {
   const int bits = op.storage.a_bits(numerics::storage_bits(op.dtype));
   const auto scales = static_cast<double>(op.storage.scale_bits(true, op.shape.k)) /
                       static_cast<double>(op.shape.k);
@@ -335,7 +340,7 @@ struct Footprint {
 
 Footprint footprint_of(const std::vector<workload::Operation>& operations,
                        const std::vector<workload::VectorOperation>& vectors,
-                       const RunOptions& options) {
+                       const SimulationOptions& options) {
   const bool has_cache =
       std::any_of(vectors.begin(), vectors.end(), [](const workload::VectorOperation& op) {
         return op.kind == workload::VectorKind::kKvAppend;
@@ -366,7 +371,7 @@ std::string boards_needed(double bytes, double capacity) {
 std::string does_not_fit(const workload::Workload& workload,
                          const std::vector<workload::Operation>& operations,
                          const std::vector<workload::VectorOperation>& vectors,
-                         const RunOptions& options, const gpu::GpuSpec& gpu) {
+                         const SimulationOptions& options, const gpu::GpuSpec& gpu) {
   const auto capacity = static_cast<double>(gpu.memory.dram_capacity.count());
   if (capacity == 0 || workload.inputs == 0) {
     return "";  // a list of launches does not say which of them share a weight

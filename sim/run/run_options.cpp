@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/mma/step_rules.h"
+#include "sim/config/architecture.h"
 #include "sim/config/cost_factors.h"
 #include "sim/config/kernel_library.h"
 #include "sim/config/named_file.h"
@@ -18,7 +19,7 @@ namespace {
 
 /// Fills options.power and options.area from `loaded`.
 void set_power(const config::LoadedEnergy& loaded, const config::Architecture& architecture,
-               const EnergySource& source, EnergyFiles& files, RunOptions& options) {
+               const EnergySource& source, EnergyFiles& files, SimulationOptions& options) {
   const gpu::GpuSpec* const of = files.gpu_of(loaded, architecture);
   energy::PowerSpec power = config::power_spec(loaded.config, architecture.gpu, of);
   if (options.power_limit_w) {
@@ -70,7 +71,8 @@ void set_power(const config::LoadedEnergy& loaded, const config::Architecture& a
 }
 
 /// Fills what is known of energies and power; leaves it empty where nothing is.
-void set_power(const config::Architecture& architecture, EnergyFiles& files, RunOptions& options) {
+void set_power(const config::Architecture& architecture, EnergyFiles& files,
+               SimulationOptions& options) {
   const EnergySource source = energy_source(options.energy, architecture, files);
   const bool asks = options.clock.kind == ClockChoice::Kind::kLimited || options.board_idle_w ||
                     options.power_limit_w;
@@ -248,7 +250,7 @@ std::optional<network::EngineSpec> asked_engine(const SimulationOptions& asked) 
   return engine;
 }
 
-void set_highest_clock(RunOptions& options) {
+void set_highest_clock(SimulationOptions& options) {
   if (options.clock_limited && options.power) {
     const bool falls = !options.repetition && options.power->loaded_clock_mhz > 0;
     options.clock_policy =
@@ -256,15 +258,13 @@ void set_highest_clock(RunOptions& options) {
   }
 }
 
-RunOptions resolved(const SimulationOptions& asked, const config::Architecture& architecture,
-                    EnergyFiles& files) {
-  RunOptions options;
-  static_cast<SimulationOptions&>(options) = asked;
+SimulationOptions resolved(const SimulationOptions& asked, const config::Architecture& architecture,
+                           EnergyFiles& files) {
+  SimulationOptions options = asked;
   options.clock_limited = asked.clock.limited();
   if (asked.clock.kind == ClockChoice::Kind::kFixed) {
     options.clock_policy = gpu::ClockPolicy::fixed(asked.clock.mhz);
   }
-  options.limit_over_group = asked.limit_over == LimitOver::kGroup;
   if (asked.warmup && asked.repeat) {
     options.repetition = kernels::Repetition{*asked.warmup, *asked.repeat};
   }

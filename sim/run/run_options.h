@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/energy/area.h"
 #include "models/energy/power.h"
-#include "sim/config/architecture.h"
+#include "sim/config/config_fwd.h"
 #include "sim/config/energy.h"
-#include "sim/gpu/clock_policy.h"
+#include "sim/gpu/gpu_spec.h"
 #include "sim/network/engine.h"
 #include "sim/run/design_cost.h"
 #include "sim/run/simulation_options.h"
@@ -19,21 +18,6 @@
 #include <vector>
 
 namespace sptc::run {
-
-/// What a caller chose, and what follows from it on an architecture.
-struct RunOptions : SimulationOptions {
-  gpu::ClockPolicy clock_policy;
-  bool clock_limited = false;     ///< the highest clock up to that one that the power limit allows
-  bool limit_over_group = false;  ///< on average over each Operation::group, not each launch
-  std::optional<energy::PowerSpec> power;  ///< nothing: no energy in the report
-  std::optional<energy::AreaTable> area;   ///< nothing: no area in the result
-  std::string power_note;                  ///< where the energies come from, for the report
-  std::optional<network::EngineSpec> network_engine;  ///< nothing: GEMMs only
-  std::optional<kernels::Repetition>
-      repetition;  ///< nothing: the steady state of endless repetition
-
-  bool runs_whole_network() const { return network_engine && !network_engine->gemms_only; }
-};
 
 /// Energy files, and what they are of, each read once.
 class EnergyFiles {
@@ -84,13 +68,13 @@ std::optional<network::EngineSpec> asked_engine(const SimulationOptions& asked);
 
 /// The clock up to which the power limit decides: that which the board holds under load where it
 /// goes on for ever, the boost clock from rest, since it falls within some milliseconds.
-void set_highest_clock(RunOptions& options);
+void set_highest_clock(SimulationOptions& options);
 
 /// `asked` with the clock, the energies and the area of `architecture`. There are none of these
 /// where it has no energy file, or none that fits a derived design, and nothing asks for one.
 /// Throws InputError, also for options that would do nothing.
-RunOptions resolved(const SimulationOptions& asked, const config::Architecture& architecture,
-                    EnergyFiles& files);
+SimulationOptions resolved(const SimulationOptions& asked, const config::Architecture& architecture,
+                           EnergyFiles& files);
 
 /// The silicon of an architecture, and how far the numbers of its energy file leave it open.
 struct AreaEstimate {

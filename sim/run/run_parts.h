@@ -19,8 +19,10 @@
 
 namespace sptc::run {
 
+class ValueFiles;
+
 /// RunResult::options.
-std::vector<std::pair<std::string, std::string>> describe(const RunOptions& options);
+std::vector<std::pair<std::string, std::string>> describe(const SimulationOptions& options);
 
 /// What the memory of `gpu` cannot hold of the weights of `operations` and, where `vectors` keep
 /// one, of the key-value cache, in a sentence with the number of boards that it takes; empty where
@@ -29,7 +31,21 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
 std::string does_not_fit(const workload::Workload& workload,
                          const std::vector<workload::Operation>& operations,
                          const std::vector<workload::VectorOperation>& vectors,
-                         const RunOptions& options, const gpu::GpuSpec& gpu);
+                         const SimulationOptions& options, const gpu::GpuSpec& gpu);
+
+/// What the launches of a run have in common.
+struct LaunchContext {
+  const gpu::GpuSpec& gpu;
+  const SimulationOptions& options;
+  const DataSource& data;
+  SwitchingSource& switching;
+  KernelRunner& kernels;
+  ValueFiles* saved;  ///< gets what each launch reads and computes; null: nobody asked
+};
+
+/// One variant of one operation: its time, its values checked as the options ask and, where the
+/// power limit holds over each launch, its energy. Throws InputError.
+VariantResult run_variant(const workload::Operation& op, bool sparse, const LaunchContext& run);
 
 /// Runs a network layer by layer with its real values: B is the layer's input rounded to the
 /// operand type, D comes out of the simulated tensor cores, bias and ReLU are applied on the host
@@ -40,7 +56,7 @@ std::string does_not_fit(const workload::Workload& workload,
 /// the weights of the sparse chain are not legal for the hardware pattern.
 AccuracyResult run_network(const workload::NetworkData& network,
                            const std::vector<workload::Operation>& operations,
-                           const gpu::GpuSpec& gpu, const RunOptions& options,
+                           const gpu::GpuSpec& gpu, const SimulationOptions& options,
                            KernelRunner& kernels, const std::function<void(std::size_t)>& progress,
                            std::vector<OperationResult>& results);
 
@@ -49,14 +65,14 @@ AccuracyResult run_network(const workload::NetworkData& network,
 /// simulated by `kernels`, dense and, where its weight can be pruned, sparse; what lies between
 /// them is computed in closed form.
 void run_inference(const workload::Workload& workload, AskedWork& work, const gpu::GpuSpec& gpu,
-                   const RunOptions& options, KernelRunner& kernels, SwitchingSource& switching,
-                   RunResult& result);
+                   const SimulationOptions& options, KernelRunner& kernels,
+                   SwitchingSource& switching, RunResult& result);
 
 /// Adds to result.notes what a reader of its operations must know about values, kernels, clock,
 /// design and how operands lie in memory. `network_ran`: the network of `workload` classified its
 /// samples.
-void add_notes(const workload::Workload& workload, const AskedWork& work, const RunOptions& options,
-               const gpu::GpuSpec& gpu, bool network_ran, const KernelRunner& kernels,
-               RunResult& result);
+void add_notes(const workload::Workload& workload, const AskedWork& work,
+               const SimulationOptions& options, const gpu::GpuSpec& gpu, bool network_ran,
+               const KernelRunner& kernels, RunResult& result);
 
 }  // namespace sptc::run

@@ -3,15 +3,10 @@
 
 #include "models/base/error.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace sptc::run {
 namespace {
-
-bool is_right(const std::optional<VariantResult>& variant) {
-  return !variant || !variant->check || variant->check->mismatches == 0;
-}
 
 bool within_twice(std::int64_t a, std::int64_t b) {
   return a <= 2 * b && b <= 2 * a;
@@ -51,20 +46,29 @@ const VariantResult* OperationResult::as_measured() const {
   return measured_us > 0 && variant ? &*variant : nullptr;
 }
 
-const VariantResult* OperationResult::in_sparse_network() const {
-  if (sparse) {
+const VariantResult* OperationResult::in_network(bool sparse_weights) const {
+  if (sparse_weights && sparse) {
     return &*sparse;
   }
-  if (dense_among_sparse) {
+  if (sparse_weights && dense_among_sparse) {
     return &*dense_among_sparse;
   }
-  return !prunable && dense ? &*dense : nullptr;
+  return dense && !(sparse_weights && prunable) ? &*dense : nullptr;
 }
 
 bool RunResult::passed() const {
-  return std::all_of(operations.begin(), operations.end(), [](const OperationResult& operation) {
-    return is_right(operation.dense) && is_right(operation.sparse);
-  });
+  bool all_right = true;
+  for_each_variant(
+      [&](const OperationResult& /*op*/, const VariantResult& variant, bool /*sparse*/) {
+        all_right = all_right && (!variant.check || variant.check->mismatches == 0);
+      });
+  return all_right;
+}
+
+std::optional<double> RunResult::gain() const {
+  return inference && inference->dense && inference->sparse
+             ? std::optional(inference->dense->latency_us / inference->sparse->latency_us)
+             : totals.speedup;
 }
 
 bool MeasuredPair::is_like(const base::GemmShape& other, numerics::DataType type,

@@ -10,10 +10,11 @@
 #include "sim/gpu/cycle_budget.h"
 #include "sim/gpu/stall_shares.h"
 #include "sim/kernels/kernel_result.h"
+#include "sim/kernels/launch_conditions.h"
 #include "sim/kernels/traffic_counts.h"
 #include "sim/run/design_cost.h"
 #include "sim/run/what_if.h"
-#include "sim/sm/activity.h"
+#include "sim/tensor_core/activity.h"
 #include "sim/workload/vector_operation.h"
 
 #include <array>
@@ -83,7 +84,7 @@ struct TimingResult {
 /// What one launch moves.
 struct TrafficResult {
   kernels::MemoryTraffic memory;
-  std::optional<sm::Activity> activity;  ///< absent where the launch was not simulated whole
+  std::optional<tensor_core::Activity> activity;  ///< absent where not all of it was simulated
 };
 
 /// Why a launch takes its time.
@@ -122,8 +123,9 @@ struct OperationResult {
   /// other weights are sparse; absent where the clock does not depend on the others.
   std::optional<VariantResult> dense_among_sparse;
 
-  /// What this operation is in the sparse network; null where that was not simulated.
-  const VariantResult* in_sparse_network() const;
+  /// What this operation is in the dense or in the sparse network; null where that was not
+  /// simulated.
+  const VariantResult* in_network(bool sparse_weights) const;
   /// What was measured, simulated; null where nothing was measured, or that was not simulated.
   const VariantResult* as_measured() const;
 
@@ -160,13 +162,16 @@ struct Totals {
 std::optional<energy::Bounds> per_watt_bounds(const EnergyResult& dense,
                                               const EnergyResult& sparse);
 
+/// How the layers of a network classify, one after the other.
+struct ChainAccuracy {
+  double simulated = 0, float64 = 0;  ///< fraction of samples right
+  std::int64_t disagreements = 0;     ///< samples classified unlike float64
+};
+
 /// Classification by a network whose real values ran through the simulated hardware.
 struct AccuracyResult {
   std::int64_t samples = 0;
-  std::optional<double> dense_simulated, dense_float64;  ///< fraction of samples right
-  std::optional<double> sparse_simulated, sparse_float64;
-  std::int64_t dense_disagreements = 0,
-               sparse_disagreements = 0;  ///< samples classified unlike float64
+  std::optional<ChainAccuracy> dense, sparse;
 };
 
 /// A launch of a kernel in a variant of the network, at the clock of that.
@@ -289,8 +294,22 @@ struct RunResult {
   /// Whether every check that ran passed.
   bool passed() const;
 
-  /// Whether an engine ran the network, with what stands between its GEMMs.
-  bool end_to_end() const { return inference && !inference->gemms_only; }
+  /// Dense over sparse time: of whole inferences where an engine ran both, else of all GEMMs;
+  /// nothing where a variant is missing.
+  std::optional<double> gain() const;
+
+  /// Calls `visit` with each operation, each variant of it that was simulated, and whether that is
+  /// the sparse one.
+  template <typename Visit>
+  void for_each_variant(const Visit& visit) const {
+    for (const OperationResult& op : operations) {
+      for (const auto* const variant : {&op.dense, &op.sparse}) {
+        if (*variant) {
+          visit(op, **variant, variant == &op.sparse);
+        }
+      }
+    }
+  }
 };
 
 }  // namespace sptc::run

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/simulate.h"
 
+#include "sim/config/architecture.h"
+#include "sim/gpu/analytic_gemm.h"
 #include "sim/io/text_file.h"
 #include "sim/run/estimate.h"
-#include "sim/run/gemm_launcher.h"
+#include "sim/run/systemc_timer.h"
 
 #include <fmt/format.h>
 
 #include <cstddef>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,19 +23,14 @@ std::vector<AskedLaunch> launches_of(const workload::Workload& workload,
                                      SimulationOptions options, const SimulationHooks& hooks) {
   options.check = CheckMode::kNone;
   options.what_ifs = false;
+  const PreparedRun prepared(workload, architecture, options, hooks);
   std::set<AskedLaunch> asked;
-  const LauncherMaker noting = [&](const gpu::GpuSpec& gpu, const RunOptions& chosen) {
-    return [&asked, launch = closed_form_launcher(gpu, chosen)](
-               const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
-               const std::vector<kernels::GemmOperands>* /*operands*/) {
-      asked.emplace(problem, overrides);
-      return launch(problem, overrides, nullptr);
-    };
-  };
-  SimulationHooks silent;
-  silent.operands = hooks.operands;
-  silent.caches = hooks.caches;
-  simulate_by(noting, workload, architecture, options, silent);
+  gpu::ClosedFormTimer timer(prepared.board().gpu, prepared.options().clock_policy);
+  timer.before_each(
+      [&asked](const kernels::GemmProblem& problem, kernels::KernelOverrides& overrides) {
+        asked.emplace(problem, overrides);
+      });
+  prepared.run(timer, {});
   return {asked.begin(), asked.end()};
 }
 
@@ -42,22 +38,21 @@ std::vector<AskedLaunch> launches_of(const workload::Workload& workload,
 /// values.
 bool may_be_ahead(const SimulationOptions& options, const SimulationHooks& hooks) {
   return hooks.jobs > 1 && options.fidelity == Fidelity::kTiming && options.memory.empty() &&
-         hooks.waveform == nullptr && hooks.passages == nullptr;
+         hooks.observers.empty();
 }
 
 }  // namespace
 
 RunResult simulate(const workload::Workload& workload, const config::Architecture& architecture,
                    const SimulationOptions& options, const SimulationHooks& hooks) {
-  std::vector<AskedLaunch> ahead;
-  if (may_be_ahead(options, hooks)) {
-    ahead = launches_of(workload, architecture, options, hooks);
+  if (options.fidelity == Fidelity::kAnalytic) {
+    return estimate(workload, architecture, options, hooks);
   }
-  std::string dram;
-  const LauncherMaker launches = [&](const gpu::GpuSpec& gpu, const RunOptions& chosen) {
-    auto launcher = std::make_shared<GemmLauncher>(gpu, chosen, hooks.waveform, hooks.passages);
-    dram = launcher->dram();
-    launcher->simulate_ahead(ahead, hooks.jobs, [&](std::size_t ended) {
+  const PreparedRun prepared(workload, architecture, options, hooks);
+  SystemCTimer timer(prepared.board().gpu, prepared.options(), hooks.observers);
+  if (may_be_ahead(options, hooks)) {
+    const std::vector<AskedLaunch> ahead = launches_of(workload, architecture, options, hooks);
+    timer.simulate_ahead(ahead, hooks.jobs, [&](std::size_t ended) {
       if (hooks.cancelled && hooks.cancelled()) {
         throw Cancelled();
       }
@@ -65,18 +60,13 @@ RunResult simulate(const workload::Workload& workload, const config::Architectur
         hooks.progress(ended, ahead.size(), "kernels");
       }
     });
-    return
-        [launcher](const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
-                   const std::vector<kernels::GemmOperands>* operands) {
-          return (*launcher)(problem, overrides, operands);
-        };
-  };
-  RunResult result = simulate_by(launches, workload, architecture, options, hooks);
-  if (!dram.empty()) {
+  }
+  timer.before_each(stop_if_cancelled(hooks));
+  RunResult result = prepared.run(timer, hooks.progress);
+  if (const std::string dram = timer.dram(); !dram.empty()) {
     result.notes.push_back(
         fmt::format("DRAM behind the L2 is {} of {}, which makes cycles and traffic; bounds and "
-                    "the energy of a "
-                    "byte are of the DRAM of {}",
+                    "the energy of a byte are of the DRAM of {}",
                     dram, io::printable(options.memory), architecture.gpu.name));
   }
   return result;

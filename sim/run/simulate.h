@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/config/architecture.h"
+#include "sim/config/config_fwd.h"
+#include "sim/gpu/gpu_fwd.h"
 #include "sim/run/data_source.h"
 #include "sim/run/run_result.h"
 #include "sim/run/simulation_options.h"
@@ -10,11 +11,7 @@
 
 #include <functional>
 #include <stdexcept>
-
-namespace sptc::tensor_core {
-class PassageLog;
-class Waveform;
-}  // namespace sptc::tensor_core
+#include <vector>
 
 namespace sptc::run {
 
@@ -35,10 +32,8 @@ struct SimulationHooks {
   std::function<bool()> cancelled;
   /// Operand values of the caller, instead of those that SimulationOptions::data names.
   const DataSource* operands = nullptr;
-  /// Gets the signals of the tensor cores of one SM; not in analytic.
-  tensor_core::Waveform* waveform = nullptr;
-  /// Gets what the tensor cores of one SM do; not in analytic.
-  tensor_core::PassageLog* passages = nullptr;
+  /// Look into the GPU, such as a gpu::Waveform or gpu::PassageLog; not in analytic.
+  std::vector<gpu::Observer*> observers;
   /// What simulations have in common and need not read or sample again.
   SimulationCaches* caches = nullptr;
 };

@@ -9,46 +9,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 
 namespace sptc::run {
 namespace {
 
-// In the order of the enumerators.
-constexpr std::array<std::string_view, 3> kFidelities{"datapath", "timing", "analytic"};
-constexpr std::array<std::string_view, 3> kVariants{"dense", "sparse", "both"};
-constexpr std::array<std::string_view, 4> kCheckModes{"none", "sample", "eigen", "exact"};
-constexpr std::array<std::string_view, 2> kLimitOver{"launch", "group"};
-constexpr std::array<std::string_view, 2> kKernelsFrom{"library", "search"};
-constexpr std::array<std::string_view, 2> kDecompositions{"data-parallel", "stream-k"};
 constexpr std::array<std::string_view, 6> kTypesOfD{"f32", "f16", "bf16", "e4m3", "s8", "s32"};
-
-template <typename Enum, std::size_t kCount>
-Enum parse(std::string_view option, std::string_view word,
-           const std::array<std::string_view, kCount>& names) {
-  const auto found = std::ranges::find(names, word);
-  if (found != names.end()) {
-    return static_cast<Enum>(found - names.begin());
-  }
-  throw base::InputError("unknown " + std::string(option) + " " + base::unknown_name(word, names));
-}
 
 }  // namespace
 
-std::string_view name(Fidelity fidelity) {
-  return kFidelities[static_cast<std::size_t>(fidelity)];
-}
-std::string_view name(Variants variants) {
-  return kVariants[static_cast<std::size_t>(variants)];
-}
-std::string_view name(CheckMode mode) {
-  return kCheckModes[static_cast<std::size_t>(mode)];
-}
-std::string_view name(KernelsFrom kernels) {
-  return kKernelsFrom[static_cast<std::size_t>(kernels)];
-}
-std::string_view name(kernels::Decomposition decomposition) {
-  return kDecompositions[static_cast<std::size_t>(decomposition)];
+void refuse_word(std::string_view what, std::string_view word,
+                 std::span<const std::string_view> words) {
+  throw base::InputError(fmt::format("unknown {} {}", what, base::unknown_name(word, words)));
 }
 
 std::string made_by(Fidelity fidelity, std::optional<int> sms) {
@@ -57,33 +28,10 @@ std::string made_by(Fidelity fidelity, std::optional<int> sms) {
                                          : "SystemC, all SMs";
 }
 
-Fidelity parse_fidelity(std::string_view word) {
-  return parse<Fidelity>("--fidelity", word, kFidelities);
-}
-Variants parse_variants(std::string_view word) {
-  return parse<Variants>("--variants", word, kVariants);
-}
-CheckMode parse_check_mode(std::string_view word) {
-  return parse<CheckMode>("--check", word, kCheckModes);
-}
-
-LimitOver parse_limit_over(std::string_view word) {
-  return parse<LimitOver>("--limit-over", word, kLimitOver);
-}
-
-KernelsFrom parse_kernels_from(std::string_view word) {
-  return parse<KernelsFrom>("--kernels", word, kKernelsFrom);
-}
-
-kernels::Decomposition parse_decomposition(std::string_view word) {
-  return parse<kernels::Decomposition>("--decomposition", word, kDecompositions);
-}
-
 numerics::DataType parse_d_dtype(std::string_view what, std::string_view word) {
   const auto type = numerics::parse_usual_type(word);
   if (!type || std::ranges::find(kTypesOfD, numerics::name(*type)) == kTypesOfD.end()) {
-    throw base::InputError("unknown " + std::string(what) + " " +
-                           base::unknown_name(word, kTypesOfD));
+    refuse_word(what, word, kTypesOfD);
   }
   return *type;
 }

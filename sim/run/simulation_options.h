@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/energy/area.h"
+#include "models/energy/power.h"
 #include "models/numerics/data_type.h"
 #include "models/sparsity/weight_pattern.h"
-#include "sim/kernels/gemm_problem.h"
+#include "sim/gpu/clock_policy.h"
+#include "sim/kernels/kernel_overrides.h"
 #include "sim/kernels/launch_conditions.h"
+#include "sim/kernels/operand_storage.h"
+#include "sim/network/engine.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -62,7 +71,8 @@ struct PartTypes {
   std::optional<numerics::DataType> attention, router, head;  ///< else as asked_type() says
 };
 
-/// What a caller may choose about a simulation. The defaults are those of the command line.
+/// What a caller may choose about a simulation, and below it what follows from that on an
+/// architecture. The defaults are those of the command line.
 struct SimulationOptions {
   Fidelity fidelity = Fidelity::kTiming;
   Variants variants = Variants::kBoth;
@@ -114,6 +124,19 @@ struct SimulationOptions {
   /// Files of what each launch read and computed (sim/run/value_files.h); empty: none.
   std::string save_operands, save_d;
 
+  // What follows from these on an architecture: resolved() (sim/run/run_options.h) fills it in.
+  gpu::ClockPolicy clock_policy;
+  bool clock_limited = false;  ///< the highest clock up to that one that the power limit allows
+  std::optional<energy::PowerSpec> power;  ///< nothing: no energy in the report
+  std::optional<energy::AreaTable> area;   ///< nothing: no area in the result
+  std::string power_note;                  ///< where the energies come from, for the report
+  std::optional<network::EngineSpec> network_engine;  ///< nothing: GEMMs only
+  std::optional<kernels::Repetition>
+      repetition;  ///< nothing: the steady state of endless repetition
+
+  /// Whether the power limit holds on average over each Operation::group, not each launch.
+  bool limits_group() const { return limit_over == LimitOver::kGroup; }
+  bool runs_whole_network() const { return network_engine && !network_engine->gemms_only; }
   bool extrapolates() const {
     return extrapolate && fidelity == Fidelity::kTiming && memory.empty();
   }
@@ -124,23 +147,51 @@ struct SimulationOptions {
   }
 };
 
-std::string_view name(Fidelity fidelity);
-std::string_view name(Variants variants);
-std::string_view name(CheckMode mode);
-std::string_view name(KernelsFrom kernels);
-std::string_view name(kernels::Decomposition decomposition);
+/// Of an enumeration that an option chooses from: the option, then the words of the enumerators.
+template <typename Enum>
+inline constexpr std::nullptr_t kWordsOf = nullptr;
+template <>
+inline constexpr std::array<std::string_view, 4> kWordsOf<Fidelity>{"--fidelity", "datapath",
+                                                                    "timing", "analytic"};
+template <>
+inline constexpr std::array<std::string_view, 4> kWordsOf<Variants>{"--variants", "dense", "sparse",
+                                                                    "both"};
+template <>
+inline constexpr std::array<std::string_view, 5> kWordsOf<CheckMode>{"--check", "none", "sample",
+                                                                     "eigen", "exact"};
+template <>
+inline constexpr std::array<std::string_view, 3> kWordsOf<LimitOver>{"--limit-over", "launch",
+                                                                     "group"};
+template <>
+inline constexpr std::array<std::string_view, 3> kWordsOf<KernelsFrom>{"--kernels", "library",
+                                                                       "search"};
+template <>
+inline constexpr std::array<std::string_view, 3> kWordsOf<kernels::Decomposition>{
+    "--decomposition", "data-parallel", "stream-k"};
+
+template <typename Enum, std::size_t = kWordsOf<Enum>.size()>
+std::string_view name(Enum value) {
+  return kWordsOf<Enum>[1 + static_cast<std::size_t>(value)];
+}
 
 /// What makes the numbers of a GPU with `sms` SMs, for the first lines of a report: "SystemC, all
 /// 108 SMs" or "closed form"; of several GPUs without their number.
 std::string made_by(Fidelity fidelity, std::optional<int> sms);
 
+/// Throws InputError "unknown <what> '<word>' ..", which names the nearest of `words`.
+[[noreturn]] void refuse_word(std::string_view what, std::string_view word,
+                              std::span<const std::string_view> words);
+
 /// The value called `word`. Throws InputError "--<option> ..." with the nearest valid name.
-Fidelity parse_fidelity(std::string_view word);
-Variants parse_variants(std::string_view word);
-CheckMode parse_check_mode(std::string_view word);
-LimitOver parse_limit_over(std::string_view word);
-KernelsFrom parse_kernels_from(std::string_view word);
-kernels::Decomposition parse_decomposition(std::string_view word);
+template <typename Enum>
+Enum parse_word(std::string_view word) {
+  constexpr std::span<const std::string_view> kWords = std::span(kWordsOf<Enum>).subspan(1);
+  const auto found = std::ranges::find(kWords, word);
+  if (found == kWords.end()) {
+    refuse_word(kWordsOf<Enum>.front(), word, kWords);
+  }
+  return static_cast<Enum>(found - kWords.begin());
+}
 
 /// Largest numbers of SimulationOptions::warmup and repeat.
 inline constexpr int kMostLaunches = 1'000'000;

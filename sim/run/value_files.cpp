@@ -5,6 +5,7 @@
 #include "models/base/shape.h"
 #include "models/batched/gemm.h"
 #include "models/mma/catalogue.h"
+#include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
 #include "models/sparsity/metadata.h"
 #include "models/sparsity/metadata_register.h"
@@ -129,7 +130,7 @@ std::vector<base::Matrix<Word>> computed(const LaunchValues& launch, const gpu::
   return d;
 }
 
-void require_savable(const LaunchValues& launch, const RunOptions& options) {
+void require_savable(const LaunchValues& launch, const SimulationOptions& options) {
   const std::string shown = io::printable(launch.op.name);
   if (launch.op.storage.block_scaled()) {
     throw base::InputError(fmt::format(
@@ -143,7 +144,7 @@ void require_savable(const LaunchValues& launch, const RunOptions& options) {
 
 }  // namespace
 
-ValueFiles::ValueFiles(const RunOptions& options, const gpu::GpuSpec& gpu)
+ValueFiles::ValueFiles(const SimulationOptions& options, const gpu::GpuSpec& gpu)
     : options_(options), gpu_(gpu) {
   if (options.d_dtype && !options.save_d.empty() &&
       (*options.d_dtype == DataType::kE4m3 || *options.d_dtype == DataType::kS8)) {
@@ -206,7 +207,9 @@ void ValueFiles::add_operands(const LaunchValues& launch, const std::string& nam
     const int bits = sparsity::metadata_element_bits(type);
     operands_->add(array_of(
         own + ".metadata", bits == 16 ? "U16" : "U32", batch,
-        [&](std::size_t i) { return sparsity::pack_canonical(entry(i).compressed_a).elements; }));
+        [&](std::size_t i) {
+          return sparsity::pack_metadata(entry(i).compressed_a.nibbles, {.type = type});
+        }));
     operands_->add(matrices(own + ".pruned_a", type, batch, [&](std::size_t i) {
       return sparsity::decompress(entry(i).compressed_a);
     }));

@@ -2,9 +2,10 @@
 #pragma once
 
 #include "models/base/matrix.h"
-#include "models/numerics/codec.h"
+#include "models/numerics/word.h"
 #include "sim/gpu/gpu_spec.h"
 #include "sim/io/npz.h"
+#include "sim/kernels/gemm_operands.h"
 #include "sim/kernels/gemm_problem.h"
 #include "sim/kernels/kernel_result.h"
 #include "sim/run/data_source.h"
@@ -47,7 +48,7 @@ struct LaunchValues {
 class ValueFiles {
  public:
   /// Throws InputError where `options` save values that no launch has, or no file can be made.
-  ValueFiles(const RunOptions& options, const gpu::GpuSpec& gpu);
+  ValueFiles(const SimulationOptions& options, const gpu::GpuSpec& gpu);
 
   /// Adds a launch; computes its D where nobody did. Throws InputError.
   void add(const LaunchValues& launch);
@@ -63,7 +64,7 @@ class ValueFiles {
   void add_kernel(const LaunchValues& launch, const std::string& name, const std::string& b_name);
   void add_d(const LaunchValues& launch, const std::string& name);
 
-  const RunOptions& options_;
+  const SimulationOptions& options_;
   const gpu::GpuSpec& gpu_;
   std::optional<io::NpzWriter> operands_, d_;
   std::set<std::string> names_;  ///< of launches

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/gpu/gpu_spec.h"
-#include "sim/kernels/gemm_problem.h"
-#include "sim/kernels/kernel_result.h"
+#include "sim/gpu/gpu_fwd.h"
+#include "sim/kernels/kernels_fwd.h"
 
 #include <array>
 #include <cstddef>

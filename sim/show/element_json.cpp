@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/numerics/codec.h"
+#include "models/sparsity/metadata.h"
 #include "sim/report/html_page.h"
 #include "sim/report/version.h"
 #include "sim/show/element_view.h"
@@ -36,20 +38,19 @@ Json field_json(const BitField& field, int bits) {
   return {{"word", hex(field.word, bits)}, {"low_bit", field.low_bit}, {"bits", field.bits}};
 }
 
-Json group_json(const GroupView& group, int element_bits) {
-  const MetadataPlaces& places = group.places;
-  Json canonical = field_json(places.canonical.field, element_bits);
-  canonical["row"] = places.canonical.row;
-  canonical["column"] = places.canonical.column;
+Json group_json(const GroupView& group, int row, int element_bits) {
+  Json canonical = field_json(group.element, element_bits);
+  canonical["row"] = row;
+  canonical["column"] = group.column;
   Json lane;
-  if (places.lane) {
-    lane = field_json(places.lane->field, 32);
-    lane["warp"] = places.lane->warp;
-    lane["lane"] = places.lane->lane;
+  if (group.in_register) {
+    lane = field_json(*group.in_register, 32);
+    lane["warp"] = group.warp;
+    lane["lane"] = group.lane;
   }
-  Json reordered = field_json(places.reordered.field, element_bits);
-  reordered["rows"] = places.reordered.rows;
-  reordered["index"] = places.reordered.index;
+  Json reordered = field_json(group.element, element_bits);
+  reordered["rows"] = group.reordered_rows;
+  reordered["index"] = group.reordered_index;
   return {{"nibble", group.nibble},
           {"canonical", canonical},
           {"register", lane},
@@ -145,11 +146,11 @@ Json sparsity_json(const ElementView& view) {
     return {};
   }
   const sparsity::Pattern pattern = view.instruction.sparse_pattern();
-  const int element_bits = numerics::storage_bits(view.instruction.a_type) >= 16 ? 16 : 32;
+  const int element_bits = sparsity::metadata_element_bits(view.instruction.a_type);
   Json json{{"kept", pattern.kept},      {"group", pattern.group},       {"run", pattern.run},
             {"selector", view.selector}, {"element_bits", element_bits}, {"groups", Json::array()}};
   for (const GroupView& group : view.groups) {
-    json["groups"].push_back(group_json(group, element_bits));
+    json["groups"].push_back(group_json(group, view.row, element_bits));
   }
   return json;
 }

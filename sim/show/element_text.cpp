@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/numerics/codec.h"
+#include "models/sparsity/metadata.h"
 #include "models/sparsity/pattern.h"
 #include "sim/show/element_view.h"
 
@@ -101,27 +103,26 @@ std::string bits_text(const BitField& field) {
 std::string metadata_text(const ElementView& view) {
   constexpr int kCanonicalWidth = 33;
   constexpr int kRegisterWidth = 35;
-  const int element_bits = numerics::storage_bits(view.instruction.a_type) >= 16 ? 16 : 32;
-  const MetadataPlaces& first = view.groups.front().places;
+  const int element_bits = sparsity::metadata_element_bits(view.instruction.a_type);
   std::string out = fmt::format(
       "\n2. The same bits in each layout of the metadata. Register: operand e of mma.sp, selector "
       "{}.\n   CUTLASS 2.x and PyTorch: E of a matrix of {} rows, reordered.\n"
       "   {:>5}  {:<{}} {:<{}} {}\n",
-      view.selector, first.reordered.rows, "group", "canonical E[row, column]", kCanonicalWidth,
-      "register", kRegisterWidth, "CUTLASS 2.x, PyTorch");
+      view.selector, view.groups.front().reordered_rows, "group", "canonical E[row, column]",
+      kCanonicalWidth, "register", kRegisterWidth, "CUTLASS 2.x, PyTorch");
   for (std::size_t group = 0; group < view.groups.size(); ++group) {
-    const MetadataPlaces& places = view.groups[group].places;
-    const std::string canonical = fmt::format(
-        "E[{}, {}] {} of 0x{:0{}x}", places.canonical.row, places.canonical.column,
-        bits_text(places.canonical.field), places.canonical.field.word, element_bits / 4);
+    const GroupView& shown = view.groups[group];
+    const std::string canonical =
+        fmt::format("E[{}, {}] {} of 0x{:0{}x}", view.row, shown.column, bits_text(shown.element),
+                    shown.element.word, element_bits / 4);
     std::string lane = "in tensor memory";
-    if (places.lane) {
+    if (shown.in_register) {
       lane = fmt::format("{}lane {} {} of 0x{:08x}",
-                         places.lane->warp > 0 ? fmt::format("warp {} ", places.lane->warp) : "",
-                         places.lane->lane, bits_text(places.lane->field), places.lane->field.word);
+                         shown.warp > 0 ? fmt::format("warp {} ", shown.warp) : "", shown.lane,
+                         bits_text(*shown.in_register), shown.in_register->word);
     }
     out += fmt::format("   {:>5}  {:<{}} {:<{}} element {}\n", group, canonical, kCanonicalWidth,
-                       lane, kRegisterWidth, places.reordered.index);
+                       lane, kRegisterWidth, shown.reordered_index);
   }
   return out;
 }

@@ -2,6 +2,8 @@
 #include "sim/show/element_view.h"
 
 #include "models/base/error.h"
+#include "models/numerics/codec.h"
+#include "models/numerics/data_type_info.h"
 #include "models/sparsity/metadata.h"
 #include "models/sparsity/metadata_register.h"
 #include "sim/config/architecture.h"
@@ -30,43 +32,37 @@ std::size_t block_rows(numerics::DataType type, int m) {
   return std::max(block, static_cast<std::size_t>(m));
 }
 
-MetadataPlaces::Register register_place(const MmaInstruction& instruction,
-                                        const CompressedMatrix& a, const ElementChoice& choice,
-                                        int group) {
+void set_register(const MmaInstruction& instruction, const CompressedMatrix& a,
+                  const ElementChoice& choice, int group, GroupView& view) {
   const auto format = sparsity::metadata_register_format(instruction.a_type, instruction.shape.k);
-  const int warp = choice.row / kWarpRows;
+  view.warp = choice.row / kWarpRows;
   const sparsity::MetadataSlot slot = sparsity::metadata_slot(
       format, choice.selector, {.row = choice.row % kWarpRows, .group = group});
   const sparsity::LaneWords words = sparsity::gather_metadata(
-      format, choice.selector, a.nibbles, static_cast<std::size_t>(warp) * kWarpRows, 0);
-  return {warp, slot.lane, {words[static_cast<std::size_t>(slot.lane)], 4 * slot.nibble}};
-}
-
-MetadataPlaces metadata_places(const MmaInstruction& instruction, const CompressedMatrix& a,
-                               const sparsity::CanonicalMetadata& canonical,
-                               const ElementChoice& choice, int group) {
-  const int per_element = canonical.groups_per_element();
-  const auto row = static_cast<std::size_t>(choice.row);
-  const auto column = static_cast<std::size_t>(group / per_element);
-  const BitField field{canonical.elements(row, column), 4 * (group % per_element)};
-  MetadataPlaces places;
-  places.canonical = {choice.row, static_cast<int>(column), field};
-  const std::size_t rows = block_rows(instruction.a_type, instruction.shape.m);
-  places.reordered = {sparsity::reordered_offset(instruction.a_type, rows, row, column), rows,
-                      field};
-  if (instruction.family != mma::MmaFamily::kTcgen05) {
-    places.lane = register_place(instruction, a, choice, group);
-  }
-  return places;
+      format, choice.selector, a.nibbles, static_cast<std::size_t>(view.warp) * kWarpRows, 0);
+  view.lane = slot.lane;
+  view.in_register = BitField{words[static_cast<std::size_t>(slot.lane)], 4 * slot.nibble};
 }
 
 void add_groups(const ShownOperands& operands, const ElementChoice& choice, ElementView& view) {
   const CompressedMatrix& a = operands.compressed;
-  const auto canonical = sparsity::pack_canonical(a);
+  const MmaInstruction& instruction = view.instruction;
+  const auto canonical = sparsity::pack_metadata(a.nibbles, {.type = a.type});
+  const int per_element = sparsity::metadata_element_bits(a.type) / 4;
+  const auto row = static_cast<std::size_t>(choice.row);
   for (int group = 0; group < static_cast<int>(a.nibbles.cols()); ++group) {
-    view.groups.push_back(
-        {a.nibbles(static_cast<std::size_t>(choice.row), static_cast<std::size_t>(group)),
-         metadata_places(view.instruction, a, canonical, choice, group)});
+    const auto column = static_cast<std::size_t>(group / per_element);
+    GroupView shown;
+    shown.nibble = a.nibbles(row, static_cast<std::size_t>(group));
+    shown.column = group / per_element;
+    shown.element = {canonical(row, column), 4 * (group % per_element)};
+    shown.reordered_rows = block_rows(instruction.a_type, instruction.shape.m);
+    shown.reordered_index =
+        sparsity::reordered_offset(instruction.a_type, shown.reordered_rows, row, column);
+    if (instruction.family != mma::MmaFamily::kTcgen05) {
+      set_register(instruction, a, choice, group, shown);
+    }
+    view.groups.push_back(shown);
   }
 }
 

@@ -6,11 +6,10 @@
 #include "models/mma/element_trace.h"
 #include "models/mma/fragment_layout.h"
 #include "models/mma/instruction.h"
-#include "models/numerics/codec.h"
+#include "models/numerics/word.h"
 #include "models/sparsity/compress.h"
 #include "sim/compare/vectors/metadata_input.h"
 #include "sim/compare/vectors/mma_batch.h"
-#include "sim/gpu/gpu_spec.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +18,10 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace sptc::gpu {
+struct GpuSpec;
+}  // namespace sptc::gpu
 
 namespace sptc::show {
 
@@ -71,28 +74,16 @@ struct BitField {
   int bits = 4;
 };
 
-/// Where the nibble of one group stands in each layout of the metadata (models/sparsity/metadata).
-struct MetadataPlaces {
-  struct Canonical {
-    int row = 0, column = 0;  ///< of E
-    BitField field;
-  } canonical;
-  struct Register {
-    int warp = 0, lane = 0;
-    BitField field;
-  };
-  std::optional<Register> lane;  ///< nothing where the instruction reads no registers
-  struct Reordered {
-    std::size_t index = 0;  ///< of the element, in a matrix of `rows` rows
-    std::size_t rows = 0;
-    BitField field;
-  } reordered;
-};
-
-/// One group of the row of A: what was kept of it.
+/// One group of the row of A: what was kept of it, and where its nibble stands in each order of the
+/// metadata (models/sparsity/metadata.h).
 struct GroupView {
   std::uint8_t nibble = 0;
-  MetadataPlaces places;
+  int column = 0;                   ///< of E; its row is that of A
+  BitField element;                 ///< in the element of E, canonical and reordered
+  std::size_t reordered_rows = 0;   ///< of a matrix that is reordered
+  std::size_t reordered_index = 0;  ///< of the element in it
+  int warp = 0, lane = 0;
+  std::optional<BitField> in_register;  ///< nothing where the instruction reads no registers
 };
 
 /// One multiplier's operand of A.

@@ -4,11 +4,14 @@
 #include "sim/base/module.h"
 #include "sim/base/run_events.h"
 #include "sim/base/wire.h"
+#include "sim/gpu/gpu_spec.h"
 #include "sim/show/element_view.h"
 #include "sim/tensor_core/issue_interval.h"
 #include "sim/tensor_core/tensor_core.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace sptc::show {
 namespace {
@@ -50,7 +53,7 @@ class Bench : public base::Module {
     core_.operands_read_out(operands_read_);
     core_.done_out(done_);
     run_on(done_);
-    watch(gpu.sm.tensor_core);
+    core_.observe([this](std::uint64_t /*id*/, const tensor_core::StageWork& work) { add(work); });
   }
 
   void issue_one() { issue_.write({0, &context_, nullptr, 0, &instruction_, false}); }
@@ -63,25 +66,13 @@ class Bench : public base::Module {
   }
 
  private:
-  /// A stage works in the cycles of the wire behind it.
-  void watch(const tensor_core::TensorCoreSpec& spec) {
-    core_.fetched.set_tap([this, &spec](tensor_core::FetchedToken&) {
-      add("fetch", 0, now() - 1, now() + spec.operand_fetch_latency_cycles - 1);
-    });
-    core_.selected.set_tap([this, &spec](tensor_core::SelectedToken& token) {
-      add("select", token.step, now(), now() + spec.selector_latency_cycles);
-    });
-    core_.products.set_tap([this, &spec](tensor_core::ProductsToken& token) {
-      add("multiply", token.step, now(), now() + spec.multiply_latency_cycles);
-    });
-    core_.sums.set_tap([this, &spec](tensor_core::SumsToken& token) {
-      add("align_add", token.step, now(), now() + spec.align_add_latency_cycles);
-      const std::int64_t begin = now() + spec.align_add_latency_cycles;
-      add("round", token.step, begin, begin + spec.round_latency_cycles);
-    });
-  }
-  void add(std::string_view stage, int step, std::int64_t begin, std::int64_t end) {
-    seen_.spans.push_back({stage, step, begin, end});
+  void add(const tensor_core::StageWork& work) {
+    constexpr std::array<std::string_view, 5> kStages{"fetch", "select", "multiply", "align_add",
+                                                      "round"};
+    // The way from the scheduler is the first cycle of the fetch.
+    const bool is_fetch = work.stage == tensor_core::StageWork::Stage::kFetch;
+    seen_.spans.push_back({kStages[static_cast<std::size_t>(work.stage)], work.step,
+                           is_fetch ? work.begin - 1 : work.begin, work.end});
   }
 
   base::Wire<tensor_core::MmaIssue> issue_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
+#include "models/numerics/codec.h"
 #include "models/sparsity/metadata_register.h"
 #include "models/sparsity/prune.h"
 #include "sim/show/element_view.h"

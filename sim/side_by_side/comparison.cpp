@@ -3,6 +3,8 @@
 
 #include "models/base/error.h"
 #include "sim/compare/times/measured_neighbours.h"
+#include "sim/config/architecture.h"
+#include "sim/report/report.h"
 #include "sim/report/words.h"
 #include "sim/run/run.h"
 #include "sim/run/run_options.h"
@@ -12,101 +14,60 @@
 #include "sim/workload/importer/recording_reader.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <sstream>
 #include <string>
 #include <utility>
 
 namespace sptc::side_by_side {
 namespace {
 
-ComparedVariant variant_of(double us, const std::optional<run::EnergyResult>& energy) {
-  return {us, energy ? energy->total_uj : 0, energy ? energy->power_w : 0};
-}
-
-ComparedVariant variant_of(const std::optional<run::VariantResult>& variant) {
-  if (!variant) {
-    return {};
-  }
-  ComparedVariant figures = variant_of(variant->timing.time_us, variant->energy);
-  if (const auto& what_if = variant->explanation.what_if) {
-    figures.bound = static_cast<std::int64_t>(what_if->bound_by());
-  }
-  return figures;
-}
-
-ComparedVariant variant_of(const std::optional<run::VariantTotals>& total) {
-  return total ? variant_of(total->time_us, total->energy) : ComparedVariant();
-}
-
-ComparedVariant variant_of(const std::optional<run::InferenceTotals>& pass) {
-  return pass ? ComparedVariant{pass->latency_us, pass->energy_uj.value_or(0),
-                                pass->power_w.value_or(0)}
-              : ComparedVariant();
-}
-
-/// Of an operation, of all GEMMs or of a pass.
-template <typename Result>
-ComparedFigures figures_of(const Result& result, const std::optional<energy::Bounds>& per_watt) {
-  return {variant_of(result.dense), variant_of(result.sparse), per_watt ? per_watt->low : 0,
-          per_watt ? per_watt->high : 0};
-}
-
-/// Of a whole pass where an engine ran one, else of all GEMMs.
-ComparedFigures totals_of(const run::RunResult& result) {
-  return result.end_to_end() ? figures_of(*result.inference, std::nullopt)
-                             : figures_of(result.totals, result.totals.per_watt_bounds);
-}
-
-/// What was measured on shapes like `op`.
-void add_measured(const run::OperationResult& op, const run::MeasuredGain& gain,
-                  ComparedFigures& figures) {
+/// What was measured on shapes like `op`: how many there are, and geometric means of their gains
+/// and of the simulated gains of the same shapes.
+nlohmann::json measured_on(const run::OperationResult& op, const run::MeasuredGain& gain) {
+  std::int64_t shapes = 0;
   double measured = 0, simulated = 0;  // sums of logarithms
   for (const run::MeasuredPair& pair : gain.pairs) {
     if (op.speedup() && compare::times::is_like(op, pair)) {
-      ++figures.measured_shapes;
+      ++shapes;
       measured += std::log(pair.gain());
       simulated += std::log(pair.simulated_gain());
     }
   }
-  if (figures.measured_shapes > 0) {
-    figures.measured_gain = std::exp(measured / static_cast<double>(figures.measured_shapes));
-    figures.simulated_gain = std::exp(simulated / static_cast<double>(figures.measured_shapes));
-  }
+  const double count = std::max(1.0, static_cast<double>(shapes));
+  return {shapes, std::exp(measured / count), std::exp(simulated / count)};
 }
 
-/// The conditions of what was measured, a line for each kind.
-std::string conditions_of(const run::MeasuredGain& gain) {
+/// In a worker: the result as it is saved, what was measured on shapes like each operation, and the
+/// conditions of that, a line for each kind. CBOR: strings of any bytes.
+std::string simulated(const workload::Workload& workload, const config::Architecture& board,
+                      const run::SimulationOptions& options) {
+  const run::RunResult result = run::simulate(workload, board, options);
+  run::require_all_launches(result);
+  const run::MeasuredGain gain = compare::times::measured_neighbours(result, board, options);
+  auto measured = nlohmann::json::array();
+  for (const run::OperationResult& op : result.operations) {
+    measured.push_back(measured_on(op, gain));
+  }
   std::set<std::string> kinds;
   for (const run::MeasuredPair& pair : gain.pairs) {
     kinds.insert(
         fmt::format("{} {}: {}", numerics::name(pair.dtype), pair.pattern, pair.conditions));
   }
-  return fmt::format("{}", fmt::join(kinds, "\n"));
-}
-
-/// The bytes of the conditions, a line end, the conditions, then figures: the network first, then
-/// its operations.
-std::string simulated(const workload::Workload& workload, const config::Architecture& board,
-                      const run::SimulationOptions& options) {
-  const run::RunResult result = run::simulate(workload, board, options);
-  run::require_all_launches(result);
-  const run::MeasuredGain measured = compare::times::measured_neighbours(result, board, options);
-  std::vector<ComparedFigures> rows{totals_of(result)};
-  for (const run::OperationResult& op : result.operations) {
-    add_measured(op, measured, rows.emplace_back(figures_of(op, op.per_watt_bounds())));
-  }
-  const std::string conditions = conditions_of(measured);
-  return fmt::format("{}\n{}", conditions.size(), conditions) + run::bytes_of(rows);
+  std::string bytes;
+  nlohmann::json::to_cbor({{"result", nlohmann::json::parse(report::json_report(result))},
+                           {"measured", measured},
+                           {"conditions", kinds}},
+                          bytes);
+  return bytes;
 }
 
 /// What runs of each of `workloads`. Throws InputError where they differ in their GEMMs.
 std::vector<run::AskedWork> asked_of(const std::vector<ComparedWorkload>& workloads,
-                                     const run::RunOptions& options) {
+                                     const run::SimulationOptions& options) {
   std::vector<run::AskedWork> all;
   for (const ComparedWorkload& one : workloads) {
     const auto& asked = all.emplace_back(run::asked_work(one.workload, options)).operations;
@@ -123,7 +84,7 @@ std::vector<run::AskedWork> asked_of(const std::vector<ComparedWorkload>& worklo
   return all;
 }
 
-std::string scope_of(const run::RunOptions& options) {
+std::string scope_of(const run::SimulationOptions& options) {
   const auto& engine = options.network_engine;
   if (!engine || engine->gemms_only) {
     return BoardComparison().scope;
@@ -144,19 +105,24 @@ std::string words_of(const workload::NamedDims& dims, const workload::DimLists& 
   return words;
 }
 
-void finish(ComparedPoint& point, bool wants_sparse, bool has_sparse,
+/// Fills `point` with what simulated() answered; `whole`: its total is of a pass under an engine.
+void finish(ComparedPoint& point, bool whole, bool wants_sparse, bool has_sparse,
             run::WorkerPool::Event event) {
   try {
-    const std::string answer = run::answer_of(std::move(event));
-    const std::size_t begin = answer.find('\n') + 1;
-    const auto count = static_cast<std::size_t>(std::stoull(answer.substr(0, begin)));
-    std::istringstream conditions(answer.substr(begin, count));
-    for (std::string line; std::getline(conditions, line);) {
-      point.measured_conditions.push_back(line);
+    const auto answer = nlohmann::json::from_cbor(run::answer_of(std::move(event)));
+    const nlohmann::json& result = answer.at("result");
+    const nlohmann::json& totals = result.at("totals");
+    point.measured_conditions = answer.at("conditions").get<std::vector<std::string>>();
+    point.total = whole ? figures_of_pass(totals).value_or(ComparedFigures()) : figures_of(totals);
+    for (const nlohmann::json& operation : result.at("operations")) {
+      ComparedFigures& figures = point.operations.emplace_back(figures_of(operation));
+      const nlohmann::json& measured = answer.at("measured").at(point.operations.size() - 1);
+      figures.measured_shapes = measured.at(0).get<std::int64_t>();
+      if (figures.measured_shapes > 0) {
+        figures.measured_gain = measured.at(1).get<double>();
+        figures.simulated_gain = measured.at(2).get<double>();
+      }
     }
-    const auto rows = run::rows_of<ComparedFigures>(answer.substr(begin + count));
-    point.total = rows.front();
-    point.operations.assign(rows.begin() + 1, rows.end());
     if (wants_sparse && point.total.sparse.us == 0) {
       point.no_sparse =
           point.board + (has_sparse ? " runs no sparse kernel of this workload ('run' says why)"
@@ -205,8 +171,7 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
   if (std::any_of(boards.begin(), boards.end(), searches)) {
     options.kernels = run::KernelsFrom::kSearch;  // all boards by the same rule
   }
-  run::RunOptions under_engine;
-  static_cast<run::SimulationOptions&>(under_engine) = options;
+  run::SimulationOptions under_engine = options;
   under_engine.network_engine = run::asked_engine(options);
   BoardComparison comparison;
   comparison.workload = workloads.front().workload.name;
@@ -237,8 +202,9 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
       },
       [&](std::size_t i, run::WorkerPool::Event event) {
         const sm::SmSpec& sm = boards[i % boards.size()].gpu.sm;
-        finish(comparison.points[i], options.variants != run::Variants::kDense,
-               sm.tensor_core.selector_inputs > 1, std::move(event));
+        finish(comparison.points[i], comparison.is_end_to_end(),
+               options.variants != run::Variants::kDense, sm.tensor_core.selector_inputs > 1,
+               std::move(event));
         progress(++done, total);
       });
   if (std::all_of(comparison.points.begin(), comparison.points.end(),

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/config/architecture.h"
+#include "sim/config/config_fwd.h"
 #include "sim/run/simulation_options.h"
 #include "sim/run/what_if.h"
 #include "sim/workload/dim_lists.h"
 #include "sim/workload/workload.h"
+
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -36,6 +38,11 @@ struct ComparedFigures {
   std::optional<double> gain() const;
   std::optional<double> per_watt() const;  ///< work per joule, sparse over dense
 };
+
+/// Figures of an operation, or of the totals, of a result as report::json_report() writes it.
+ComparedFigures figures_of(const nlohmann::json& entry);
+/// Of the totals those of a pass under an engine; nothing where none ran.
+std::optional<ComparedFigures> figures_of_pass(const nlohmann::json& totals);
 
 /// The name of a bound that `name` says how to call: "" where it is not known.
 inline std::string_view bound_name(std::int64_t bound, std::string_view run::ResourceName::*name) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 #include <string>
 
@@ -57,11 +58,9 @@ std::string measured_cell(const ComparedFigures& figures) {
 }
 
 bool is_measured(const BoardComparison& comparison, std::size_t operation) {
-  return std::any_of(comparison.points.begin(), comparison.points.end(),
-                     [&](const ComparedPoint& point) {
-                       return operation < point.operations.size() &&
-                              point.operations[operation].measured_shapes > 0;
-                     });
+  return std::ranges::any_of(comparison.points, [operation](const ComparedPoint& point) {
+    return operation < point.operations.size() && point.operations[operation].measured_shapes > 0;
+  });
 }
 
 /// Layers by points, as many points beside each other as fit; those that `is_shown`.
@@ -154,13 +153,10 @@ std::string comparison_text(const BoardComparison& comparison) {
     out += changes(comparison);
   }
   out += layers(comparison, "gain, bound by", layer_cell, [](std::size_t) { return true; });
-  if (std::ranges::any_of(comparison.points, [](const ComparedPoint& point) {
-        return std::ranges::any_of(point.operations, [](const ComparedFigures& figures) {
-          return figures.measured_shapes > 0;
-        });
-      })) {
-    out += layers(comparison, "gain measured|simulated", measured_cell,
-                  [&](std::size_t i) { return is_measured(comparison, i); }) +
+  const auto measured = [&](std::size_t i) { return is_measured(comparison, i); };
+  if (std::ranges::any_of(std::views::iota(std::size_t{0}, comparison.operations.size()),
+                          measured)) {
+    out += layers(comparison, "gain measured|simulated", measured_cell, measured) +
            report::wrapped(
                "The third number counts the measured shapes that have m, n "
                "and k within 2x of the layer.",

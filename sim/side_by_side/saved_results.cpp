@@ -54,13 +54,14 @@ ComparedVariant variant_of(const nlohmann::json& entry, const char* variant) {
   return figures;
 }
 
+}  // namespace
+
 ComparedFigures figures_of(const nlohmann::json& entry) {
   return {variant_of(entry, "dense"), variant_of(entry, "sparse"),
           number_or_zero(entry, "performance_per_watt_ratio_low"),
           number_or_zero(entry, "performance_per_watt_ratio_high")};
 }
 
-/// Of `totals`, those of a pass under an engine; nothing where none ran.
 std::optional<ComparedFigures> figures_of_pass(const nlohmann::json& totals) {
   const auto read = [&](const char* variant) -> ComparedVariant {
     const auto found = totals.find(variant);
@@ -74,6 +75,8 @@ std::optional<ComparedFigures> figures_of_pass(const nlohmann::json& totals) {
   const ComparedFigures figures{read("dense"), read("sparse")};
   return figures.dense.us > 0 || figures.sparse.us > 0 ? std::optional(figures) : std::nullopt;
 }
+
+namespace {
 
 /// A result as its file has it.
 struct SavedResult {

@@ -3,7 +3,6 @@
 
 #include "sim/base/module.h"
 #include "sim/base/wire.h"
-#include "sim/sm/cta_record.h"
 #include "sim/sm/sm_spec.h"
 #include "sim/sm/tokens.h"
 
@@ -11,6 +10,13 @@
 #include <vector>
 
 namespace sptc::sm {
+
+/// Life of a CTA on an SM.
+struct CtaRecord {
+  std::int64_t cta = 0;
+  std::int64_t start_cycle = 0;
+  std::int64_t end_cycle = 0;
+};
 
 /// Places the warps of a CTA on the sub-partitions, holds them at barriers, and notices when the
 /// CTA is done. It also stands for the barriers in shared memory between a producer warp and the

@@ -3,13 +3,17 @@
 
 #include "models/base/shape.h"
 #include "models/base/units.h"
-#include "models/mma/register_map.h"
-#include "models/mma/stages.h"
+#include "models/mma/lane_register.h"
 #include "sim/isa/warp_instruction.h"
 #include "sim/sm/memory_range.h"
 
 #include <cstdint>
 #include <span>
+
+namespace sptc::mma {
+class RegisterMap;
+struct StepContext;
+}  // namespace sptc::mma
 
 namespace sptc::sm {
 
@@ -46,8 +50,6 @@ class CtaWork {
   virtual ~CtaWork() = default;
   /// At least one segment; they stay where they are.
   virtual std::span<const isa::WorkSegment> segments(std::int64_t cta) const = 0;
-  /// Whether several CTAs work on one output tile.
-  virtual bool shares_tiles() const { return false; }
 };
 
 /// Is told when CTAs get to use their k-tiles.
@@ -71,10 +73,8 @@ struct KernelLaunch {
   const CtaTraffic* traffic = nullptr;  ///< of kernels that copy or store
   const CtaWork* work = nullptr;        ///< absent: CTA i has output tile i
   base::Bytes shared_memory{};          ///< of an SM that holds the CTAs; the L1 has the rest
-  /// Of an SM's tensor cores or shared memory, for a k-tile of one CTA, at least.
-  std::int64_t k_tile_cycles = 0;
-  TileObserver* observer = nullptr;  ///< absent: nobody wants to know
-  int cta_group = 1;                 ///< SMs that run an instruction of tcgen05.mma together
+  TileObserver* observer = nullptr;     ///< absent: nobody wants to know
+  int cta_group = 1;                    ///< SMs that run an instruction of tcgen05.mma together
 
   /// CTAs that one of `sms` SMs gets: its share, rounded up. With as many as it has room for, the
   /// first SMs would take several of the last CTAs each, and others none, wherever the CTAs of an

@@ -12,7 +12,7 @@ std::int64_t ResidentWarp::ready_at() const {
   const isa::WarpInstruction& instruction = cursor.instruction();
   switch (instruction.opcode) {
     case isa::Opcode::kWgmmaWait:
-      return wgmma.groups_under_way() <= instruction.pending_groups ? 0 : kUnknown;
+      return wgmma.at_most(instruction.pending_groups) ? 0 : kUnknown;
     case isa::Opcode::kWaitTile:
       return cursor.iteration() < tiles_arrived ? 0 : kUnknown;
     case isa::Opcode::kWaitStage:

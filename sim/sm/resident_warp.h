@@ -2,11 +2,10 @@
 #pragma once
 
 #include "sim/isa/warp_instruction.h"
-#include "sim/sm/copy_groups.h"
+#include "sim/sm/async_groups.h"
 #include "sim/sm/kernel_launch.h"
 #include "sim/sm/scoreboard.h"
 #include "sim/sm/tokens.h"
-#include "sim/sm/wgmma_groups.h"
 
 #include <cstdint>
 
@@ -30,13 +29,12 @@ struct ResidentWarp {
   double multiply_cycles = 0;                ///< of each of them
   std::int64_t other_selector_interval = 0;  ///< behind one whose selector is not the last one's
   int selector = 0;                          ///< of the latest sparse one
-  CopyGroups copies;
+  AsyncGroups copies, wgmma;
   // Of CTAs with a producer: k-tiles since the start of the CTA.
   std::int64_t tiles_arrived = 0;  ///< as announced; of the producer, as reported
   std::int64_t tiles_freed = 0;    ///< by this warp; of the producer, by all others
   std::int64_t came = 0;  ///< cycle of the latest tile or asynchronous result that was reported
   MemoryLevel waited_for = MemoryLevel::kLatency;  ///< of the latest tile
-  WgmmaGroups wgmma;
   Scoreboard scoreboard;
   isa::WarpCursor cursor;
 

@@ -43,22 +43,14 @@ Sm::Sm(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSp
     Links& links = *links_.back();
     SubPartition& partition = *sub_partitions.back();
     const auto index = static_cast<std::size_t>(i);
-    cta_unit.command_out[index](links.command);
-    cta_unit.report_in[index](links.report);
-    shared_memory.request_in[index](links.load);
-    shared_memory.done_out[index](links.load_done);
-    warpgroup_unit.request_in[index](links.wgmma);
-    warpgroup_unit.done_out[index](links.wgmma_done);
-    partition.wgmma_out(links.wgmma);
-    partition.wgmma_done_in(links.wgmma_done);
-    partition.command_in(links.command);
-    partition.report_out(links.report);
-    partition.load_out(links.load);
-    partition.load_done_in(links.load_done);
-    async_copy.request_in[index](links.copy);
-    async_copy.done_out[index](links.copy_done);
-    partition.copy_out(links.copy);
-    partition.copy_done_in(links.copy_done);
+    base::connect(cta_unit.command_out[index], links.command, partition.command_in);
+    base::connect(partition.report_out, links.report, cta_unit.report_in[index]);
+    base::connect(partition.load_out, links.load, shared_memory.request_in[index]);
+    base::connect(shared_memory.done_out[index], links.load_done, partition.load_done_in);
+    base::connect(partition.wgmma_out, links.wgmma, warpgroup_unit.request_in[index]);
+    base::connect(warpgroup_unit.done_out[index], links.wgmma_done, partition.wgmma_done_in);
+    base::connect(partition.copy_out, links.copy, async_copy.request_in[index]);
+    base::connect(async_copy.done_out[index], links.copy_done, partition.copy_done_in);
   }
 }
 
@@ -89,29 +81,11 @@ StallCycles Sm::stalls(std::int64_t end) {
   return sum;
 }
 
-Activity Sm::activity() const {
-  Activity sum;
-  const WarpgroupUnit::Statistics& warpgroups = warpgroup_unit.statistics();
-  sum.shared_memory_bytes = shared_memory.loaded_bytes() + warpgroups.shared_memory_bytes;
-  sum.executed_macs = warpgroups.macs;
-  sum.multiplier_busy_cycles =
-      static_cast<double>(warpgroups.busy_cycles) * static_cast<double>(sub_partitions.size());
+tensor_core::Activity Sm::activity() const {
+  tensor_core::Activity sum = warpgroup_unit.activity();
+  sum.shared_memory_bytes += shared_memory.loaded_bytes();
   for (const auto& partition : sub_partitions) {
-    const tensor_core::TensorCore& core = partition->tensor_core;
-    const tensor_core::OperandFetch::Statistics& fetch = core.operand_fetch.statistics();
-    const tensor_core::MetadataSelector::Statistics selector = core.metadata_selector.statistics();
-    const tensor_core::MultiplyStage::Statistics multipliers = core.multiply.statistics();
-    sum.instructions += partition->statistics().issued;
-    sum.mma_instructions += partition->statistics().mma_issued;
-    sum.executed_macs += multipliers.macs;
-    sum.selected_operands += selector.selected;
-    sum.selected_by_metadata += selector.by_metadata;
-    sum.operand_a_bytes += fetch.a_bytes;
-    sum.operand_b_bytes += fetch.b_bytes;
-    sum.accumulator_bytes += fetch.accumulator_bytes;
-    sum.metadata_bytes += fetch.metadata_bytes;
-    sum.selector_busy_cycles += selector.busy_cycles;
-    sum.multiplier_busy_cycles += multipliers.busy_cycles;
+    sum += partition->activity();
   }
   return sum;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/sm/activity.h"
 #include "sim/sm/async_copy.h"
 #include "sim/sm/cta_unit.h"
 #include "sim/sm/shared_memory.h"
 #include "sim/sm/sm_spec.h"
 #include "sim/sm/sub_partition.h"
 #include "sim/sm/warpgroup_unit.h"
+#include "sim/tensor_core/activity.h"
 
 #include <functional>
 #include <memory>
@@ -22,7 +22,7 @@ class Sm : public sc_core::sc_module {
   sc_core::sc_port<base::WireOut<CtaDone>> done_out{"done_out"};
 
   /// Of all blocks, since the start of the simulation.
-  Activity activity() const;
+  tensor_core::Activity activity() const;
 
   /// Tells of every request of a sub-partition to the asynchronous copy unit, and of the answers.
   void tap_copies(const std::function<void(int partition, const CopyRequest&)>& request,

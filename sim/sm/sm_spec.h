@@ -2,8 +2,11 @@
 #pragma once
 
 #include "models/base/units.h"
-#include "models/mma/instruction.h"
+#include "models/mma/mma_family.h"
+#include "models/numerics/data_type.h"
 #include "sim/tensor_core/tensor_core_spec.h"
+
+#include <cstdint>
 
 namespace sptc::sm {
 

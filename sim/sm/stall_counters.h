@@ -50,6 +50,9 @@ inline constexpr std::array<StallName, kStallReasons> kStallNames{
      {"issue", "issue", "waits for issue slots"},
      {"prologue_epilogue", "ends", "is in prologues and epilogues"},
      {"no_cta", "no CTA", "has no CTA"}}};
+constexpr const StallName& name_of(StallReason reason) {
+  return kStallNames[static_cast<std::size_t>(reason)];
+}
 
 /// Cycles of tensor cores by reason.
 template <typename Number>

@@ -7,6 +7,7 @@
 #include <limits>
 
 namespace sptc::sm {
+
 SubPartition::SubPartition(const sc_core::sc_module_name& name, const base::Clock& clock,
                            const SmSpec& spec)
     : base::Module(name, clock),
@@ -27,18 +28,34 @@ SubPartition::SubPartition(const sc_core::sc_module_name& name, const base::Cloc
   sensitive << operands_read.default_event() << mma_done.default_event();
 }
 
+/// A cycle: what came in is taken, warps issue, greedy-then-oldest, and the scheduler sleeps until
+/// another block can see something of it.
 void SubPartition::on_event() {
+  issue_what_it_slept_through();
+  take_inputs();
+  issue_up_to(now());
+  issue_ahead();
+  wake_for_next();
+}
+
+void SubPartition::issue_what_it_slept_through() {
   if (idle_before_ < now()) {
-    issue_up_to(now() - 1);  // what it slept through, as things stood before this cycle
+    issue_up_to(now() - 1);
   }
   if (next_issue_ < now()) {
     next_issue_ = now();
     issued_in_cycle_ = 0;
   }
-  take_inputs();
-  issue_up_to(now());
-  issue_ahead();
-  wake_for_next();
+}
+
+void SubPartition::issue_up_to(std::int64_t cycle) {
+  Pick pick = pick_warp();
+  for (; pick.cycle <= cycle; pick = pick_warp()) {
+    base::ensure(pick.cycle == now() || warp_at(pick.slot).next_is_unseen(),
+                 "the scheduler slept when a warp could do what others see");
+    issue_from(pick.slot, pick.cycle);
+  }
+  idle_before_ = pick.cycle;
 }
 
 void SubPartition::take_inputs() {
@@ -66,7 +83,7 @@ void SubPartition::take_inputs() {
   while (wgmma_done_in->can_read()) {
     const int slot = wgmma_done_in->read().warp_slot;
     ResidentWarp& warp = change_warp(slot);
-    warp.wgmma.complete();
+    warp.wgmma.oldest_arrived();
     warp.came = now();
   }
   while (copy_done_in->can_read()) {
@@ -165,11 +182,7 @@ void SubPartition::free_tiles(ResidentWarp& warp) {
 
 void SubPartition::exit_finished() {
   for (std::size_t i = 0; i < by_age_.size();) {
-    const std::size_t before = by_age_.size();
-    if (warp_at(by_age_[i]).cursor.done()) {
-      exit_if_done(by_age_[i]);
-    }
-    i += by_age_.size() == before ? 1 : 0;
+    i += exit_if_done(by_age_[i]) ? 0 : 1;
   }
 }
 
@@ -206,16 +219,6 @@ void SubPartition::launch(const WarpCommand& command) {
     register_file_.allocate(slot, command.launch.kernel->program->registers_per_thread);
   }
   exit_if_done(slot);
-}
-
-void SubPartition::issue_up_to(std::int64_t cycle) {
-  Pick pick = pick_warp();
-  for (; pick.cycle <= cycle; pick = pick_warp()) {
-    base::ensure(pick.cycle == now() || warp_at(pick.slot).next_is_unseen(),
-                 "the scheduler slept when a warp could do what others see");
-    issue_from(pick.slot, pick.cycle);
-  }
-  idle_before_ = pick.cycle;
 }
 
 void SubPartition::issue_ahead() {
@@ -297,7 +300,7 @@ void SubPartition::take_issue_slot(int slot, std::int64_t cycle) {
     issued_in_cycle_ = 0;
     ++next_issue_;
   }
-  ++statistics_.issued;
+  ++activity_.instructions;
 }
 
 void SubPartition::take_further_slots(int slots, std::int64_t cycle) {
@@ -315,8 +318,8 @@ void SubPartition::execute(ResidentWarp& warp, int slot, std::int64_t cycle) {
       issue_mma(warp, slot, cycle);
       break;
     case isa::Opcode::kWgmma:
-      ++statistics_.mma_issued;
-      warp.wgmma.issue();
+      ++activity_.mma_instructions;
+      warp.wgmma.start();
       wgmma_out->write({&kernel, &instruction, warp.launch.cta, warp.name.warp, slot});
       break;
     case isa::Opcode::kWgmmaCommit:
@@ -388,7 +391,7 @@ std::int64_t SubPartition::same_warp_interval(const mma::StepContext& context,
 void SubPartition::issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle) {
   const KernelLaunch& kernel = *warp.launch.kernel;
   const isa::WarpInstruction& instruction = warp.cursor.instruction();
-  ++statistics_.mma_issued;
+  ++activity_.mma_instructions;
   if (warp.mmas_ahead == 0) {
     warp.mmas_ahead = warp.count_mmas_ahead();
     tensor_core.expect(*kernel.mma_context, instruction);
@@ -439,23 +442,33 @@ void SubPartition::issue_copy(ResidentWarp& warp, int slot, std::int64_t cycle) 
       cycle + 1 - now());
 }
 
-void SubPartition::exit_if_done(int slot) {
+bool SubPartition::exit_if_done(int slot) {
   const ResidentWarp& warp = warp_at(slot);
-  if (warp.resident && warp.cursor.done() && warp.idle_at() <= now()) {
-    change_warp(slot).resident = false;
-    if (!warp.producer) {
-      stalls.wait(now(), StallReason::kEnds);
-    }
-    wait_of_warp(slot, StallReason::kEnds);
-    by_age_.erase(std::find(by_age_.begin(), by_age_.end(), slot));
-    if (last_warp_ == slot) {
-      last_warp_ = -1;  // the next warp in this slot is another one
-    }
-    report_out->write({WarpReport::Kind::kExited, warp.name, 0});
-    if (by_age_.empty()) {
-      tensor_core.catch_up();
-    }
+  if (!warp.resident || !warp.cursor.done() || warp.idle_at() > now()) {
+    return false;
   }
+  change_warp(slot).resident = false;
+  if (!warp.producer) {
+    stalls.wait(now(), StallReason::kEnds);
+  }
+  wait_of_warp(slot, StallReason::kEnds);
+  by_age_.erase(std::find(by_age_.begin(), by_age_.end(), slot));
+  if (last_warp_ == slot) {
+    last_warp_ = -1;  // the next warp in this slot is another one
+  }
+  report_out->write({WarpReport::Kind::kExited, warp.name, 0});
+  if (by_age_.empty()) {
+    tensor_core.catch_up();
+  }
+  return true;
+}
+
+tensor_core::Activity SubPartition::activity() const {
+  tensor_core::Activity sum = activity_;
+  sum += tensor_core.operand_fetch.activity();
+  sum += tensor_core.metadata_selector.activity();
+  sum += tensor_core.multiply.activity();
+  return sum;
 }
 
 void SubPartition::wake_for_next() {

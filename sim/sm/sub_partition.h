@@ -8,6 +8,7 @@
 #include "sim/sm/sm_spec.h"
 #include "sim/sm/stall_counters.h"
 #include "sim/sm/tokens.h"
+#include "sim/tensor_core/activity.h"
 #include "sim/tensor_core/tensor_core.h"
 
 #include <array>
@@ -33,11 +34,6 @@ namespace sptc::sm {
 /// delay.
 class SubPartition : public base::Module {
  public:
-  struct Statistics {
-    std::int64_t issued = 0;
-    std::int64_t mma_issued = 0;
-  };
-
   sc_core::sc_port<base::WireIn<WarpCommand>> command_in{"command_in"};
   sc_core::sc_port<base::WireOut<WarpReport>> report_out{"report_out"};
   sc_core::sc_port<base::WireOut<LoadRequest>> load_out{"load_out"};
@@ -49,7 +45,8 @@ class SubPartition : public base::Module {
 
   SubPartition(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec);
 
-  const Statistics& statistics() const { return statistics_; }
+  /// Of its scheduler and its tensor core, since the start of the simulation.
+  tensor_core::Activity activity() const;
   /// Of its tensor core: a cycle in which that does not multiply goes to what the instruction
   /// waited for that was issued next, of any warp but the producer.
   StallCounters stalls;
@@ -81,6 +78,8 @@ class SubPartition : public base::Module {
   void on_event() override;
 
  private:
+  /// As things stood before this cycle.
+  void issue_what_it_slept_through();
   void take_inputs();
   void obey(const WarpCommand& command);
   void end_load(const LoadDone& done);
@@ -140,7 +139,8 @@ class SubPartition : public base::Module {
   std::int64_t same_warp_interval(const mma::StepContext& context,
                                   const isa::WarpInstruction& instruction, int metadata_wait) const;
   void issue_copy(ResidentWarp& warp, int slot, std::int64_t cycle);
-  void exit_if_done(int slot);
+  /// Whether the warp in `slot` has ended and left.
+  bool exit_if_done(int slot);
   void exit_finished();
   bool tapped() const {
     return issue.tapped() || operands_read.tapped() || mma_done.tapped() || tensor_core.tapped();
@@ -181,7 +181,7 @@ class SubPartition : public base::Module {
   /// Nothing can be issued before this cycle unless something comes in, and that wakes the
   /// scheduler: where it wakes no later than this, it has missed nothing.
   std::int64_t idle_before_ = 0;
-  Statistics statistics_;
+  tensor_core::Activity activity_;  ///< of the scheduler
 };
 
 }  // namespace sptc::sm

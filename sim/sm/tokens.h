@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/mma/fragment_layout.h"
+#include "models/mma/lane_register.h"
+#include "models/mma/stage_data.h"
 #include "sim/base/payload.h"
 #include "sim/sm/kernel_launch.h"
 #include "sim/sm/memory_range.h"

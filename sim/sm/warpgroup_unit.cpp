@@ -2,6 +2,7 @@
 #include "sim/sm/warpgroup_unit.h"
 
 #include "models/base/shape.h"
+#include "models/mma/stages.h"
 #include "sim/sm/warpgroup_operands.h"
 
 #include <algorithm>
@@ -9,10 +10,13 @@
 namespace sptc::sm {
 namespace {
 
-/// As many cycles as the stages of mma.sync without its selector have, for want of a measurement.
-int pipeline_cycles(const tensor_core::TensorCoreSpec& core) {
-  return core.operand_fetch_latency_cycles + core.multiply_latency_cycles +
-         core.align_add_latency_cycles + core.round_latency_cycles + core.write_back_latency_cycles;
+/// Cycles that the arithmetic of `instruction` takes on the tensor cores of `spec`.
+std::int64_t multiply_cycles(const mma::MmaInstruction& instruction, const SmSpec& spec) {
+  const std::int64_t bytes =
+      std::int64_t{instruction.macs()} * numerics::storage_bits(instruction.a_type) / 8;
+  const tensor_core::TensorCoreSpec& core = spec.tensor_core;
+  return base::ceil_div(bytes, std::int64_t{spec.sub_partitions} *
+                                   core.units(instruction.accumulator) * core.dot_width_bytes);
 }
 
 }  // namespace
@@ -23,21 +27,11 @@ WarpgroupUnit::WarpgroupUnit(const sc_core::sc_module_name& name, const base::Cl
       request_in("request_in", static_cast<std::size_t>(spec.sub_partitions)),
       done_out("done_out", static_cast<std::size_t>(spec.sub_partitions)),
       spec_(spec),
-      shared_memory_(shared_memory),
-      pipeline_cycles_(pipeline_cycles(spec.tensor_core)) {
+      shared_memory_(shared_memory) {
   run_on();
   for (auto& port : request_in) {
     sensitive << port;
   }
-}
-
-std::int64_t WarpgroupUnit::multiply_cycles(const mma::MmaInstruction& instruction,
-                                            const SmSpec& spec) {
-  const std::int64_t bytes =
-      std::int64_t{instruction.macs()} * numerics::storage_bits(instruction.a_type) / 8;
-  const tensor_core::TensorCoreSpec& core = spec.tensor_core;
-  return base::ceil_div(bytes, std::int64_t{spec.sub_partitions} *
-                                   core.units(instruction.accumulator) * core.dot_width_bytes);
 }
 
 void WarpgroupUnit::on_event() {
@@ -90,12 +84,13 @@ void WarpgroupUnit::begin_next() {
   if (tell_) {
     tell_({begin, begin + cycles, begin + interval, multiplied_});
   }
-  statistics_.macs += instruction.macs();
-  statistics_.shared_memory_bytes += bytes.count();
-  statistics_.busy_cycles += cycles;
+  activity_.executed_macs += instruction.macs();
+  activity_.shared_memory_bytes += bytes.count();
+  activity_.multiplier_busy_cycles += static_cast<double>(cycles * spec_.sub_partitions);
+  const int pipeline_cycles = spec_.tensor_core.asynchronous_pipeline_cycles();
   for (const WgmmaRequest& warp : warps) {
     const auto partition = static_cast<std::size_t>(warp.warp) % done_out.size();
-    done_out[partition]->write_after({warp.warp_slot}, multiplied_ - now() + pipeline_cycles_);
+    done_out[partition]->write_after({warp.warp_slot}, multiplied_ - now() + pipeline_cycles);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "sim/sm/sm_spec.h"
 #include "sim/sm/stall_counters.h"
 #include "sim/sm/tokens.h"
+#include "sim/tensor_core/activity.h"
 
 #include <array>
 #include <cstdint>
@@ -30,25 +31,16 @@ class WarpgroupUnit : public base::Module {
  public:
   static constexpr int kWarps = mma::kWarpsPerWarpgroup;
 
-  struct Statistics {
-    std::int64_t macs = 0;                 ///< executed
-    std::int64_t shared_memory_bytes = 0;  ///< operands read
-    std::int64_t busy_cycles = 0;          ///< of each tensor core, multiplying
-  };
-
   sc_core::sc_vector<sc_core::sc_port<base::WireIn<WgmmaRequest>>> request_in;
   sc_core::sc_vector<sc_core::sc_port<base::WireOut<WgmmaDone>>> done_out;
 
   WarpgroupUnit(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec,
                 SharedMemory& shared_memory);
 
-  const Statistics& statistics() const { return statistics_; }
+  const tensor_core::Activity& activity() const { return activity_; }
 
   /// `tell` is told of each instruction when it begins.
   void on_begin(std::function<void(const WarpgroupMultiply&)> tell) { tell_ = std::move(tell); }
-
-  /// Cycles that the arithmetic of `instruction` takes on the tensor cores of `spec`.
-  static std::int64_t multiply_cycles(const mma::MmaInstruction& instruction, const SmSpec& spec);
 
  protected:
   void on_event() override;
@@ -64,12 +56,11 @@ class WarpgroupUnit : public base::Module {
 
   SmSpec spec_;
   SharedMemory& shared_memory_;
-  int pipeline_cycles_;
   std::map<WarpgroupName, Warpgroup> gathering_;          ///< those of which some warps have issued
   std::deque<std::array<WgmmaRequest, kWarps>> waiting_;  ///< complete, in order
   std::int64_t next_begin_ = 0;  ///< the operands of the next one may be read from here on
   std::int64_t multiplied_ = 0;  ///< cycle in which the latest one is through the multipliers
-  Statistics statistics_;
+  tensor_core::Activity activity_;
   std::function<void(const WarpgroupMultiply&)> tell_;
 };
 

@@ -2,6 +2,10 @@
 #include "sim/tensor_core/issue_interval.h"
 
 #include "models/base/shape.h"
+#include "models/mma/instruction.h"
+#include "models/mma/stages.h"
+#include "models/mma/step_rules.h"
+#include "sim/isa/warp_instruction.h"
 
 #include <algorithm>
 

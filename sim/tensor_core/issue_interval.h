@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/mma/stages.h"
-#include "sim/isa/warp_instruction.h"
 #include "sim/tensor_core/tensor_core_spec.h"
 
 #include <cstdint>
 #include <string_view>
+
+namespace sptc::isa {
+struct WarpInstruction;
+}  // namespace sptc::isa
+namespace sptc::mma {
+struct MmaInstruction;
+struct StepContext;
+struct StepRules;
+}  // namespace sptc::mma
 
 namespace sptc::tensor_core {
 

@@ -53,10 +53,4 @@ SelectedToken MetadataSelector::select_next_step() {
   return token;
 }
 
-MetadataSelector::Statistics MetadataSelector::statistics() const {
-  Statistics result = statistics_;
-  result.busy_cycles = output_.busy_cycles();
-  return result;
-}
-
 }  // namespace sptc::tensor_core

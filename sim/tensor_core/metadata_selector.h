@@ -4,6 +4,7 @@
 #include "sim/base/module.h"
 #include "sim/base/throughput.h"
 #include "sim/base/wire.h"
+#include "sim/tensor_core/activity.h"
 #include "sim/tensor_core/step_work.h"
 #include "sim/tensor_core/tensor_core_spec.h"
 #include "sim/tensor_core/tokens.h"
@@ -17,19 +18,17 @@ namespace sptc::tensor_core {
 /// instructions pass straight through. Its output is `selector_bytes_per_cycle` wide.
 class MetadataSelector : public base::Module {
  public:
-  struct Statistics {
-    std::int64_t selected = 0;     ///< operands of B handed on
-    std::int64_t by_metadata = 0;  ///< of those, picked by metadata
-    double busy_cycles = 0;
-  };
-
   sc_core::sc_port<base::WireIn<FetchedToken>> fetched_in{"fetched_in"};
   sc_core::sc_port<base::WireOut<SelectedToken>> selected_out{"selected_out"};
 
   MetadataSelector(const sc_core::sc_module_name& name, const base::Clock& clock,
                    const TensorCoreSpec& spec);
 
-  Statistics statistics() const;
+  Activity activity() const {
+    Activity result = activity_;
+    result.selector_busy_cycles = output_.busy_cycles();
+    return result;
+  }
 
   /// Throws InternalError where the selector is too narrow for the pattern of `instruction`.
   void require_inputs(const mma::MmaInstruction& instruction) const;
@@ -56,8 +55,8 @@ class MetadataSelector : public base::Module {
 
  private:
   void count(const StepWork& work, std::int64_t steps) {
-    statistics_.selected += steps * work.operands;
-    statistics_.by_metadata += steps * work.by_metadata;
+    activity_.selected_operands += steps * work.operands;
+    activity_.selected_by_metadata += steps * work.by_metadata;
   }
   SelectedToken select_next_step();
 
@@ -65,7 +64,7 @@ class MetadataSelector : public base::Module {
   base::Throughput output_;
   std::deque<FetchedToken> waiting_;
   int next_step_ = 0;
-  Statistics statistics_;
+  Activity activity_;
 };
 
 }  // namespace sptc::tensor_core

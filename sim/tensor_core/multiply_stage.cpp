@@ -75,10 +75,4 @@ void MultiplyStage::send(Multiplied step) {
   }
 }
 
-MultiplyStage::Statistics MultiplyStage::statistics() const {
-  Statistics result = statistics_;
-  result.busy_cycles = dot_units_.busy_cycles();
-  return result;
-}
-
 }  // namespace sptc::tensor_core

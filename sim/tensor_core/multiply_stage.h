@@ -4,6 +4,7 @@
 #include "sim/base/module.h"
 #include "sim/base/throughput.h"
 #include "sim/base/wire.h"
+#include "sim/tensor_core/activity.h"
 #include "sim/tensor_core/step_work.h"
 #include "sim/tensor_core/tensor_core_spec.h"
 #include "sim/tensor_core/tokens.h"
@@ -19,11 +20,6 @@ namespace sptc::tensor_core {
 /// wait for it behind the array.
 class MultiplyStage : public base::Module {
  public:
-  struct Statistics {
-    std::int64_t macs = 0;  ///< executed
-    double busy_cycles = 0;
-  };
-
   sc_core::sc_port<base::WireIn<SelectedToken>> selected_in{"selected_in"};
   sc_core::sc_port<base::WireIn<FeedbackToken>> feedback_in{"feedback_in"};
   sc_core::sc_port<base::WireOut<ProductsToken>> products_out{"products_out"};
@@ -32,7 +28,11 @@ class MultiplyStage : public base::Module {
   MultiplyStage(const sc_core::sc_module_name& name, const base::Clock& clock,
                 const TensorCoreSpec& spec);
 
-  Statistics statistics() const;
+  Activity activity() const {
+    Activity result = activity_;
+    result.multiplier_busy_cycles = dot_units_.busy_cycles();
+    return result;
+  }
 
   /// Cycle in which the multipliers take a step that is there from cycle `arrival` on, behind all
   /// that came before; without tokens.
@@ -66,7 +66,7 @@ class MultiplyStage : public base::Module {
 
   void start_next();
   void count(const StepWork& work, std::int64_t steps) {
-    statistics_.macs += steps * work.operands;
+    activity_.executed_macs += steps * work.operands;
   }
   static std::int64_t array_bytes(const StepWork& work, int step) {
     return work.array_bytes + (step + 1 == work.steps ? work.extra_bytes_of_last : 0);
@@ -79,7 +79,7 @@ class MultiplyStage : public base::Module {
   std::deque<SelectedToken> waiting_;
   std::vector<Multiplied> multiplied_;   ///< wait for their accumulator
   std::vector<FeedbackToken> feedback_;  ///< accumulators whose step has not been sent on
-  Statistics statistics_;
+  Activity activity_;
 };
 
 }  // namespace sptc::tensor_core

@@ -91,10 +91,10 @@ void OperandFetch::occupy_ports(const RegisterBanks::Demand& demand, std::int64_
 }
 
 void OperandFetch::count(const isa::WarpInstruction& instruction, std::int64_t count) {
-  statistics_.a_bytes += count * instruction.a.bytes();
-  statistics_.b_bytes += count * instruction.b.bytes();
-  statistics_.accumulator_bytes += count * instruction.c.bytes();
-  statistics_.metadata_bytes += count * instruction.metadata.bytes();
+  activity_.operand_a_bytes += count * instruction.a.bytes();
+  activity_.operand_b_bytes += count * instruction.b.bytes();
+  activity_.accumulator_bytes += count * instruction.c.bytes();
+  activity_.metadata_bytes += count * instruction.metadata.bytes();
 }
 
 base::Payload<mma::FetchedOperands> OperandFetch::read_operands(const MmaIssue& issue) const {

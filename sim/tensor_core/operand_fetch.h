@@ -4,6 +4,7 @@
 #include "sim/base/module.h"
 #include "sim/base/throughput.h"
 #include "sim/base/wire.h"
+#include "sim/tensor_core/activity.h"
 #include "sim/tensor_core/operand_registers.h"
 #include "sim/tensor_core/register_banks.h"
 #include "sim/tensor_core/tensor_core_spec.h"
@@ -18,10 +19,6 @@ namespace sptc::tensor_core {
 /// needs are free and the multipliers have room for it.
 class OperandFetch : public base::Module {
  public:
-  struct Statistics {
-    std::int64_t a_bytes = 0, b_bytes = 0, accumulator_bytes = 0, metadata_bytes = 0;
-  };
-
   sc_core::sc_port<base::WireIn<MmaIssue>> issue_in{"issue_in"};
   sc_core::sc_port<base::WireIn<CreditToken>> credit_in{"credit_in"};
   sc_core::sc_port<base::WireOut<FetchedToken>> fetched_out{"fetched_out"};
@@ -30,7 +27,7 @@ class OperandFetch : public base::Module {
   OperandFetch(const sc_core::sc_module_name& name, const base::Clock& clock,
                const TensorCoreSpec& spec, const OperandRegisters& registers);
 
-  const Statistics& statistics() const { return statistics_; }
+  const Activity& activity() const { return activity_; }
 
   /// What the next instruction takes of the register banks.
   RegisterBanks::Demand demand(int warp_slot, const isa::WarpInstruction& instruction) const {
@@ -82,7 +79,7 @@ class OperandFetch : public base::Module {
   int credits_;
   std::deque<std::int64_t> credit_cycles_;  ///< of credits that pass() has not used yet
   std::int64_t passed_ = 0;                 ///< cycle of the latest pass()
-  Statistics statistics_;
+  Activity activity_;
 };
 
 }  // namespace sptc::tensor_core

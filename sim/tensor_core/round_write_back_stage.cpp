@@ -22,7 +22,7 @@ void RoundWriteBackStage::on_event() {
       mma::round_sums(*sums.issue.context, *sums.payload, *results);
     }
     if (!sums.is_last()) {
-      feedback_out->write_after({sums.issue.id, sums.step + 1, std::move(results)}, round_latency_);
+      feedback_out->write({sums.issue.id, sums.step + 1, std::move(results)});
       continue;
     }
     done_out->write_after({sums.issue, std::move(results)}, to_result(sums.occupied_cycles));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/tensor_core/step_work.h"
 
+#include "models/mma/instruction.h"
+#include "models/mma/stages.h"
 #include "sim/tensor_core/issue_interval.h"
 
 namespace sptc::tensor_core {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/mma/stages.h"
 #include "sim/tensor_core/tensor_core_spec.h"
 
 #include <cstdint>
+
+namespace sptc::mma {
+struct StepContext;
+}  // namespace sptc::mma
 
 namespace sptc::tensor_core {
 

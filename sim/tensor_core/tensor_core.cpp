@@ -55,22 +55,17 @@ TensorCore::TensorCore(const sc_core::sc_module_name& name, const base::Clock& c
       multiply("multiply", clock, spec),
       align_add("align_add", clock),
       round_write_back("round_write_back", clock, spec),
+      clock_(clock),
       spec_(spec) {
   operand_fetch.issue_in(issue_in);
-  operand_fetch.credit_in(credit);
-  operand_fetch.fetched_out(fetched);
   operand_fetch.operands_read_out(operands_read_out);
-  metadata_selector.fetched_in(fetched);
-  metadata_selector.selected_out(selected);
-  multiply.selected_in(selected);
-  multiply.feedback_in(feedback);
-  multiply.products_out(products);
-  multiply.credit_out(credit);
-  align_add.products_in(products);
-  align_add.sums_out(sums);
-  round_write_back.sums_in(sums);
-  round_write_back.feedback_out(feedback);
   round_write_back.done_out(done_out);
+  to_selector_ = base::connect(operand_fetch.fetched_out, fetched, metadata_selector.fetched_in);
+  to_multipliers_ = base::connect(metadata_selector.selected_out, selected, multiply.selected_in);
+  to_rounding_ = base::connect(multiply.products_out, products, align_add.products_in) +
+                 base::connect(align_add.sums_out, sums, round_write_back.sums_in);
+  back_ = base::connect(round_write_back.feedback_out, feedback, multiply.feedback_in);
+  credit_ = base::connect(multiply.credit_out, credit, operand_fetch.credit_in);
 }
 
 void TensorCore::expect(const mma::StepContext& context, const isa::WarpInstruction& instruction) {
@@ -125,19 +120,39 @@ void TensorCore::catch_up() {
 Passage TensorCore::compute(const RegisterBanks::Demand& demand, std::int64_t arrival) {
   Passage passage;
   passage.operands_read = operand_fetch.pass(demand, arrival);
-  const std::int64_t fetched_at = passage.operands_read + spec_.operand_fetch_latency_cycles - 1;
-  const int to_sums = spec_.multiply_latency_cycles + spec_.align_add_latency_cycles;
+  const std::int64_t fetched_at = passage.operands_read + to_selector_;
   std::int64_t multiplied_at = 0, sent = 0;
   for (int step = 0; step < work_.steps; ++step) {
     const std::int64_t selected_at = metadata_selector.pass(work_, fetched_at);
-    multiplied_at = multiply.pass(work_, step, selected_at + spec_.selector_latency_cycles);
+    multiplied_at = multiply.pass(work_, step, selected_at + to_multipliers_);
     // Products wait for the accumulator of the step before.
-    const std::int64_t accumulator_at = step == 0 ? 0 : sent + to_sums + spec_.round_latency_cycles;
+    const std::int64_t accumulator_at = step == 0 ? 0 : sent + to_rounding_ + back_;
     sent = std::max(multiplied_at, accumulator_at);
   }
-  operand_fetch.add_credit_at(sent + 1);
-  passage.done = round_write_back.pass(multiply.occupied_since(multiplied_at), sent + to_sums);
+  operand_fetch.add_credit_at(sent + credit_);
+  passage.done = round_write_back.pass(multiply.occupied_since(multiplied_at), sent + to_rounding_);
   return passage;
+}
+
+void TensorCore::observe(const std::function<void(std::uint64_t id, const StageWork&)>& observer) {
+  using enum StageWork::Stage;
+  const auto tell = [observer](const auto& token, int step, StageWork::Stage stage,
+                               std::int64_t begin, int cycles) {
+    observer(token.issue.id, {stage, step, begin, begin + cycles});
+  };
+  fetched.add_tap([this, tell](const FetchedToken& token) {
+    tell(token, 0, kFetch, clock_.now(), fetched.latency());
+  });
+  selected.add_tap([this, tell](const SelectedToken& token) {
+    tell(token, token.step, kSelect, clock_.now(), selected.latency());
+  });
+  products.add_tap([this, tell](const ProductsToken& token) {
+    tell(token, token.step, kMultiply, clock_.now(), products.latency());
+  });
+  sums.add_tap([this, tell](const SumsToken& token) {
+    tell(token, token.step, kAlignAdd, clock_.now(), sums.latency());
+    tell(token, token.step, kRound, clock_.now() + sums.latency(), feedback.latency());
+  });
 }
 
 bool TensorCore::tapped() const {

@@ -11,7 +11,19 @@
 #include "sim/tensor_core/tensor_core_spec.h"
 #include "sim/tensor_core/tokens.h"
 
+#include <cstdint>
+#include <functional>
+
 namespace sptc::tensor_core {
+
+/// A stage at work on a step of an instruction in the cycles [begin, end): those of the wire behind
+/// it.
+struct StageWork {
+  enum class Stage : std::uint8_t { kFetch, kSelect, kMultiply, kAlignAdd, kRound };
+  Stage stage = Stage::kFetch;
+  int step = 0;
+  std::int64_t begin = 0, end = 0;
+};
 
 /// One tensor core: five stages and the wires between them.
 ///
@@ -21,7 +33,8 @@ namespace sptc::tensor_core {
 ///              ^ credit from multiply to fetch        feedback from round to multiply ^
 ///
 /// Dense and sparse instructions take the same way. The latency of a stage is the latency of the
-/// wire behind it. Wires are public so that a waveform or a test can tap them.
+/// wire behind it, and is stated there alone: connecting the wires adds up the ways that pass()
+/// takes. Wires are public so that a waveform or a test can tap them.
 ///
 /// Where no values travel and no wire is tapped, nothing happens between the stages that only they
 /// know: pass() computes at once what the tokens would do, with the same limiters, or knows it.
@@ -42,11 +55,14 @@ class TensorCore : public sc_core::sc_module {
   /// operand fetch in cycle `arrival`. All instructions that are inside at once must be of one
   /// kernel.
   Passage pass(int warp_slot, const isa::WarpInstruction& instruction, std::int64_t arrival);
-  /// Shows the stages all passages: their statistics are right then. To be called when the last
+  /// Shows the stages all passages: their activity is right then. To be called when the last
   /// instruction is through.
   void catch_up();
+  /// Tells `observer` of each stage that begins to work on a step of the instruction `id`.
+  void observe(const std::function<void(std::uint64_t id, const StageWork&)>& observer);
   /// Whether somebody looks at the wires.
   bool tapped() const;
+  const TensorCoreSpec& spec() const { return spec_; }
 
   base::Wire<FetchedToken> fetched;
   base::Wire<SelectedToken> selected;
@@ -71,7 +87,13 @@ class TensorCore : public sc_core::sc_module {
     operand_fetch.visit_backlog(visitor);
   }
 
+  const base::Clock& clock_;
   const TensorCoreSpec spec_;
+  // Cycles between the stages that pass() asks: one wire, or several with a stage between them that
+  // takes all that comes.
+  int to_selector_ = 0, to_multipliers_ = 0, to_rounding_ = 0;
+  int back_ = 0;    ///< of an accumulator, to the multipliers
+  int credit_ = 0;  ///< the multipliers have room, until the fetch knows
   // Of the expected instructions.
   StepWork work_;
   isa::WarpInstruction kind_;

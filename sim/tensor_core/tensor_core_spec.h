@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/mma/instruction.h"
-#include "models/mma/step_rules.h"
-#include "models/sparsity/weight_pattern.h"
+#include "models/mma/design.h"
+#include "models/numerics/data_type.h"
+#include "models/sparsity/pattern.h"
 
 namespace sptc::tensor_core {
 
@@ -60,6 +60,11 @@ struct TensorCoreSpec {
   int align_add_latency_cycles = 0;
   int round_latency_cycles = 0;
   int write_back_latency_cycles = 0;
+  /// Of wgmma and tcgen05.mma: that of mma.sync without its selector, for want of a measurement.
+  int asynchronous_pipeline_cycles() const {
+    return operand_fetch_latency_cycles + multiply_latency_cycles + align_add_latency_cycles +
+           round_latency_cycles + write_back_latency_cycles;
+  }
 
   /// Cycles that a warp waits with its next instruction after the tensor core could take one;
   /// another warp need not.

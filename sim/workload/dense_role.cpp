@@ -63,6 +63,12 @@ std::string expanded(std::string_view expression) {
 
 }  // namespace
 
+bool asp_eligible(const Operation& op) {
+  const std::int64_t filters = op.conv ? op.conv->k : op.shape.m;
+  const std::int64_t channels = op.conv ? op.conv->c / op.conv->groups : op.shape.k;
+  return filters % 8 == 0 && channels % 16 == 0;
+}
+
 std::string_view dense_role(const std::string& name) {
   struct Expression {
     std::string_view role;

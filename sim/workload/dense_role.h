@@ -9,6 +9,10 @@
 
 namespace sptc::workload {
 
+/// Whether NVIDIA's ASP would prune A of `op`, were it a weight: filters a multiple of 8, channels,
+/// of a convolution those of a group, of 16 (apex/contrib/sparsity/asp.py).
+bool asp_eligible(const Operation& op);
+
 /// What the weight called `name`, a tensor of a checkpoint, a node of a graph or an operation, is
 /// by its name where such weights stay dense by custom: "head", "embedding", "router", "state
 /// matrix", "norm", "bias" or "scale". Empty: nothing speaks against pruning it.

@@ -4,13 +4,14 @@
 #include "models/base/error.h"
 #include "models/base/shape.h"
 #include "sim/io/text_file.h"
-#include "sim/workload/asp_rule.h"
+#include "sim/workload/dense_role.h"
 #include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <utility>
 
 namespace sptc::workload {
@@ -26,10 +27,6 @@ void require_extent(const std::string& place, const char* what, std::int64_t val
   }
 }
 
-bool is_weight_to_prune(const RecordedLaunch& launch) {
-  return launch.weight && asp_eligible(launch.op);
-}
-
 /// Says the most frequent reason.
 [[noreturn]] void fail_without_launch(const Recording& recording, const std::string& name) {
   const std::string& format = recording.account.format;
@@ -40,8 +37,7 @@ bool is_weight_to_prune(const RecordedLaunch& launch) {
     reasons[launch.reason] += stands_elsewhere ? 0 : launch.count;
   }
   const auto most =
-      std::max_element(reasons.begin(), reasons.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
+      std::ranges::max_element(reasons, {}, [](const auto& reason) { return reason.second; });
   if (most == reasons.end()) {
     throw base::InputError(name + ": no GEMM was found in this " + format);
   }
@@ -50,17 +46,18 @@ bool is_weight_to_prune(const RecordedLaunch& launch) {
                   format, most->first));
 }
 
-/// Launches that a library runs in different ways are not equal.
-std::string chosen_kernel(const Recorded& recorded) {
-  const std::string after = recorded.epilogue + (recorded.adds_c ? " + C" : "");
-  return recorded.steers() ? fmt::format("{}x{}x{} {} {} {}", recorded.tile.m, recorded.tile.n,
-                                         recorded.tile.k, recorded.stages, recorded.split_k, after)
-                           : after;
-}
-
-std::string storage_text(const kernels::OperandStorage& storage) {
-  const std::string_view weight = storage.weight ? numerics::name(*storage.weight) : "";
-  return storage.plain() ? "" : fmt::format(" {} block {}", weight, storage.scale_block);
+/// What equal launches share: those that a library runs in different ways are not equal.
+std::string key_of(const RecordedLaunch& launch) {
+  const Operation& op = launch.op;
+  const Recorded& recorded = op.recorded;
+  const std::string_view weight = op.storage.weight ? numerics::name(*op.storage.weight) : "";
+  const std::string geometry =
+      op.conv ? fmt::format("{}x{} {}x{}", op.conv->h, op.conv->w, op.conv->r, op.conv->s) : "";
+  return fmt::format("{}\n{} {} {} {} {}\n{}\n{} {}\n{} {} {} {} {} {} {}\n{} {}\n{}\n{}", op.name,
+                     op.shape.m, op.shape.n, op.shape.k, op.batch, launch.weight, launch.dtype,
+                     recorded.d_dtype, recorded.sparse, recorded.tile.m, recorded.tile.n,
+                     recorded.tile.k, recorded.stages, recorded.split_k, recorded.epilogue,
+                     recorded.adds_c, weight, op.storage.scale_block, geometry, launch.reason);
 }
 
 }  // namespace
@@ -131,14 +128,7 @@ void LaunchList::add(RecordedLaunch launch, const std::string& place) {
       launch.reason = kernels::impossible_storage(op.storage, *type);
     }
   }
-  const Key key(
-      op.name, op.shape.m, op.shape.n, op.shape.k, op.batch, launch.dtype, launch.weight,
-      op.recorded.d_dtype + (op.recorded.sparse ? " 2:4" : "") + chosen_kernel(op.recorded) +
-          storage_text(op.storage) +
-          (op.conv ? fmt::format("{}x{} {}x{}", op.conv->h, op.conv->w, op.conv->r, op.conv->s)
-                   : ""),
-      launch.reason);
-  const auto [found, is_new] = places_.emplace(key, launches_.size());
+  const auto [found, is_new] = places_.emplace(key_of(launch), launches_.size());
   if (is_new) {
     launches_.push_back({launch, 0, 0});
     taken_ += launch.reason.empty() ? 1 : 0;
@@ -166,13 +156,11 @@ void LaunchList::move_to(Recording& recording, const std::string& name) && {
       continue;
     }
     op.weight = sum.launch.weight;
-    op.prunable = is_weight_to_prune(sum.launch);
-    const auto total = add_macs(macs, op);
-    if (!total) {
+    op.prunable = op.weight && asp_eligible(op);
+    if (!add_macs(macs, op)) {
       throw base::InputError(name +
                              ": m*n*k*batch*count, summed over the launches, exceeds 64 bits");
     }
-    macs = *total;
     recording.workload.operations.push_back(std::move(op));
   }
   if (recording.workload.operations.empty()) {

@@ -3,10 +3,12 @@
 
 #include "sim/workload/recording.h"
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
+#include <initializer_list>
 #include <string>
-#include <tuple>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace sptc::workload {
@@ -31,7 +33,6 @@ class LaunchList {
  public:
   /// Throws InputError "`place`: ..." for extents that no GEMM has.
   void add(RecordedLaunch launch, const std::string& place);
-  bool empty() const { return launches_.empty(); }
   /// Different launches so far that are taken.
   std::size_t taken() const { return taken_; }
 
@@ -40,14 +41,12 @@ class LaunchList {
   void move_to(Recording& recording, const std::string& name) &&;
 
  private:
-  using Key = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
-                         std::string, bool, std::string, std::string>;
   struct Sum {
     RecordedLaunch launch;
     double time_us = 0;
     std::int64_t timed = 0;  ///< launches with a time
   };
-  std::map<Key, std::size_t> places_;
+  std::unordered_map<std::string, std::size_t> places_;  ///< by what equal launches share
   std::vector<Sum> launches_;
   std::size_t taken_ = 0;
 };

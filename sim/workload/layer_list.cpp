@@ -11,6 +11,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -21,14 +22,10 @@ constexpr std::uint64_t kMaxBytes = std::uint64_t{64} << 20;
 
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
-  while (true) {
-    const std::size_t end = text.find(separator);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) {
-      return parts;
-    }
-    text.remove_prefix(end + 1);
+  for (const auto part : std::views::split(text, separator)) {
+    parts.emplace_back(part.begin(), part.end());
   }
+  return parts;
 }
 
 void require_one_field(const std::string& name) {

@@ -23,18 +23,8 @@ std::int64_t OpenDims::value(const std::string& name, std::string_view hint) {
     return *value;
   }
   throw base::InputError(
-      fmt::format("{}: the dimension '{}' is open: give it, for example --dim {}{}", file_,
-                  io::printable(name), hint, others()));
-}
-
-std::string OpenDims::others() const {
-  std::string names;
-  for (const auto& [name, value] : given_) {
-    if (!asked_.contains(name)) {
-      names += fmt::format("{}'{}'", names.empty() ? "" : ", ", io::printable(name));
-    }
-  }
-  return names.empty() ? "" : fmt::format("; --dim gives {}", names);
+      fmt::format("{}: the dimension '{}' is open: give it, for example --dim {}", file_,
+                  io::printable(name), hint));
 }
 
 std::int64_t OpenDims::value_or_missing(const std::string& name) {
@@ -56,9 +46,9 @@ void OpenDims::refuse_missing() const {
     example += fmt::format("{}{}=1", i == 0 ? "" : ",", name);
   }
   const bool one = missing_.size() == 1;
-  throw base::InputError(fmt::format("{}: the {} {} open: give {}, for example --dim {}{}", file_,
+  throw base::InputError(fmt::format("{}: the {} {} open: give {}, for example --dim {}", file_,
                                      one ? "dimension " + names : "dimensions " + names,
-                                     one ? "is" : "are", one ? "it" : "them", example, others()));
+                                     one ? "is" : "are", one ? "it" : "them", example));
 }
 
 void OpenDims::refuse_unused() const {

@@ -29,9 +29,6 @@ class OpenDims {
   void refuse_unused() const;
 
  private:
-  /// What the user gives that nothing has asked for so far, for the end of a message.
-  std::string others() const;
-
   const std::map<std::string, std::int64_t>& given_;
   std::string file_;
   std::set<std::string, std::less<>> asked_;

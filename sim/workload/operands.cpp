@@ -2,12 +2,13 @@
 #include "sim/workload/operands.h"
 
 #include "models/base/error.h"
+#include "models/base/matrix.h"
 #include "models/base/text.h"
+#include "models/numerics/codec.h"
 
 #include <algorithm>
 #include <array>
 #include <string>
-#include <utility>
 
 namespace sptc::workload {
 namespace {
@@ -15,12 +16,8 @@ namespace {
 using numerics::DataType;
 using numerics::Word;
 
-constexpr std::array<std::pair<std::string_view, DataKind>, 4> kKinds = {{
-    {"random", DataKind::kRandom},
-    {"integers", DataKind::kIntegers},
-    {"zeros", DataKind::kZeros},
-    {"relu", DataKind::kRelu},
-}};
+/// In the order of DataKind.
+constexpr std::array<std::string_view, 4> kKinds{"random", "integers", "zeros", "relu"};
 
 /// N(0,1) would round to -3..3 in an 8-bit integer; 32 standard units use its range and saturate
 /// one value in 15000. Of a 4-bit integer 2 standard units saturate one in 5000.
@@ -59,26 +56,28 @@ std::vector<Word> vector_of(DataKind kind, bool is_activation, const base::Rando
   return words;
 }
 
+/// As many vectors of k words as `of` gives, [count, k].
+template <typename VectorOf>
+base::Matrix<Word> matrix_of(std::int64_t count, std::int64_t k, const VectorOf& of) {
+  base::Matrix<Word> result(static_cast<std::size_t>(count), static_cast<std::size_t>(k));
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::ranges::copy(of(i), result.row(static_cast<std::size_t>(i)).begin());
+  }
+  return result;
+}
+
 }  // namespace
 
 DataKind parse_data_kind(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const auto& [known, kind] : kKinds) {
-    if (known == name) {
-      return kind;
-    }
-    names.push_back(known);
+  const auto* const found = std::ranges::find(kKinds, name);
+  if (found == kKinds.end()) {
+    throw base::InputError("unknown kind of data " + base::unknown_name(name, kKinds));
   }
-  throw base::InputError("unknown kind of data " + base::unknown_name(name, names));
+  return static_cast<DataKind>(found - kKinds.begin());
 }
 
 std::string_view name(DataKind kind) {
-  for (const auto& [known, known_kind] : kKinds) {
-    if (known_kind == kind) {
-      return known;
-    }
-  }
-  throw base::InternalError("kind of operand data without a name");
+  return kKinds.at(static_cast<std::size_t>(kind));
 }
 
 std::vector<Word> OperandSource::a_row(const Operation& op, std::int64_t batch,
@@ -92,22 +91,12 @@ std::vector<Word> OperandSource::b_column(const Operation& op, std::int64_t batc
 }
 
 base::Matrix<Word> OperandSource::a(const Operation& op, std::int64_t batch) const {
-  base::Matrix<Word> result(static_cast<std::size_t>(op.shape.m),
-                            static_cast<std::size_t>(op.shape.k));
-  for (std::int64_t row = 0; row < op.shape.m; ++row) {
-    std::ranges::copy(a_row(op, batch, row), result.row(static_cast<std::size_t>(row)).begin());
-  }
-  return result;
+  return matrix_of(op.shape.m, op.shape.k, [&](std::int64_t row) { return a_row(op, batch, row); });
 }
 
 base::Matrix<Word> OperandSource::b_columns(const Operation& op, std::int64_t batch) const {
-  base::Matrix<Word> result(static_cast<std::size_t>(op.shape.n),
-                            static_cast<std::size_t>(op.shape.k));
-  for (std::int64_t column = 0; column < op.shape.n; ++column) {
-    std::ranges::copy(b_column(op, batch, column),
-                      result.row(static_cast<std::size_t>(column)).begin());
-  }
-  return result;
+  return matrix_of(op.shape.n, op.shape.k,
+                   [&](std::int64_t column) { return b_column(op, batch, column); });
 }
 
 }  // namespace sptc::workload

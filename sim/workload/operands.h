@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/base/matrix.h"
+#include "models/base/matrix_fwd.h"
 #include "models/base/random.h"
-#include "models/numerics/codec.h"
+#include "models/numerics/word.h"
 #include "sim/workload/workload.h"
 
 #include <cstdint>

@@ -51,8 +51,6 @@ extern const Reader kKineto;
 extern const Reader kExecutionTrace;
 /// The SQLite export of Nsight Systems: times by kernel; shapes where NVTX ranges say them.
 extern const Reader kNsys;
-/// A .traceg of Accel-Sim: says the mix of its instructions, and that nothing of it is simulated.
-extern const Reader kSassTrace;
 }  // namespace profile
 
 namespace topology {

@@ -38,6 +38,10 @@ struct Recording {
   Account account;
 };
 
+/// `recording` as gemm-workload JSON, which parse_workload_json() reads back. Throws InputError for
+/// a network with real values, whose tensors stand in a file of its own.
+std::string workload_json(const Recording& recording);
+
 struct ImportOptions {
   NamedDims dims{};                                           ///< --dim NAME=V
   std::map<std::string, std::vector<std::int64_t>> inputs{};  ///< --input NAME=1,3,640,640

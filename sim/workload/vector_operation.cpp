@@ -54,8 +54,7 @@ constexpr int kMostTensors = 8;
 }  // namespace
 
 const VectorKindInfo& info(VectorKind kind) {
-  const auto found = std::find_if(kKinds.begin(), kKinds.end(),
-                                  [kind](const VectorKindInfo& row) { return row.kind == kind; });
+  const auto found = std::ranges::find(kKinds, kind, &VectorKindInfo::kind);
   base::ensure(found != kKinds.end(), "a vector operation without a row in its table");
   return *found;
 }
@@ -68,8 +67,7 @@ std::string_view name(WorkGroup group) {
 }
 
 std::optional<VectorKind> parse_vector_kind(std::string_view name) {
-  const auto found = std::find_if(kKinds.begin(), kKinds.end(),
-                                  [name](const VectorKindInfo& row) { return row.name == name; });
+  const auto found = std::ranges::find(kKinds, name, &VectorKindInfo::name);
   return found == kKinds.end() ? std::nullopt : std::optional(found->kind);
 }
 
@@ -82,17 +80,15 @@ std::vector<std::string_view> vector_kind_names() {
   return names;
 }
 
-bool is_vector_operation(const io::JsonObject& object) {
-  return object.has("kind") && parse_vector_kind(object.text("kind")).has_value();
-}
-
-VectorOperation read_vector_operation(const io::JsonObject& object) {
+std::optional<VectorOperation> read_vector_operation(const io::JsonObject& object) {
+  const auto kind = object.has("kind") ? parse_vector_kind(object.text("kind")) : std::nullopt;
+  if (!kind) {
+    return std::nullopt;
+  }
   constexpr std::array<std::string_view, 10> kKeys{"name",   "kind",   "rows",    "columns",
                                                    "count",  "inputs", "outputs", "input_rows",
                                                    "causal", "note"};
   object.allow_only(kKeys);
-  const std::optional<VectorKind> kind = parse_vector_kind(object.text("kind"));
-  base::ensure(kind.has_value(), "the caller knows the kind of a vector operation");
   VectorOperation op;
   op.name = object.text("name");
   op.kind = *kind;

@@ -93,10 +93,8 @@ struct VectorOperation {
   std::int64_t elements() const { return rows * columns; }
 };
 
-/// Whether an operation of a workload file is none of GEMM and convolution.
-bool is_vector_operation(const io::JsonObject& object);
-
-/// The operation in a workload file whose "kind" is that of a vector operation. Throws InputError.
-VectorOperation read_vector_operation(const io::JsonObject& object);
+/// The operation in a workload file whose "kind" is that of a vector operation; nothing where it is
+/// of another kind. Throws InputError.
+std::optional<VectorOperation> read_vector_operation(const io::JsonObject& object);
 
 }  // namespace sptc::workload

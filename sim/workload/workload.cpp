@@ -5,7 +5,6 @@
 #include "models/base/text.h"
 #include "models/numerics/data_type.h"
 #include "sim/io/text_file.h"
-#include "sim/workload/asp_rule.h"
 #include "sim/workload/open_dims.h"
 #include "sim/workload/workload_text.h"
 
@@ -21,6 +20,19 @@ namespace sptc::workload {
 namespace {
 
 constexpr std::string_view kCsv = ".csv";
+
+// Types that the simulated kernels take; more have an arithmetic (models/mma), but no data path.
+constexpr std::array<std::string_view, 8> kKernelTypes{"f16",  "bf16", "tf32", "e4m3",
+                                                       "e5m2", "s8",   "s4",   "e2m1"};
+// What a quantised weight may be stored as.
+constexpr std::array<std::string_view, 2> kWeightTypes{"s8", "s4"};
+
+/// What a type that no kernel takes is instead.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kInstead{{
+    {"f32", "'tf32'"},
+    {"nvfp4", "'e2m1' with a scale_block of 16"},
+    {"mxfp8", "'e4m3' with a scale_block of 32"},
+}};
 
 }  // namespace
 
@@ -65,23 +77,6 @@ Workload read_workload(const std::filesystem::path& path, const NamedDims& dims)
   return to_workload(read_workload_text(path, dims));
 }
 
-namespace {
-
-// Types that the simulated kernels take; more have an arithmetic (models/mma), but no data path.
-constexpr std::array<std::string_view, 8> kKernelTypes{"f16",  "bf16", "tf32", "e4m3",
-                                                       "e5m2", "s8",   "s4",   "e2m1"};
-// What a quantised weight may be stored as.
-constexpr std::array<std::string_view, 2> kWeightTypes{"s8", "s4"};
-
-/// What a type that no kernel takes is instead.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kInstead{{
-    {"f32", "'tf32'"},
-    {"nvfp4", "'e2m1' with a scale_block of 16"},
-    {"mxfp8", "'e4m3' with a scale_block of 32"},
-}};
-
-}  // namespace
-
 std::span<const std::string_view> kernel_operand_types() {
   return kKernelTypes;
 }
@@ -100,8 +95,8 @@ std::optional<numerics::DataType> parse_usual_type(std::string_view name) {
 std::string unknown_operand_type(std::string_view name) {
   const auto type = numerics::parse_usual_type(name);
   const std::string ours = type ? std::string(numerics::name(*type)) : base::lower_case(name);
-  const auto instead = std::find_if(kInstead.begin(), kInstead.end(),
-                                    [&](const auto& row) { return row.first == ours; });
+  const auto instead =
+      std::ranges::find_if(kInstead, [&](const auto& row) { return row.first == ours; });
   return "unknown operand type " +
          base::unknown_name(io::printable(name), kKernelTypes,
                             instead == kInstead.end() ? "" : instead->second);
@@ -121,32 +116,20 @@ std::string unknown_weight_type(std::string_view name) {
 
 Convention parse_convention(std::string_view name) {
   constexpr std::array<std::string_view, 2> kNames{"weight-first", "tokens-first"};
-  if (name == kNames[0]) {
-    return Convention::kWeightFirst;
+  const auto* const found = std::ranges::find(kNames, name);
+  if (found == kNames.end()) {
+    throw base::InputError("--convention: unknown convention " +
+                           base::unknown_name(io::printable(name), kNames));
   }
-  if (name == kNames[1]) {
-    return Convention::kTokensFirst;
-  }
-  throw base::InputError("--convention: unknown convention " +
-                         base::unknown_name(io::printable(name), kNames));
+  return static_cast<Convention>(found - kNames.begin());
 }
 
-std::optional<std::int64_t> add_macs(std::int64_t total, const Operation& op) {
+bool add_macs(std::int64_t& total, const Operation& op) {
   std::optional<std::int64_t> product = op.shape.m;
   for (const std::int64_t factor : {op.shape.n, op.shape.k, op.batch, op.count}) {
     product = product ? base::checked_multiply(*product, factor) : std::nullopt;
   }
-  std::int64_t sum = 0;
-  if (!product || __builtin_add_overflow(total, *product, &sum)) {
-    return std::nullopt;
-  }
-  return sum;
-}
-
-bool asp_eligible(const Operation& op) {
-  const std::int64_t filters = op.conv ? op.conv->k : op.shape.m;
-  const std::int64_t channels = op.conv ? op.conv->c / op.conv->groups : op.shape.k;
-  return filters % 8 == 0 && channels % 16 == 0;
+  return product && !__builtin_add_overflow(total, *product, &total);
 }
 
 }  // namespace sptc::workload

@@ -4,8 +4,9 @@
 #include "sim/io/file_use.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
-#include "sim/workload/asp_rule.h"
+#include "sim/workload/dense_role.h"
 #include "sim/workload/expert_shares.h"
+#include "sim/workload/launch_list.h"
 #include "sim/workload/open_dims.h"
 #include "sim/workload/workload_dims.h"
 #include "sim/workload/workload_text.h"
@@ -80,22 +81,13 @@ std::array<std::int64_t, 2> read_pair(const io::JsonObject& object, std::string_
           io::to_integer(pair[1], place / 1, min, kMaxExtent)};
 }
 
-/// Output extent along one axis, checked against what the file says.
-std::int64_t output_extent(const io::JsonObject& object, std::string_view key, std::int64_t extent,
-                           std::int64_t filter, std::size_t axis, const ConvGeometry& conv) {
-  // All terms are below 2^31, so the one product is below 2^62 and the sums fit.
-  const std::int64_t room = extent + 2 * conv.pad[axis] - conv.dilation[axis] * (filter - 1) - 1;
-  if (room < 0) {
-    object.place().fail(fmt::format(
-        "the dilated filter does not fit the padded input, so there is no output extent {}", key));
+/// Refuses another extent than `value`, which `source` gives, where the file states one.
+void require_stated(const io::JsonObject& object, std::string_view key, std::int64_t value,
+                    std::string_view source) {
+  const std::int64_t stated = object.integer_or(key, value, 1, kMaxExtent);
+  if (stated != value) {
+    (object.place() / key).fail(fmt::format("{} stated, but {} gives {}", stated, source, value));
   }
-  const std::int64_t output = room / conv.stride[axis] + 1;
-  const std::int64_t stated = object.integer_or(key, output, 1, kMaxExtent);
-  if (stated != output) {
-    (object.place() / key)
-        .fail(fmt::format("{} stated, but the geometry gives {}", stated, output));
-  }
-  return output;
 }
 
 ConvGeometry read_geometry(const io::JsonObject& object) {
@@ -119,36 +111,24 @@ ConvGeometry read_geometry(const io::JsonObject& object) {
     (object.place() / "groups")
         .fail(fmt::format("{} does not divide both C={} and K={}", conv.groups, conv.c, conv.k));
   }
-  conv.p = output_extent(object, "P", conv.h, conv.r, 0, conv);
-  conv.q = output_extent(object, "Q", conv.w, conv.s, 1, conv);
   return conv;
 }
 
-/// What the geometry gives; a product beyond `kMaxExtent` is refused.
-std::int64_t lowered_extent(const io::JsonObject& op, std::string_view key,
-                            std::initializer_list<std::int64_t> factors) {
-  std::optional<std::int64_t> product = 1;
-  for (const std::int64_t factor : factors) {
-    product = product ? base::checked_multiply(*product, factor) : std::nullopt;
-  }
-  if (!product || *product > kMaxExtent) {
-    (op.place() / "conv").fail(fmt::format("the implicit GEMM has {} above {}", key, kMaxExtent));
-  }
-  const std::int64_t stated = op.integer_or(key, *product, 1, kMaxExtent);
-  if (stated != *product) {
-    (op.place() / key)
-        .fail(fmt::format("{} stated, but the convolution geometry gives {}", stated, *product));
-  }
-  return *product;
-}
-
 void read_convolution(const io::JsonObject& object, Operation& op) {
-  const ConvGeometry conv = read_geometry(object.object("conv"));
-  op.shape.m = lowered_extent(object, "m", {conv.k / conv.groups});
-  op.shape.n = lowered_extent(object, "n", {conv.n, conv.p, conv.q});
-  op.shape.k = lowered_extent(object, "k", {conv.r, conv.s, conv.c / conv.groups});
-  op.batch = lowered_extent(object, "batch", {conv.groups});
-  op.conv = conv;
+  const io::JsonObject geometry = object.object("conv");
+  if (!lower_convolution(read_geometry(geometry), op)) {
+    geometry.place().fail(
+        !op.conv ? "the dilated filter does not fit the padded input, so there is no output extent"
+                 : fmt::format("the implicit GEMM has {} above {}", op.shape.n == 0 ? "n" : "k",
+                               kMaxExtent));
+  }
+  require_stated(geometry, "P", op.conv->p, "the geometry");
+  require_stated(geometry, "Q", op.conv->q, "the geometry");
+  constexpr std::string_view kSource = "the convolution geometry";
+  require_stated(object, "m", op.shape.m, kSource);
+  require_stated(object, "n", op.shape.n, kSource);
+  require_stated(object, "k", op.shape.k, kSource);
+  require_stated(object, "batch", op.batch, kSource);
 }
 
 /// The kind of an operation that is no vector operation. Throws InputError for one that is none.
@@ -425,17 +405,15 @@ Workload parse_workload_json(std::string_view text, const std::filesystem::path&
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const io::JsonPlace place = root.place() / "ops" / i;
     const io::JsonObject object(ops[i], place);
-    if (is_vector_operation(object)) {
-      workload.vectors.push_back(read_vector_operation(object));
-      workload.vectors.back().after = workload.operations.size();
+    if (auto vector = read_vector_operation(object)) {
+      vector->after = workload.operations.size();
+      workload.vectors.push_back(std::move(*vector));
       continue;
     }
     for (Operation& op : by_experts(object, read_operation(object, type))) {
-      const std::optional<std::int64_t> sum = add_macs(macs, op);
-      if (!sum) {
+      if (!add_macs(macs, op)) {
         place.fail("m*n*k*batch*count, summed over the operations, exceeds 64 bits");
       }
-      macs = *sum;
       workload.operations.push_back(std::move(op));
     }
   }

@@ -81,8 +81,7 @@ std::string unknown_weight_type(std::string_view name);
 /// Largest "scale_block".
 inline constexpr std::int64_t kMostInScaleBlock = 65536;
 
-/// The sum of all multiply-accumulates so far, `total`, and those of `op`; nothing where it does
-/// not fit 64 bits.
-std::optional<std::int64_t> add_macs(std::int64_t total, const Operation& op);
+/// Adds the multiply-accumulates of `op` to `total`; false where the sum does not fit 64 bits.
+bool add_macs(std::int64_t& total, const Operation& op);
 
 }  // namespace sptc::workload

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/workload_text_writer.h"
-
 #include "models/base/error.h"
 #include "models/numerics/data_type.h"
 #include "sim/io/text_file.h"
+#include "sim/workload/recording.h"
 #include "sim/workload/workload_text.h"
 
 #include <nlohmann/json.hpp>
@@ -171,14 +170,7 @@ std::string workload_json(const Recording& recording) {
 WorkloadText gemms_as_text(const std::string& name, std::span<const Operation> gemms) {
   ordered_json ops = ordered_json::array();
   for (const Operation& gemm : gemms) {
-    ops.push_back({{"name", gemm.name},
-                   {"m", gemm.shape.m},
-                   {"n", gemm.shape.n},
-                   {"k", gemm.shape.k},
-                   {"batch", gemm.batch},
-                   {"count", gemm.count},
-                   {"dtype", numerics::name(gemm.dtype)},
-                   {"prunable_2_4", gemm.prunable}});
+    ops.push_back(operation_json(gemm));
   }
   const ordered_json json{{"schema", kWorkloadSchema}, {"name", name}, {"ops", std::move(ops)}};
   return {json.dump(-1, ' ', false, ordered_json::error_handler_t::replace), "workload"};

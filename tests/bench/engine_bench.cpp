@@ -5,6 +5,8 @@
 #include "models/batched/gemm.h"
 #include "models/batched/mma_batch.h"
 #include "models/mma/dot_step.h"
+#include "models/numerics/codec.h"
+#include "models/numerics/data_type_info.h"
 
 #include <benchmark/benchmark.h>
 #include <hwy/targets.h>

@@ -5,6 +5,7 @@
 #include "models/sparsity/prune.h"
 #include "sim/config/architecture.h"
 #include "sim/gpu/gemm_simulator.h"
+#include "sim/kernels/gemm_operands.h"
 #include "sim/workload/operands.h"
 
 #include <benchmark/benchmark.h>

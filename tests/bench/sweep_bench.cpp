@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Points per second of a sweep in closed form: simulated alone, and with workers and storing.
-#include "sim/sweep/execution/coordinator.h"
-#include "sim/sweep/executors/local_executor.h"
-#include "sim/sweep/point/simulation_point_runner.h"
-#include "sim/sweep/space/plan.h"
-#include "sim/sweep/store/sweep_store.h"
+#include "sim/sweep/coordinator.h"
+#include "sim/sweep/plan.h"
+#include "sim/sweep/simulation_point_runner.h"
+#include "sim/sweep/sweep_store.h"
 #include "tests/support/temporary_directory.h"
 
 #include <benchmark/benchmark.h>
@@ -30,7 +29,7 @@ struct Case {
 };
 
 /// 10,000 designs of an A100 with one GEMM: SMs x bandwidth of DRAM.
-sweep::space::SweepPlan plan_of(const Case& what) {
+sweep::SweepPlan plan_of(const Case& what) {
   const json spec{{"schema", "sptcsim-sweep/0.1"},
                   {"name", "bench"},
                   {"store", what.store},
@@ -44,13 +43,13 @@ sweep::space::SweepPlan plan_of(const Case& what) {
                    {{{"parameter", "/sms"}, {"range", {{"from", 54}, {"to", 153}, {"step", 1}}}},
                     {{"parameter", "dram_gb_per_s"},
                      {"range", {{"from", 1000}, {"to", 1990}, {"step", 10}}}}}}};
-  return sweep::space::checked_plan(sweep::space::parse_sweep_spec(spec.dump(), "bench.json"), "1");
+  return sweep::checked_plan(sweep::parse_sweep_spec(spec.dump(), "bench.json"));
 }
 
 /// One process, nothing stored.
 void simulate_points(benchmark::State& state, const Case& what) {
-  const sweep::space::SweepPlan plan = plan_of(what);
-  sweep::point::SimulationPointRunner runner;
+  const sweep::SweepPlan plan = plan_of(what);
+  sweep::SimulationPointRunner runner;
   std::uint64_t position = 0;
   for (auto _ : state) {
     benchmark::DoNotOptimize(runner.run(plan, plan.point(position)));
@@ -61,18 +60,16 @@ void simulate_points(benchmark::State& state, const Case& what) {
 
 /// The whole sweep, as `sptcsim sweep --jobs N` runs it.
 void run_sweep(benchmark::State& state, const Case& what) {
-  const sweep::space::SweepPlan plan = plan_of(what);
+  const sweep::SweepPlan plan = plan_of(what);
   const support::TemporaryDirectory directory;
   const std::atomic<bool> never{false};
   for (auto _ : state) {
     const auto file = directory.path() / "results.sqlite";
     std::filesystem::remove(file);
-    sweep::point::SimulationPointRunner runner;
-    sweep::store::SweepStore store(file, plan, {});
-    sweep::executors::LocalExecutor executor(plan, runner, {},
-                                             static_cast<std::size_t>(state.range(0)));
-    sweep::execution::run_sweep(plan, runner, {}, {}, store, executor, never, [](const auto&) {});
-    store.finish();
+    sweep::SimulationPointRunner runner;
+    sweep::SweepStore store(file, plan, {});
+    sweep::run_sweep({plan, runner, {}, static_cast<std::size_t>(state.range(0)), never}, {},
+                     store);
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(plan.product()));
 }

@@ -227,6 +227,28 @@ class Faults : public testing::TestWithParam<WritingCommand> {
     expect_old_or_whole(what);
   }
 
+  /// Sends `signal` at some moment of each of so many runs.
+  void end_runs(int signal, std::uint64_t times) const {
+    constexpr int kInterrupted = 130;
+    constexpr int kEnded = 1000;  // beside the signal that ended the process
+    for (std::uint64_t i = 0; i < times; ++i) {
+      put_old_file();
+      const pid_t child = start({});
+      const auto draw = static_cast<std::uint64_t>(signal) * 1000000 + i;
+      const std::uint64_t us = random.below(draw, length_us + length_us / 8);
+      ::usleep(static_cast<useconds_t>(us));
+      ::kill(child, signal);
+      const int code = support::wait_for_program(child);
+      const std::string what =
+          "signal " + std::to_string(signal) + " after " + std::to_string(us) + " us";
+      // Before the program begins, SIGTERM ends its process.
+      ASSERT_TRUE(code == 0 || code == kInterrupted || code == kEnded + signal)
+          << what << " ended with " << code << ": " << message();
+      expect_nothing_beside(what, signal == SIGKILL ? child : 0);
+      expect_old_or_whole(what);
+    }
+  }
+
   /// How often each thing fails: $SPTC_FAULTS, or a number that CI can afford.
   static std::uint64_t runs(std::uint64_t usual) {
     const char* const wanted = std::getenv("SPTC_FAULTS");
@@ -246,36 +268,11 @@ TEST_P(Faults, OfTheDisk) {
 }
 
 TEST_P(Faults, OfAProcessThatIsKilled) {
-  for (std::uint64_t i = 0; i < runs(3); ++i) {
-    put_old_file();
-    const pid_t child = start({});
-    const std::uint64_t us = random.below(3000000 + i, length_us + length_us / 8);
-    ::usleep(static_cast<useconds_t>(us));
-    ::kill(child, SIGKILL);
-    support::wait_for_program(child);
-    const std::string what = "killed after " + std::to_string(us) + " us";
-    expect_nothing_beside(what, child);
-    expect_old_or_whole(what);
-  }
+  end_runs(SIGKILL, runs(3));
 }
 
 TEST_P(Faults, OfAProcessThatIsAskedToEnd) {
-  constexpr int kInterrupted = 130;
-  // Before the program begins, the signal ends its process.
-  constexpr int kNotBegun = 1000 + SIGTERM;
-  for (std::uint64_t i = 0; i < runs(2); ++i) {
-    put_old_file();
-    const pid_t child = start({});
-    const std::uint64_t us = random.below(6000000 + i, length_us + length_us / 8);
-    ::usleep(static_cast<useconds_t>(us));
-    ::kill(child, SIGTERM);
-    const int code = support::wait_for_program(child);
-    const std::string what = "asked to end after " + std::to_string(us) + " us";
-    ASSERT_TRUE(code == 0 || code == kInterrupted || code == kNotBegun)
-        << what << " ended with " << code << ": " << message();
-    expect_nothing_beside(what);
-    expect_old_or_whole(what);
-  }
+  end_runs(SIGTERM, runs(2));
 }
 
 TEST_P(Faults, OfAReaderThatIsGone) {

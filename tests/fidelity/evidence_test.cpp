@@ -17,20 +17,20 @@ void expect_board_no_worse(const std::string& board) {
   job.arch = board;
   job.options.fidelity = run::Fidelity::kAnalytic;
   job.defaults = compare::times::parse_defaults("f16", "dense", "random", job.options);
-  const compare::times::ValidatedFile result = compare::times::validate(job);
-  for (const compare::times::AccuracyOfKind& kind : result.validation.accuracy.by) {
+  const compare::times::Validation result = compare::times::validate(job);
+  for (const compare::times::AccuracyOfKind& kind : result.accuracy.by) {
     support::expect_no_worse(board + " " + std::string(numerics::name(kind.dtype)) + " " +
                                  kind.sparsity + " time mean %",
                              kind.errors.mape_percent);
   }
-  ASSERT_TRUE(result.validation.speedup.has_value());
-  for (const compare::times::SpeedupOfKind& kind : result.validation.speedup->by) {
+  ASSERT_TRUE(result.speedup.has_value());
+  for (const compare::times::SpeedupOfKind& kind : result.speedup->by) {
     support::expect_no_worse(board + " " + std::string(numerics::name(kind.dtype)) + " " +
                                  std::string(kernels::name(kind.algorithm)) + " " + kind.l2 +
                                  " gain mean %",
                              kind.figures.mean_error_percent);
   }
-  for (const compare::times::KernelAccuracy& kind : result.validation.kernels) {
+  for (const compare::times::KernelAccuracy& kind : result.kernels) {
     support::expect_no_worse(board + " " + std::string(numerics::name(kind.dtype)) + " " +
                                  kind.sparsity + " " + std::string(kernels::name(kind.algorithm)) +
                                  " time with the kernel that ran mean %",

@@ -7,8 +7,9 @@
 #include "sim/compare/times/measurements.h"
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
+#include "sim/gpu/analytic_gemm.h"
 #include "sim/run/energy.h"
-#include "sim/run/gemm_launcher.h"
+#include "sim/run/kernel_runner.h"
 #include "tests/support/ratchet.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +18,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -77,14 +77,15 @@ class LimitedClock : public testing::Test {
 
   /// Simulated time of each row in closed form; with `power` at the clock it allows.
   std::vector<double> times_us(const energy::PowerSpec* power) {
-    run::RunOptions options;
+    run::SimulationOptions options;
     options.fidelity = run::Fidelity::kAnalytic;
     if (power != nullptr) {
       options.power = *power;
-      options.clock_limited = options.limit_over_group = true;
+      options.clock_limited = true;
+      options.limit_over = run::LimitOver::kGroup;
     }
-    run::GemmLauncher launcher(a100_.gpu, options);
-    run::KernelRunner kernels(a100_.gpu, options, std::ref(launcher));
+    gpu::ClosedFormTimer timer(a100_.gpu, options.clock_policy);
+    run::KernelRunner kernels(a100_.gpu, options, timer);
     std::vector<double> times;
     for (const compare::times::Measurement& row : rows_) {
       run::RunResult layer;

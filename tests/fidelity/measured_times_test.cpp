@@ -21,7 +21,7 @@ namespace {
 /// Errors [%] on the rows that no number was fitted on, or on the others.
 compare::times::Accuracy accuracy_of(run::Fidelity fidelity, bool held_out) {
   const config::Architecture a100 = config::load_architecture("a100-sxm4-80gb");
-  run::RunOptions options;
+  run::SimulationOptions options;
   options.fidelity = fidelity;
   options.power = config::power_spec(config::load_energy("a100-sxm4-80gb").config, a100.gpu);
   options.clock_limited = true;

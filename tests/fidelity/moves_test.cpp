@@ -5,7 +5,8 @@
 // SPTC_MOVES=2000 draws as many.
 #include "models/base/random.h"
 #include "sim/config/architecture.h"
-#include "sim/run/gemm_launcher.h"
+#include "sim/run/kernel_runner.h"
+#include "sim/run/systemc_timer.h"
 #include "tests/support/ratchet.h"
 #include "tests/support/scale.h"
 
@@ -18,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -112,12 +114,11 @@ struct Change {
 
 run::VariantResult simulated(const gpu::GpuSpec& gpu, const workload::Operation& op, bool sparse,
                              run::Fidelity fidelity) {
-  run::RunOptions options;
+  run::SimulationOptions options;
   options.fidelity = fidelity;
   options.kernel.search = true;
-  run::GemmLauncher launcher(gpu, options);
-  run::KernelRunner kernels(gpu, options,
-                            [&](const auto&... launch) { return launcher(launch...); });
+  const std::unique_ptr<gpu::Timer> timer = run::make_timer(gpu, options);
+  run::KernelRunner kernels(gpu, options, *timer);
   return kernels.time(op, sparse);
 }
 

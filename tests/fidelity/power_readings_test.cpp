@@ -3,6 +3,8 @@
 // The power model on its own against published readings. The GEMM is ideal (tests/support): its
 // utilization is an input, so these tests are about power and clock, not about time.
 #include "models/base/random.h"
+#include "models/numerics/codec.h"
+#include "models/numerics/data_type_info.h"
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
 #include "tests/support/ideal_gemm.h"

@@ -20,8 +20,8 @@ namespace {
 const std::string kData = std::string(SPTC_SOURCE_DIR) + "/tests/fidelity/data/";
 
 /// At the clock that the power limit of an A100 allows.
-run::RunOptions limited(const gpu::GpuSpec& gpu) {
-  run::RunOptions options;
+run::SimulationOptions limited(const gpu::GpuSpec& gpu) {
+  run::SimulationOptions options;
   options.fidelity = run::Fidelity::kAnalytic;
   options.check = run::CheckMode::kNone;
   options.power = config::power_spec(config::load_energy("a100-sxm4-80gb").config, gpu);

@@ -5,6 +5,7 @@
 #include "sim/compare/times/measurements.h"
 #include "sim/compare/vectors/bit_array.h"
 #include "sim/compare/vectors/verify.h"
+#include "sim/config/architecture.h"
 #include "sim/io/npz.h"
 #include "sim/io/tensor_file.h"
 #include "sim/side_by_side/comparison.h"

@@ -3,9 +3,9 @@
 // InputError. tests/fuzz/corpus_test.cpp changes its bytes.
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
-#include "sim/sweep/reports/sweep_report.h"
-#include "sim/sweep/store/results_file.h"
-#include "sim/sweep/store/sweep_store.h"
+#include "sim/sweep/results_file.h"
+#include "sim/sweep/sweep_report.h"
+#include "sim/sweep/sweep_store.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/unit/sim/sweep/sweep_fixture.h"
 
@@ -27,37 +27,31 @@ class FuzzResults : public testing::Test {
   std::filesystem::path merged = directory.path() / "merged.sqlite";
 
   void SetUp() override {
-    const sweep::space::SweepPlan plan = sweep::make_plan({{"description", "of a test"}});
-    sweep::store::SweepStore store(whole, plan, {});
-    for (const std::uint64_t position : sweep::positions(plan)) {
-      sweep::point::PointOutcome outcome;
-      outcome.position = position;
-      outcome.failed = position == 5;
+    const sweep::SweepPlan plan = sweep::make_plan({{"description", "of a test"}});
+    sweep::store_points(whole, plan, [](sweep::PointOutcome& outcome) {
+      const auto position = static_cast<double>(outcome.position);
+      outcome.failed = outcome.position == 5;
       outcome.reason = outcome.failed ? "why" : "";
       outcome.notes = "a note";
-      outcome.totals.add({"sparse", "time_us"}, 1.5 + static_cast<double>(position));
-      outcome.totals.add({"sparse", "energy_uj"}, 9.0 - static_cast<double>(position));
+      outcome.totals.add({"sparse", "time_us"}, 1.5 + position);
+      outcome.totals.add({"sparse", "energy_uj"}, 9.0 - position);
       outcome.totals.add({"speedup"}, 1.25);
       for (const char* const variant : {"dense", "sparse"}) {
-        sweep::point::PointFigures& row = outcome.operations.emplace_back();
+        sweep::PointFigures& row = outcome.operations.emplace_back();
         row.add({"operation"}, std::int64_t{0});
         row.add({"variant"}, variant);
         row.add({"kernel_tile"}, "128x128x32");
         row.add({"time_us"}, 1.5);
       }
-      store.add({&outcome, 1});
-    }
-    store.finish();
+    });
   }
 
   void use() const {
-    for (const auto format :
-         {sweep::reports::SweepReportFormat::kCsv, sweep::reports::SweepReportFormat::kMarkdown,
-          sweep::reports::SweepReportFormat::kHtml}) {
-      sweep::reports::sweep_report(mutated, format);
+    for (const char* const format : {"csv", "markdown", "html"}) {
+      sweep::sweep_report(mutated, format);
     }
     const std::array<std::filesystem::path, 2> parts = {mutated, whole};
-    sweep::store::merge_sweeps(parts, merged, true);
+    sweep::merge_sweeps(parts, merged, true);
   }
 
   /// Reads files that `mutate` made.
@@ -83,23 +77,23 @@ class FuzzResults : public testing::Test {
 
 TEST_F(FuzzResults, TablesColumnsCellsAndEntries) {
   const base::RandomStream random(20260102);
-  const std::string spec = sweep::store::read_entries(*std::make_unique<sweep::files::Database>(
-                                                          sweep::store::open_sweep(whole)))
-                               .text("spec");
+  const std::string spec =
+      sweep::read_entries(*std::make_unique<sweep::Database>(sweep::open_sweep(whole)))
+          .text("spec");
   const Mutator mutator(spec, 20260103);
   const std::vector<std::string> values = {"NULL",     "'x'",   "x'00'", "9e999",
                                            "-1",       "'NaN'", "0",     "4611686018427387904",
                                            "'failed'", "''",    "1e308", "json_array(1, NULL)"};
   fuzz(300, [&](std::uint64_t index) {
     std::filesystem::copy_file(whole, mutated, std::filesystem::copy_options::overwrite_existing);
-    sweep::files::Database database(mutated, sweep::files::Database::Mode::kWrite);
+    sweep::Database database(mutated, sweep::Database::Mode::kWrite);
     const auto draw = [&](std::uint64_t number, std::uint64_t below) {
       return random.below(index * 8 + number, below);
     };
     const std::string table = std::array{"points", "points", "operations", "sweep"}[draw(0, 4)];
     std::vector<std::string> names;
-    for (const std::string& name : sweep::store::columns_of(database, table)) {
-      names.push_back(sweep::files::sql_name(name));
+    for (const std::string& name : sweep::columns_of(database, table)) {
+      names.push_back(sweep::sql_name(name));
     }
     const std::string& name = names[draw(1, names.size())];
     const std::string& value = values[draw(2, values.size())];
@@ -118,8 +112,7 @@ TEST_F(FuzzResults, TablesColumnsCellsAndEntries) {
       if (change < changes.size()) {
         database.execute(changes[change]);
       } else {
-        sweep::files::Statement update =
-            database.prepare("UPDATE sweep SET value = ? WHERE key = 'spec'");
+        sweep::Statement update = database.prepare("UPDATE sweep SET value = ? WHERE key = 'spec'");
         const std::string text = mutator.mutation(index);
         update.bind(1, std::string_view(text));
         update.step();

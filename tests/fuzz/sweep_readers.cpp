@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
-#include "sim/sweep/execution/sweep_status.h"
-#include "sim/sweep/executors/local_executor.h"
-#include "sim/sweep/reports/sweep_report.h"
-#include "sim/sweep/space/condition.h"
-#include "sim/sweep/space/plan.h"
-#include "sim/sweep/store/sweep_store.h"
+#include "sim/sweep/condition.h"
+#include "sim/sweep/plan.h"
+#include "sim/sweep/point.h"
+#include "sim/sweep/sweep_report.h"
+#include "sim/sweep/sweep_status.h"
+#include "sim/sweep/sweep_store.h"
 #include "tests/fuzz/readers.h"
 #include "tests/support/put_file.h"
 #include "tests/support/temporary_directory.h"
@@ -14,12 +14,13 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 
 namespace sptc::fuzz {
 namespace {
 
 void read_sweep_spec(const std::string& bytes) {
-  const sweep::space::SweepPlan plan(sweep::space::parse_sweep_spec(bytes, "f.json"), "1");
+  const sweep::SweepPlan plan(sweep::parse_sweep_spec(bytes, "f.json"));
   plan.digest();
   plan.hash(plan.point(plan.product() - 1));
 }
@@ -27,7 +28,7 @@ void read_sweep_spec(const std::string& bytes) {
 void read_condition(const std::string& bytes) {
   static const std::array<std::string, 4> names = {"sms", "dtype", "stages", "clock"};
   static const std::array<nlohmann::json, 4> values = {108, "f16", true, 1.5};
-  const sweep::space::Condition condition(bytes, names, {"f.json", "/where/0"});
+  const sweep::Condition condition(bytes, names, {"f.json", "/where/0"});
   condition.holds([](std::size_t axis) -> const nlohmann::json& { return values.at(axis); });
 }
 
@@ -37,30 +38,28 @@ void read_sweep_results(const std::string& bytes) {
       std::filesystem::path(SPTC_SOURCE_DIR) / "tests/fuzz/corpus/sweep_results/whole.sqlite";
   const std::filesystem::path file = directory.path() / "f.sqlite";
   support::put_file(file, bytes);
-  for (const auto format :
-       {sweep::reports::SweepReportFormat::kCsv, sweep::reports::SweepReportFormat::kMarkdown,
-        sweep::reports::SweepReportFormat::kHtml}) {
-    sweep::reports::sweep_report(file, format);
+  for (const char* const format : {"csv", "markdown", "html"}) {
+    sweep::sweep_report(file, format);
   }
   const std::array<std::filesystem::path, 2> parts = {file, whole};
-  sweep::store::merge_sweeps(parts, directory.path() / "merged.sqlite", true);
+  sweep::merge_sweeps(parts, directory.path() / "merged.sqlite", true);
 }
 
 /// What a worker process answers.
 void read_worker_answer(const std::string& bytes) {
-  std::size_t used = 0;
-  const auto outcome = sweep::executors::from_bytes(bytes, used);
+  std::string_view rest = bytes;
+  const auto outcome = sweep::take_outcome(rest);
   if (!outcome) {
     throw base::InputError("no whole outcome");
   }
   std::string again;
-  sweep::executors::append_bytes(*outcome, again);
+  sweep::append_bytes(*outcome, again);
 }
 
 void read_run_mark(const std::string& bytes) {
   static const support::TemporaryDirectory directory;
   support::put_file(directory.path() / "f.sqlite.run", bytes);
-  if (!sweep::execution::read_run_mark(directory.path() / "f.sqlite")) {
+  if (!sweep::read_run_mark(directory.path() / "f.sqlite")) {
     throw base::InputError("no mark of a sweep");
   }
 }

@@ -6,7 +6,6 @@
 #include "sim/workload/profile/kernel_name.h"
 #include "sim/workload/readers.h"
 #include "sim/workload/workload_text.h"
-#include "sim/workload/workload_text_writer.h"
 #include "tests/fuzz/readers.h"
 #include "tests/support/put_file.h"
 #include "tests/support/temporary_directory.h"
@@ -14,7 +13,6 @@
 #include <filesystem>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace sptc::fuzz {
@@ -68,17 +66,6 @@ void read_onnx(const std::string& bytes) {
   }
 }
 
-/// Nothing of it can be simulated: what is understood is said in the refusal.
-void read_sass_trace(const std::string& bytes) {
-  try {
-    read_recording_of<workload::profile::kSassTrace>(bytes);
-  } catch (const base::InputError& error) {
-    if (std::string_view(error.what()).find(" of 0 instructions") != std::string_view::npos) {
-      throw;
-    }
-  }
-}
-
 /// Any of the formats, recognised by content, also compressed or in a tar.
 void read_any_recording(const std::string& bytes) {
   workload::input::InputStream input(bytes, "f");
@@ -124,7 +111,6 @@ constexpr Reader kReaders[] = {
      read_recording_of<workload::topology::kTransformerConfig>},
     {"cutlass_profile", Content::kText, read_recording_of<workload::blas::kCutlassProfile>},
     {"scale_sim", Content::kText, read_recording_of<workload::topology::kScaleSim>},
-    {"sass_trace", Content::kText, read_sass_trace},
     {"nsys", Content::kBytes, read_recording_of<workload::profile::kNsys>},
     {"onnx", Content::kBytes, read_onnx},
     {"recording", Content::kBytes, read_any_recording},

@@ -12,7 +12,8 @@
 #include "sim/microbench/microbench.h"
 #include "sim/run/data_source.h"
 #include "sim/run/energy.h"
-#include "sim/run/gemm_launcher.h"
+#include "sim/run/kernel_runner.h"
+#include "sim/run/systemc_timer.h"
 #include "tests/hardware/capture/program.h"
 #include "tests/hardware/capture/simulated_device.h"
 #include "tests/hardware/capture/timing_device.h"
@@ -95,7 +96,7 @@ class SimulatedGemm final : public GemmWorkload {
   GemmCheck check_on_device() override { return {.mode = "none"}; }
   TimedLaunches time_under(const kernels::LaunchConditions& conditions,
                            const kernels::Repetition& repetition) override {
-    run::RunOptions options = options_;
+    run::SimulationOptions options = options_;
     options.conditions = conditions;
     options.repetition = repetition;
     const run::VariantResult result = or_absent([&] { return figures(options); });
@@ -105,9 +106,9 @@ class SimulatedGemm final : public GemmWorkload {
   }
 
  private:
-  run::VariantResult figures(const run::RunOptions& options) const {
-    run::GemmLauncher launcher(architecture_.gpu, options);
-    run::KernelRunner kernels(architecture_.gpu, options, std::ref(launcher));
+  run::VariantResult figures(const run::SimulationOptions& options) const {
+    const std::unique_ptr<gpu::Timer> timer = run::make_timer(architecture_.gpu, options);
+    run::KernelRunner kernels(architecture_.gpu, options, *timer);
     run::VariantResult result = kernels.time(op_, sparse_);
     if (power_) {
       const run::GeneratedData values(
@@ -124,12 +125,14 @@ class SimulatedGemm final : public GemmWorkload {
   std::string library_;
   bool sparse_, zeros_;
   workload::Operation op_;
-  run::RunOptions options_;
+  run::SimulationOptions options_;
   run::VariantResult figures_;
 };
 
 /// SystemC elaborates with the first microbenchmark, once per process.
 class SimulatedTiming final : public TimingDevice {
+  using Kind = microbench::Move::Kind;
+
  public:
   explicit SimulatedTiming(const config::Architecture& architecture) : architecture_(architecture) {
     try {
@@ -148,16 +151,16 @@ class SimulatedTiming final : public TimingDevice {
     throw AbsentError("no wgmma is simulated here");
   }
   long long ldmatrix_cycles(int matrices, int warps, int ilp, int rounds) override {
-    return cycles(microbench::SharedLoad{matrices, 1, true}, warps, ilp, rounds);
+    return cycles(microbench::Move{Kind::kLoadMatrix, matrices}, warps, ilp, rounds);
   }
   long long ld_shared_cycles(int ways, int rounds) override {
-    return cycles(microbench::SharedLoad{1, ways, false}, 1, 1, rounds);
+    return cycles(microbench::Move{Kind::kLoadShared, ways}, 1, 1, rounds);
   }
   long long cp_async_cycles(int bytes, int threads, int in_flight, int rounds) override {
-    return cycles(microbench::AsyncCopy{bytes, false}, threads / 32, in_flight, rounds);
+    return cycles(microbench::Move{Kind::kCopy, bytes}, threads / 32, in_flight, rounds);
   }
   long long tma_cycles(int bytes, int in_flight, int rounds) override {
-    return cycles(microbench::AsyncCopy{bytes, true}, 1, in_flight, rounds);
+    return cycles(microbench::Move{Kind::kBulkCopy, bytes}, 1, in_flight, rounds);
   }
   ChaseResult chase_cycles(std::size_t footprint, std::size_t stride, bool through_l1) override {
     if (through_l1) {

@@ -6,6 +6,7 @@
 #include "sim/config/architecture.h"
 #include "sim/config/architecture_fields.h"
 #include "sim/config/derivation.h"
+#include "sim/config/documented_architecture.h"
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/gpu/gemm_simulator.h"
 #include "tests/support/in_child.h"
@@ -25,7 +26,7 @@ namespace {
 /// The shipped design with one other number; nothing where the two together are refused.
 std::optional<gpu::GpuSpec> design(const std::string& gpu, const config::ArchitectureField& field,
                                    double value) {
-  nlohmann::json document = config::load_architecture_document(gpu);
+  nlohmann::json document = config::load_documented_architecture(gpu).document;
   const nlohmann::json number =
       field.integer ? nlohmann::json(std::llround(value)) : nlohmann::json(value);
   config::set_parameter(document, std::string(field.section) + "/" + std::string(field.key), number,

@@ -6,13 +6,13 @@
 #include "models/base/random.h"
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
+#include "sim/gpu/analytic_gemm.h"
 #include "sim/run/energy.h"
-#include "sim/run/gemm_launcher.h"
+#include "sim/run/kernel_runner.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -34,8 +34,8 @@ struct Launch {
   run::VariantResult figures;
 };
 
-run::RunOptions analytic() {
-  run::RunOptions options;
+run::SimulationOptions analytic() {
+  run::SimulationOptions options;
   options.fidelity = run::Fidelity::kAnalytic;
   return options;
 }
@@ -68,7 +68,7 @@ std::vector<Launch> launches_of(run::KernelRunner& kernels, std::uint64_t seed) 
 }
 
 run::VariantResult with_energy(const Launch& launch, const PowerSpec& power,
-                               const run::RunOptions& options = {},
+                               const run::SimulationOptions& options = {},
                                const run::LaunchAtClock& at_clock = {}) {
   run::VariantResult figures = launch.figures;
   run::add_energy(launch.op, launch.sparse, power, {}, options, at_clock, figures);
@@ -84,9 +84,9 @@ class EnergyFile : public testing::TestWithParam<std::string> {
   const config::Architecture architecture_ = config::load_architecture(GetParam());
   const config::LoadedEnergy loaded_ = config::load_energy(GetParam());
   const PowerSpec power_ = config::power_spec(loaded_.config, architecture_.gpu);
-  const run::RunOptions options_ = analytic();
-  run::GemmLauncher launcher_{architecture_.gpu, options_};
-  run::KernelRunner kernels_{architecture_.gpu, options_, std::ref(launcher_)};
+  const run::SimulationOptions options_ = analytic();
+  gpu::ClosedFormTimer timer_{architecture_.gpu, options_.clock_policy};
+  run::KernelRunner kernels_{architecture_.gpu, options_, timer_};
   const std::vector<Launch> launches_ = launches_of(kernels_, 11);
 
   bool has_2_to_4() const { return architecture_.gpu.sm.tensor_core.selector_inputs > 1; }
@@ -179,7 +179,7 @@ TEST_P(EnergyFile, MoreBytesNeverCostLessAndHalfTheProductsNeverMore) {
 }
 
 TEST_P(EnergyFile, ALowerLimitNeverMakesALaunchFasterAndIsHeldUntilTheLowestClock) {
-  run::RunOptions options = analytic();
+  run::SimulationOptions options = analytic();
   options.clock_limited = true;
   for (const Launch& launch : launches_) {
     PowerSpec power = power_;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/property/engine_cases.h"
 
+#include "models/numerics/codec.h"
+#include "models/numerics/data_type_info.h"
+
 #include <algorithm>
 
 namespace sptc::batched {

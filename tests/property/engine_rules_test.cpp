@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an engine's rules do to a network, in closed form.
+#include "models/numerics/data_type_info.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/network/engine.h"

@@ -5,7 +5,6 @@
 #include "sim/workload/importer/recording_reader.h"
 #include "sim/workload/workload.h"
 #include "sim/workload/workload_text.h"
-#include "sim/workload/workload_text_writer.h"
 #include "tests/support/onnx_file.h"
 
 #include <gtest/gtest.h>
@@ -104,25 +103,6 @@ TEST(OnnxNetwork, AnExportedBertTakesAsLongAsTheShippedOne) {
     std::printf("batch %d: exported / shipped = %.4f\n", static_cast<int>(batch), ratio);
     EXPECT_NEAR(ratio, 1, 0.03) << "batch " << batch;
   }
-}
-
-TEST(OnnxNetwork, ItsFormulasAreOneOperationEach) {
-  workload::input::InputStream stream(ExportedBert(2, 128).text(), "bert.onnx");
-  const workload::Workload workload = workload::importer::read_recording(stream).workload;
-  EXPECT_EQ(workload.operations.size(), 8U * kLayers);
-  std::int64_t gelus = 0, norms = 0, masks = 0, residuals = 0, biases = 0;
-  for (const workload::VectorOperation& op : workload.vectors) {
-    gelus += op.kind == workload::VectorKind::kGelu ? 1 : 0;
-    norms += op.kind == workload::VectorKind::kLayerNorm ? 1 : 0;
-    masks += op.kind == workload::VectorKind::kMask ? 1 : 0;
-    residuals += op.kind == workload::VectorKind::kResidual ? 1 : 0;
-    biases += op.kind == workload::VectorKind::kBias ? 1 : 0;
-  }
-  EXPECT_EQ(gelus, kLayers);
-  EXPECT_EQ(norms, 2 * kLayers);
-  EXPECT_EQ(masks, kLayers);
-  EXPECT_EQ(residuals, 2 * kLayers);
-  EXPECT_EQ(biases, 6 * kLayers);
 }
 
 TEST(OnnxNetwork, WrittenAsAWorkloadItIsTheSame) {

@@ -22,12 +22,6 @@ def program(*arguments):
     return json.loads(done.stdout)
 
 
-def workers():
-    """Child processes of this one, by id."""
-    lists = pathlib.Path("/proc/self/task").glob("*/children")
-    return {int(child) for children in lists for child in children.read_text().split()}
-
-
 class Gemm(unittest.TestCase):
     def test_it_is_what_the_program_prints_in_closed_form_and_with_systemc(self):
         for fidelity in ("analytic", "timing"):
@@ -64,21 +58,6 @@ class Gemm(unittest.TestCase):
                     self.assertEqual(found.to_dict() if isinstance(found, sptcsim.Record) else found, value, key)
         one = sptcsim.gemm(300, 200, 512, fidelity="analytic")
         self.assertIn("did you mean 'time_us'", str(self.error_of(lambda: one.dense.time_u)))
-
-    def test_every_figure_has_an_attribute(self):
-        result = sptcsim.gemm(300, 200, 512, fidelity="datapath", check="exact", explain=True).to_dict()["operations"][0]
-        may_lack = {"measured_us", "energy_uj.operand_select", "energy_uj.metadata_read"}  # recordings, sparse weights
-        for figure in sptcsim.figures():
-            self.assertTrue(figure.meaning, figure.name)
-            parts = figure.name.split(".")
-            if figure.name in may_lack or parts[0] in ("energy_events", "runner_up") or "first_violation" in parts:
-                continue
-            found = [result] if figure.of == "operation" else [result["dense"], result["sparse"]]
-            for part in parts:
-                found = [next(e for e in f if part in (e.get("reason"), e.get("resource"))) if isinstance(f, list)
-                         else f.get(part) for f in found]
-            self.assertNotIn(None, found, figure.name)
-        self.assertEqual({figure.of for figure in sptcsim.figures()}, {"operation", "variant"})
 
     @staticmethod
     def error_of(call):
@@ -129,30 +108,6 @@ class Gemm(unittest.TestCase):
 
 
 class Process(unittest.TestCase):
-    def test_two_hundred_designs_are_simulated_with_systemc_from_one_process(self):
-        base = sptcsim.load("A100")
-        cycles = set()
-        for i in range(200):
-            design = base.with_({"/sms": 8 + i})
-            result = sptcsim.gemm(512, 2048, 64, arch=design, sparse=False, check="none", clock="boost", what_ifs=False)
-            cycles.add((result.arch, result.dense.cycles))
-        self.assertEqual(len({arch for arch, _ in cycles}), 200)
-        self.assertGreater(len({count for _, count in cycles}), 5)
-
-    def test_threads_get_what_one_alone_gets(self):
-        expected = {f: sptcsim.gemm(512, 512, 512, fidelity=f, check="none").to_dict() for f in ("analytic", "timing")}
-        results = []
-
-        def call(fidelity):
-            results.append((fidelity, sptcsim.gemm(512, 512, 512, fidelity=fidelity, check="none").to_dict()))
-        callers = [threading.Thread(target=call, args=(f,)) for f in ("analytic", "timing") * 4]
-        for caller in callers:
-            caller.start()
-        for caller in callers:
-            caller.join()
-        self.assertEqual(len(results), 8)
-        for fidelity, result in results:
-            self.assertEqual(result, expected[fidelity])
 
     def test_ctrl_c_ends_the_run_and_not_the_interpreter(self):
         timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
@@ -163,41 +118,6 @@ class Process(unittest.TestCase):
             sptcsim.run(TRACES / "llama3_70b.json", no_extrapolate=True, check="none")
         self.assertLess(time.monotonic() - started, 30)
         self.assertGreater(sptcsim.gemm(256, 256, 256, check="none").speedup, 0)
-
-    def test_a_killed_worker_is_one_sentence_and_the_next_call_works(self):
-        expected = sptcsim.gemm(256, 256, 256, check="none").to_dict()
-        caught = []
-
-        def call():
-            try:
-                sptcsim.gemm(16384, 16384, 16384, no_extrapolate=True, check="none")
-            except sptcsim.InternalError as error:
-                caught.append(str(error))
-        caller = threading.Thread(target=call)
-        caller.start()
-        while caller.is_alive():  # the call may not have begun, or may have a new worker
-            time.sleep(0.2)
-            for worker in workers():
-                os.kill(worker, signal.SIGKILL)
-        caller.join()
-        self.assertEqual(caught, ["the worker process was ended by signal 9 (Killed)"])
-        self.assertEqual(sptcsim.gemm(256, 256, 256, check="none").to_dict(), expected)
-
-    def test_one_caller_has_one_worker_that_stays(self):
-        for _ in range(2):
-            sptcsim.gemm(64, 64, 64, check="none")
-            before = workers()
-        for m in range(64, 640, 64):
-            sptcsim.gemm(m, 64, 64, check="none")
-        self.assertEqual(workers(), before)
-
-    def test_a_forked_copy_of_the_interpreter_gets_workers_of_its_own(self):
-        expected = sptcsim.gemm(256, 256, 256, check="none").to_dict()
-        copy = os.fork()
-        if copy == 0:
-            os._exit(0 if sptcsim.gemm(256, 256, 256, check="none").to_dict() == expected else 1)
-        self.assertEqual(os.waitpid(copy, 0)[1], 0)
-        self.assertEqual(sptcsim.gemm(256, 256, 256, check="none").to_dict(), expected)
 
 
 class Run(unittest.TestCase):

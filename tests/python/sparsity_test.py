@@ -44,12 +44,6 @@ class Compress(unittest.TestCase):
             np.testing.assert_array_equal(sptcsim.decompress(compressed), a)
             np.testing.assert_array_equal(sptcsim.decompress(compressed.values, compressed.metadata()), a)
 
-    def test_nibbles_hold_the_places_of_the_kept_elements(self):
-        compressed = sptcsim.compress(np.array([[0, 5, 0, 6, 7, 8, 0, 0]], np.float16))
-        np.testing.assert_array_equal(compressed.metadata("nibbles").words, [[0b1101, 0b0100]])
-        np.testing.assert_array_equal(compressed.values, [[5, 6, 7, 8]])
-        self.assertEqual((compressed.pattern, compressed.logical_k), ("2:4", 8))
-
     def test_a_group_with_three_non_zeros_is_refused_by_its_place(self):
         with self.assertRaisesRegex(sptcsim.InputError, "row 1, group 0"):
             sptcsim.compress(np.array([[0, 0, 1, 1], [0, 1, 1, 1]], np.float16))
@@ -60,21 +54,6 @@ class Compress(unittest.TestCase):
 
 
 class Layouts(unittest.TestCase):
-    def test_conversions_are_undone(self):
-        for dtype, k in ((np.float16, 32), (np.float32, 16), (np.int8, 64)):
-            compressed = sptcsim.compress(sptcsim.prune((weights(64, 256) * 50).astype(dtype)))
-            nibbles = compressed.metadata("nibbles").words
-            for layout in ("canonical", "cutlass", "pytorch", "marlin"):
-                np.testing.assert_array_equal(compressed.metadata(layout).convert("nibbles").words, nibbles)
-            lanes = compressed.metadata("ptx", instruction_k=k)
-            self.assertEqual(lanes.words.shape, (4, 256 // k, 32))
-            np.testing.assert_array_equal(lanes.convert("nibbles").words, nibbles)
-
-    def test_reordered_words_stand_where_cutlass_puts_them(self):
-        words = np.arange(32 * 2, dtype=np.uint16).reshape(32, 2)
-        reordered = sptcsim.Metadata(words, "canonical", "f16").convert("cutlass").words.ravel()
-        # Record q of 16 bytes: rows q, q+8 of both halves, then q+16, q+24.
-        self.assertEqual(list(reordered[:8]), [0, 16, 1, 17, 32, 48, 33, 49])
 
     def words_of_others(self):
         """Layout, matrix, and what PyTorch or torchao stores for it."""

@@ -30,22 +30,4 @@ inline base::Matrix<std::uint32_t> pack_fragment(const FragmentLayout& layout,
   return registers;
 }
 
-/// The matrix [rows, cols] of storage words again.
-inline base::Matrix<numerics::Word> unpack_fragment(const FragmentLayout& layout,
-                                                    const base::Matrix<std::uint32_t>& registers) {
-  base::Matrix<numerics::Word> matrix(static_cast<std::size_t>(layout.rows),
-                                      static_cast<std::size_t>(layout.cols));
-  const std::uint32_t mask = 0xFFFFFFFFU >> (32 - layout.element_bits);
-  for (int row = 0; row < layout.rows; ++row) {
-    for (int col = 0; col < layout.cols; ++col) {
-      const FragmentSlot slot = layout.slot({row, col});
-      const std::uint32_t word =
-          registers(static_cast<std::size_t>(slot.reg), static_cast<std::size_t>(slot.lane));
-      matrix(static_cast<std::size_t>(row), static_cast<std::size_t>(col)) =
-          word >> (slot.element * layout.element_bits) & mask;
-    }
-  }
-  return matrix;
-}
-
 }  // namespace sptc::mma

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/mma/stages.h"
 #include "models/mma/step_rules.h"
 #include "sim/config/architecture.h"
 #include "sim/gpu/gpu_spec.h"
 #include "sim/kernels/gemm_traffic.h"
 #include "sim/kernels/kernel_choice.h"
+#include "sim/kernels/kernel_overrides.h"
 #include "sim/kernels/warp_program.h"
 #include "sim/sm/kernel_launch.h"
 

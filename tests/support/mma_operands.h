@@ -6,6 +6,8 @@
 #include "models/mma/dot_step.h"
 #include "models/mma/instruction.h"
 #include "models/mma/stages.h"
+#include "models/numerics/data_type_info.h"
+#include "models/numerics/float_format.h"
 #include "models/sparsity/pattern.h"
 
 #include <algorithm>

@@ -3,21 +3,17 @@
 
 #include <fcntl.h>
 #include <string>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
 namespace sptc::support {
 
-/// Starts the program SPTC_PROGRAM without a shell, its output in the files `out` and `err`. It may
-/// write files of at most `file_size_limit` bytes.
+/// Starts the program SPTC_PROGRAM without a shell, its output in the files `out` and `err`.
 inline pid_t start_program(const std::vector<std::string>& arguments, const std::string& out,
-                           const std::string& err, rlim_t file_size_limit = RLIM_INFINITY) {
+                           const std::string& err) {
   const pid_t child = ::fork();
   if (child == 0) {
-    const rlimit limit{file_size_limit, RLIM_INFINITY};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
     ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
     ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
     std::vector<std::string> all{SPTC_PROGRAM};

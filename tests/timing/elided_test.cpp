@@ -105,7 +105,7 @@ class Pair {
       EXPECT_EQ(elided.ctas.front()[i].cta, tapped.ctas.front()[i].cta) << name;
       EXPECT_EQ(elided.ctas.front()[i].end_cycle, tapped.ctas.front()[i].end_cycle) << name;
     }
-    const sm::Activity one = elided_.activity(), other = tapped_.activity();
+    const tensor_core::Activity one = elided_.activity(), other = tapped_.activity();
     EXPECT_EQ(one.instructions, other.instructions) << name;
     EXPECT_EQ(one.executed_macs, other.executed_macs) << name;
     EXPECT_EQ(one.selected_by_metadata, other.selected_by_metadata) << name;

@@ -2,9 +2,9 @@
 //
 // The events that the energy model counts in closed form are those that the simulated blocks count.
 #include "sim/config/architecture.h"
-#include "sim/gpu/gemm_simulator.h"
 #include "sim/run/energy.h"
 #include "sim/run/kernel_runner.h"
+#include "sim/run/systemc_timer.h"
 
 #include <gtest/gtest.h>
 
@@ -15,14 +15,10 @@ using energy::Event;
 
 void expect_equal_counters(bool sparse) {
   const config::Architecture a100 = config::load_architecture("a100-sxm4-80gb");
-  gpu::GemmSimulator simulator(a100.gpu, {false});
-  const run::RunOptions options{};
-  run::KernelRunner kernels(
-      a100.gpu, options,
-      [&](const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
-          const std::vector<kernels::GemmOperands>* operands) {
-        return simulator.run(problem, overrides, operands);
-      });
+  run::SimulationOptions options;
+  options.extrapolate = false;
+  run::SystemCTimer timer(a100.gpu, options);
+  run::KernelRunner kernels(a100.gpu, options, timer);
   workload::Operation op;
   op.name = "layer";
   op.shape = {200, 136, 192};  // with padding
@@ -30,7 +26,7 @@ void expect_equal_counters(bool sparse) {
   const run::VariantResult figures = kernels.time(op, sparse);
   ASSERT_TRUE(figures.traffic.activity);
   ASSERT_GT(figures.timing.padding, 0);
-  const sm::Activity& seen = *figures.traffic.activity;
+  const tensor_core::Activity& seen = *figures.traffic.activity;
   const energy::EventCounts counts = run::launch_events(op, sparse, figures, {}, 16);
   const auto near = [](double value) { return 1e-9 * value; };
   const auto macs = static_cast<double>(seen.executed_macs);

@@ -4,7 +4,10 @@
 #include "models/base/random.h"
 #include "models/mma/dot_step.h"
 #include "models/mma/step_rules.h"
+#include "models/sparsity/compress.h"
+#include "sim/kernels/gemm_operands.h"
 #include "sim/kernels/gemm_problem.h"
+#include "sim/kernels/kernel_overrides.h"
 #include "tests/support/mma_operands.h"
 
 #include <cstdint>

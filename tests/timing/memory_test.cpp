@@ -2,7 +2,7 @@
 // Copies from global memory: waiting for them, another memory behind the sockets, bytes of dense
 // and sparse, and what the bandwidth of the L2 bounds.
 #include "sim/gpu/gemm_simulator.h"
-#include "sim/sm/copy_groups.h"
+#include "sim/sm/async_groups.h"
 #include "tests/support/gemm_grid.h"
 #include "tests/support/in_child.h"
 #include "tests/timing/sms_before_memory.h"
@@ -28,8 +28,8 @@ struct Grid : support::GemmGrid {
   sm::KernelLaunch launch() const { return support::GemmGrid::launch(kernel.ctas()); }
 };
 
-TEST(CopyGroups, CountAsCompleteInOrder) {
-  sm::CopyGroups groups;
+TEST(AsyncGroups, CountAsCompleteInOrder) {
+  sm::AsyncGroups groups;
   const int first = groups.start();
   groups.commit();
   const int second = groups.start();

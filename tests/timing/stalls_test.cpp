@@ -193,9 +193,8 @@ TEST(Stalls, GrowWhereWhatTheyWaitForIsSlower) {
         const gpu::GridRun after = one.slower[i]->run(launch);
         EXPECT_TRUE((slower.of_mma_sync_alone && asynchronous) ||
                     share(after, slower.reason) > share(before, slower.reason) + 0.01)
-            << one.base.name << (sparse ? " sparse " : " dense ")
-            << sm::kStallNames[static_cast<std::size_t>(slower.reason)].json << " "
-            << share(before, slower.reason) << " -> " << share(after, slower.reason);
+            << one.base.name << (sparse ? " sparse " : " dense ") << sm::name_of(slower.reason).json
+            << " " << share(before, slower.reason) << " -> " << share(after, slower.reason);
       }
     }
   }

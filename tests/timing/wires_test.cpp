@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bits on the wires between the stages are the ones that make D: changing one of them changes
 // D, as far as it should and no further.
+#include "models/numerics/codec.h"
 #include "tests/support/mma_operands.h"
 #include "tests/timing/sm_harness.h"
 

@@ -16,7 +16,6 @@
 #include <array>
 #include <functional>
 #include <system_error>
-#include <utility>
 
 namespace sptc::compare::capture {
 namespace {
@@ -31,13 +30,8 @@ constexpr std::int64_t kMaxCount = 1'000'000;
 
 std::string one_of(const io::JsonObject& object, std::string_view key,
                    std::initializer_list<std::string_view> allowed) {
-  std::string word = object.text(key);
-  if (std::find(allowed.begin(), allowed.end(), word) == allowed.end()) {
-    (object.place() / key)
-        .fail("must be one of " +
-              base::unknown_name(io::printable(word), {allowed.begin(), allowed.size()}));
-  }
-  return word;
+  object.require(key);
+  return std::string(allowed.begin()[object.choice(key, {allowed.begin(), allowed.size()})]);
 }
 
 /// A text that may be null or absent.
@@ -67,13 +61,6 @@ CaptureStatus status_of(const io::JsonObject& object) {
   return result;
 }
 
-void require_schema(const io::JsonObject& object) {
-  if (const std::string schema = object.text("schema"); schema != kSchema) {
-    (object.place() / "schema")
-        .fail(fmt::format("must be \"{}\", not '{}'", kSchema, io::printable(schema)));
-  }
-}
-
 /// Calls `read` for every element, all objects, of the array at `key`.
 void each_row(const io::JsonObject& object, std::string_view key,
               const std::function<void(const io::JsonObject&)>& read) {
@@ -93,7 +80,7 @@ void parse_rows(std::string_view text, const std::string& file,
                 std::string_view key = "rows") {
   const json document = io::parse_json(text, file);
   const io::JsonObject object(document, {file, ""});
-  require_schema(object);
+  object.require_schema(kSchema);
   each_row(object, key, read);
 }
 
@@ -101,14 +88,8 @@ void parse_rows(std::string_view text, const std::string& file,
 /// names the place.
 template <typename Parse>
 void parse_if_there(const io::JsonObject& object, std::string_view key, const Parse& parse) {
-  const std::string text = io::printable(text_or_null(object, key));
-  if (text.empty()) {
-    return;
-  }
-  try {
-    parse(key, text);
-  } catch (const base::InputError& error) {
-    (object.place() / key).fail(error.what());
+  if (!text_or_null(object, key).empty()) {
+    object.parsed(key, [&](const std::string& text) { parse(key, io::printable(text)); });
   }
 }
 
@@ -155,17 +136,13 @@ std::string MemoryRow::key(std::string_view name) const {
 void parse_capture_json(std::string_view text, const std::string& file, Capture& capture) {
   const json document = io::parse_json(text, file);
   const io::JsonObject object(document, {file, ""});
-  require_schema(object);
+  object.require_schema(kSchema);
   capture.origin = one_of(object, "origin", {"measured", "published", "simulated"});
   capture.source = object.text("source");
   const io::JsonObject gpu = object.object("gpu");
   capture.gpu = gpu.text("name");
   capture.target = gpu.text("target");
-  try {
-    mma::find_target(capture.target);
-  } catch (const base::InputError& error) {
-    (gpu.place() / "target").fail(error.what());
-  }
+  gpu.parsed("target", [](const std::string& name) { mma::find_target(name); });
   capture.architecture = text_or_null(gpu, "architecture");
   if (gpu.has("sm_count") && !gpu.require("sm_count").is_null()) {
     capture.sm_count = gpu.integer("sm_count", 1, kMaxCount);
@@ -190,7 +167,7 @@ void parse_probes_json(std::string_view text, const std::string& file, Capture& 
   parse_rows(
       text, file,
       [&](const io::JsonObject& row) {
-        ProbeRow result;
+        ProbeRow& result = capture.probes.emplace_back();
         result.name = row.text("name");
         result.instruction = row.text("instruction");
         result.applies = row.boolean_or("applies", true);
@@ -203,14 +180,13 @@ void parse_probes_json(std::string_view text, const std::string& file, Capture& 
                                           : io::describe(hypothesis));
           }
         }
-        capture.probes.push_back(std::move(result));
       },
       "probes");
 }
 
 void parse_microbench_json(std::string_view text, const std::string& file, Capture& capture) {
   parse_rows(text, file, [&](const io::JsonObject& row) {
-    MicrobenchRow result;
+    MicrobenchRow& result = capture.microbench.emplace_back();
     result.instruction = row.text("instruction");
     result.warps = static_cast<int>(row.integer("warps", 1, 64));
     result.ilp = static_cast<int>(row.integer("ilp", 1, 64));
@@ -218,7 +194,6 @@ void parse_microbench_json(std::string_view text, const std::string& file, Captu
     result.latency_cycles = number_or_null(row, "latency_cycles");
     result.fma_per_clk_per_sm = number_or_null(row, "fma_per_clk_per_sm");
     result.outcome = status_of(row);
-    capture.microbench.push_back(std::move(result));
   });
 }
 
@@ -228,7 +203,7 @@ void parse_memory_json(std::string_view text, const std::string& file, Capture& 
   constexpr std::array<std::string_view, 6> kOther{"kind",   "status",   "reason",
                                                    "source", "launches", "note"};
   parse_rows(text, file, [&](const io::JsonObject& row) {
-    MemoryRow result;
+    MemoryRow& result = capture.memory.emplace_back();
     result.kind = row.text("kind");
     result.outcome = status_of(row);
     for (const auto& [key, value] : row.value().items()) {
@@ -242,13 +217,13 @@ void parse_memory_json(std::string_view text, const std::string& file, Capture& 
                                                          : io::describe(value));
       }
     }
-    capture.memory.push_back(std::move(result));
   });
 }
 
 void parse_gemm_json(std::string_view text, const std::string& file, Capture& capture) {
   parse_rows(text, file, [&](const io::JsonObject& row) {
-    CaptureGemmRow result{gemm_of(row), number_or_null(row, "time_us_median"), std::nullopt};
+    CapturedGemm& result = capture.gemm.emplace_back(gemm_of(row));
+    result.time_us = number_or_null(row, "time_us_median");
     result.clock_mhz = number_or_null(row, "clock_mhz");
     if (row.has("check") && !row.require("check").is_null()) {
       const io::JsonObject check = row.object("check");
@@ -256,16 +231,15 @@ void parse_gemm_json(std::string_view text, const std::string& file, Capture& ca
           one_of(check, "mode", {"bits", "bound", "none"}),
           static_cast<std::uint64_t>(check.integer_or("mismatches", 0, 0, std::int64_t{1} << 60))};
     }
-    capture.gemm.push_back(std::move(result));
   });
 }
 
 void parse_power_json(std::string_view text, const std::string& file, Capture& capture) {
   parse_rows(text, file, [&](const io::JsonObject& row) {
-    PowerRow result{gemm_of(row), number_or_null(row, "time_us_mean"),
-                    number_or_null(row, "power_w_mean")};
+    CapturedGemm& result = capture.power.emplace_back(gemm_of(row));
+    result.time_us = number_or_null(row, "time_us_mean");
+    result.power_w = number_or_null(row, "power_w_mean");
     result.clock_mhz = number_or_null(row, "clock_mhz_mean");
-    capture.power.push_back(std::move(result));
   });
   const json document = io::parse_json(text, file);
   capture.idle_w = number_or_null(io::JsonObject(document, {file, ""}), "idle_w");

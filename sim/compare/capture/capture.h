@@ -53,7 +53,8 @@ struct GemmCheck {
   std::uint64_t mismatches = 0;
 };
 
-/// A whole GEMM: the problem, and what computed it.
+/// A whole GEMM: the problem, what computed it, and what was measured: of a row of gemm.json one
+/// launch, of a row of power.json a sustained run.
 struct CapturedGemm {
   std::string name;
   std::int64_t m = 0, n = 0, k = 0;
@@ -64,19 +65,10 @@ struct CapturedGemm {
   std::optional<numerics::DataType> d_dtype;  ///< nothing: as GemmProblem says
   kernels::Algorithm algorithm = kernels::Algorithm::kHeuristic;
   std::optional<double> clock_mhz;
+  std::optional<double> time_us;   ///< median; of a sustained run the mean
+  std::optional<double> power_w;   ///< of a sustained run
+  std::optional<GemmCheck> check;  ///< of one launch
   CaptureStatus outcome;
-};
-
-/// Time of one.
-struct CaptureGemmRow : CapturedGemm {
-  std::optional<double> time_us;  ///< median
-  std::optional<GemmCheck> check;
-};
-
-/// Power of a sustained one.
-struct PowerRow : CapturedGemm {
-  std::optional<double> time_us;  ///< mean
-  std::optional<double> power_w;
 };
 
 /// What the GPU answered to a directed input that tells hypotheses about its arithmetic apart.
@@ -107,8 +99,7 @@ struct Capture {
   std::vector<ProbeRow> probes;
   std::vector<MicrobenchRow> microbench;
   std::vector<MemoryRow> memory;
-  std::vector<CaptureGemmRow> gemm;
-  std::vector<PowerRow> power;
+  std::vector<CapturedGemm> gemm, power;
 };
 
 /// Reads `directory`/capture.json and the files beside it. Keys that it does not know are ignored,

@@ -10,25 +10,17 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace sptc::compare::capture {
 
-/// Words of one instruction.
-struct BitsRow {
-  std::string instruction;  ///< PTX names of the results, " + " between them
-  std::string evidence;
+/// The sets of one instruction, added up; `file` is that of the first mismatch.
+struct BitsRow : vectors::VerifiedSet {
   /// Metadata without a meaning in the PTX ISA: differences are findings, not errors.
   bool undefined = false;
   std::size_t sets = 0;
-  std::size_t cases = 0;
-  std::size_t elements = 0;
-  std::size_t mismatches = 0;
-  std::string first_set = {};  ///< of the first mismatch
-  std::optional<vectors::Mismatch> first = std::nullopt;
-  std::vector<kernel::Explanation> explanations = {};  ///< of the set of the first mismatch
+  std::vector<kernel::Explanation> explanations;  ///< of the set of the first mismatch
 };
 
 /// A whole GEMM of the capture that was computed anew.

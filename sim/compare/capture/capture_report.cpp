@@ -65,7 +65,7 @@ std::string bits_text(const CaptureCrosscheck& result) {
       continue;
     }
     const vectors::Mismatch& first = *row.first;
-    text += fmt::format("  first: {}: {}[{}, {}, {}]{}: hardware {}, computed {}\n", row.first_set,
+    text += fmt::format("  first: {}: {}[{}, {}, {}]{}: hardware {}, computed {}\n", row.file,
                         first.output, first.index, first.row, first.column,
                         first.category.empty() ? "" : " (" + first.category + ")", first.expected,
                         first.computed);
@@ -232,7 +232,7 @@ Json json_of(const std::vector<kernel::Explanation>& explanations) {
 Json json_of(const BitsRow& row) {
   Json first = nullptr;
   if (row.first) {
-    first = {{"set", row.first_set},
+    first = {{"set", row.file},
              {"output", row.first->output},
              {"case", row.first->index},
              {"category", row.first->category},

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -22,6 +23,23 @@ namespace {
 constexpr double kConsistent = 0.015;
 constexpr std::int64_t kDefaultStride = 512;  // of published chases that do not name one
 constexpr int kLanes = 32;
+
+/// A figure of a GEMM that a capture and the simulator have.
+struct GemmFigure {
+  const char* group;
+  const char* unit;
+  std::optional<double> CapturedGemm::*measured;
+  std::optional<double> PowerFigures::*simulated;
+  Quantity quantity = Quantity::kTime;
+  bool of_sustained_run = true;
+};
+constexpr GemmFigure kOfLaunch{
+    "gemm", "us", &CapturedGemm::time_us, &PowerFigures::time_us, Quantity::kTime, false};
+constexpr std::array kOfSustainedRun{
+    GemmFigure{"sustained gemm", "us", &CapturedGemm::time_us, &PowerFigures::time_us},
+    GemmFigure{"power", "W", &CapturedGemm::power_w, &PowerFigures::power_w, Quantity::kPower},
+    GemmFigure{"clock at the limit", "MHz", &CapturedGemm::clock_mhz, &PowerFigures::clock_mhz,
+               Quantity::kClock}};
 
 std::string point_of(const MicrobenchRow& row) {
   return fmt::format("warps {}, ilp {}{}{}", row.warps, row.ilp, row.data.empty() ? "" : ", ",
@@ -62,10 +80,14 @@ class TimeCheck {
     each(capture_.memory, "memory.json",
          [&](const MemoryRow& row, std::size_t) { check_memory(row); });
     check_lines();
-    each(capture_.gemm, "gemm.json",
-         [&](const CaptureGemmRow& row, std::size_t index) { check_gemm(row, index); });
-    each(capture_.power, "power.json",
-         [&](const PowerRow& row, std::size_t index) { check_power(row, index); });
+    each(capture_.gemm, "gemm.json", [&](const CapturedGemm& row, std::size_t index) {
+      check_gemm(row, kOfLaunch, simulation_.gemms.times, index);
+    });
+    each(capture_.power, "power.json", [&](const CapturedGemm& row, std::size_t index) {
+      for (const GemmFigure& figure : kOfSustainedRun) {
+        check_gemm(row, figure, simulation_.gemms.powers, index);
+      }
+    });
     for (const auto& [what, count] : unmeasured_) {
       result_.unmeasured.push_back(fmt::format("{} rows of {}", count, what));
     }
@@ -296,57 +318,35 @@ class TimeCheck {
 
   // GEMMs -----------------------------------------------------------------------------------------
 
-  static TimedRow row_of(const CapturedGemm& row, const char* group, const char* unit,
-                         double measured) {
-    return {group,
-            fmt::format("{} {}, {}", row.dtype, row.sparse ? "sparse" : "dense", row.library),
-            fmt::format("{} x {} x {}", row.m, row.n, row.k),
-            unit,
-            row.sparse,
-            false,
-            measured};
-  }
-
-  void check_gemm(const CaptureGemmRow& row, std::size_t index) {
-    if (!row.time_us) {
+  void check_gemm(const CapturedGemm& row, const GemmFigure& figure,
+                  const std::vector<PowerFigures>& simulated_rows, std::size_t index) {
+    const std::optional<double>& measured = row.*figure.measured;
+    if (!measured) {
       return;
     }
-    add(row_of(row, "gemm", "us", *row.time_us), index < simulation_.gemms.times.size(),
-        [&]() -> std::optional<double> {
-          const GemmTime& time = simulation_.gemms.times[index];
-          if (!time.time_us) {
-            throw base::InputError(time.reason);
-          }
-          return time.time_us;
-        });
-  }
-
-  void check_power(const PowerRow& row, std::size_t index) {
-    const bool possible = index < simulation_.gemms.powers.size();
-    const auto compare = [&](const char* group, const char* unit,
-                             const std::optional<double>& measured,
-                             std::optional<double> PowerFigures::*figure, Quantity quantity) {
-      if (!measured) {
-        return;
+    std::string point = fmt::format("{} x {} x {}", row.m, row.n, row.k);
+    if (figure.of_sustained_run) {
+      point += ", " + row.data;
+      if (row.clock_mhz && figure.quantity != Quantity::kClock) {
+        point += fmt::format(", {:.0f} MHz", *row.clock_mhz);
       }
-      TimedRow timed = row_of(row, group, unit, *measured);
-      timed.point += fmt::format(", {}{}", row.data,
-                                 row.clock_mhz && quantity != Quantity::kClock
-                                     ? fmt::format(", {:.0f} MHz", *row.clock_mhz)
-                                     : "");
-      timed.quantity = quantity;
-      timed.is_rate = quantity == Quantity::kClock;
-      add(std::move(timed), possible, [&]() -> std::optional<double> {
-        const PowerFigures& figures = simulation_.gemms.powers[index];
-        if (!(figures.*figure)) {
-          throw base::InputError(figures.reason);
-        }
-        return figures.*figure;
-      });
-    };
-    compare("sustained gemm", "us", row.time_us, &PowerFigures::time_us, Quantity::kTime);
-    compare("power", "W", row.power_w, &PowerFigures::power_w, Quantity::kPower);
-    compare("clock at the limit", "MHz", row.clock_mhz, &PowerFigures::clock_mhz, Quantity::kClock);
+    }
+    TimedRow timed{
+        figure.group,
+        fmt::format("{} {}, {}", row.dtype, row.sparse ? "sparse" : "dense", row.library),
+        point,
+        figure.unit,
+        row.sparse,
+        figure.quantity == Quantity::kClock,
+        *measured};
+    timed.quantity = figure.quantity;
+    add(std::move(timed), index < simulated_rows.size(), [&]() -> std::optional<double> {
+      const PowerFigures& figures = simulated_rows[index];
+      if (!(figures.*figure.simulated)) {
+        throw base::InputError(figures.reason);
+      }
+      return figures.*figure.simulated;
+    });
   }
 
   const Capture& capture_;

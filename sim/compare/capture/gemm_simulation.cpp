@@ -3,11 +3,14 @@
 
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
+#include "sim/config/architecture.h"
 #include "sim/config/energy.h"
+#include "sim/gpu/timer.h"
 #include "sim/io/text_file.h"
 #include "sim/run/data_source.h"
 #include "sim/run/energy.h"
-#include "sim/run/gemm_launcher.h"
+#include "sim/run/kernel_runner.h"
+#include "sim/run/systemc_timer.h"
 #include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
@@ -32,9 +35,10 @@ class CapturedGpu {
  public:
   CapturedGpu(const config::Architecture& architecture, const Capture& capture,
               run::Fidelity fidelity)
-      : gpu_(architecture.gpu), launcher_(gpu_, launch_options_), capture_(capture) {
+      : gpu_(architecture.gpu), capture_(capture) {
     launch_options_.fidelity = fidelity;
     launch_options_.check = run::CheckMode::kNone;
+    timer_ = run::make_timer(gpu_, launch_options_);
     try {
       read_power(architecture);
     } catch (const base::InputError& error) {
@@ -42,12 +46,15 @@ class CapturedGpu {
     }
   }
 
-  GemmTime time(const CaptureGemmRow& row) {
-    const run::VariantResult figures = figures_of(row);
-    return {at_clock(figures, row.clock_mhz.value_or(figures.timing.clock_mhz)).timing.time_us};
+  PowerFigures time(const CapturedGemm& row) {
+    const run::VariantResult launch = figures_of(row);
+    PowerFigures figures;
+    figures.time_us =
+        at_clock(launch, row.clock_mhz.value_or(launch.timing.clock_mhz)).timing.time_us;
+    return figures;
   }
 
-  PowerFigures power(const PowerRow& row) {
+  PowerFigures power(const CapturedGemm& row) {
     run::VariantResult launch = figures_of(row);
     if (row.clock_mhz) {
       launch = at_clock(std::move(launch), *row.clock_mhz);
@@ -121,22 +128,21 @@ class CapturedGpu {
       if (row.library == "own") {
         kernels->options.kernel = own_kernel(op.dtype, row.sparse);
       }
-      kernels->runner.emplace(gpu_, kernels->options,
-                              [this](const auto&... launch) { return launcher_(launch...); });
+      kernels->runner.emplace(gpu_, kernels->options, *timer_);
       found = kernels_.emplace(key, std::move(kernels)).first;
     }
     return found->second->runner->time(op, row.sparse);
   }
 
   struct Kernels {
-    explicit Kernels(run::RunOptions common) : options(std::move(common)) {}
-    run::RunOptions options;
+    explicit Kernels(run::SimulationOptions common) : options(std::move(common)) {}
+    run::SimulationOptions options;
     std::optional<run::KernelRunner> runner;
   };
 
   gpu::GpuSpec gpu_;
-  run::RunOptions launch_options_;
-  run::GemmLauncher launcher_;
+  run::SimulationOptions launch_options_;
+  std::unique_ptr<gpu::Timer> timer_;
   const Capture& capture_;
   std::optional<energy::PowerSpec> power_;
   std::string no_power_;
@@ -145,11 +151,11 @@ class CapturedGpu {
 
 /// What `figures` returns; where the row is refused, the reason alone.
 template <typename Figures>
-auto or_reason(const Figures& figures) -> decltype(figures()) {
+PowerFigures or_reason(const Figures& figures) {
   try {
     return figures();
   } catch (const base::InputError& error) {
-    decltype(figures()) refused;
+    PowerFigures refused;
     refused.reason = io::printable(error.what());
     return refused;
   }
@@ -172,10 +178,10 @@ GemmSimulation simulate_gemms(const config::Architecture& architecture, const Ca
                               run::Fidelity fidelity) {
   CapturedGpu gpu(architecture, capture, fidelity);
   GemmSimulation result;
-  for (const CaptureGemmRow& row : capture.gemm) {
+  for (const CapturedGemm& row : capture.gemm) {
     result.times.push_back(or_reason([&] { return gpu.time(row); }));
   }
-  for (const PowerRow& row : capture.power) {
+  for (const CapturedGemm& row : capture.power) {
     result.powers.push_back(or_reason([&] { return gpu.power(row); }));
   }
   return result;

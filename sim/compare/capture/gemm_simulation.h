@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/compare/capture/capture.h"
-#include "sim/config/architecture.h"
+#include "sim/config/config_fwd.h"
 #include "sim/run/run_options.h"
 
 #include <optional>
@@ -11,16 +11,10 @@
 
 namespace sptc::compare::capture {
 
-/// Simulated time of one row of gemm.json, at the clock that the row was measured at, else at the
-/// boost clock.
-struct GemmTime {
-  std::optional<double> time_us;
-  std::string reason = {};  ///< why there is none
-};
-
-/// What the simulator says about one row of power.json.
+/// What the simulator says about one row of power.json, or of gemm.json: of that the time alone.
 struct PowerFigures {
-  /// At the clock that the row was measured at; without one, at the clock below.
+  /// At the clock that the row was measured at; without one, at the clock below, or the boost
+  /// clock.
   std::optional<double> time_us;
   /// The same, over the measured time where clock and time were measured: an error of the simulated
   /// time is none of the energies.
@@ -32,7 +26,7 @@ struct PowerFigures {
 };
 
 struct GemmSimulation {
-  std::vector<GemmTime> times;       ///< of every row of gemm.json
+  std::vector<PowerFigures> times;   ///< of every row of gemm.json
   std::vector<PowerFigures> powers;  ///< of every row of power.json
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What may have gone wrong between the sum over K and D.
-#include "sim/compare/kernel/kernel_alternatives.h"
+#include "sim/compare/kernel/fault_finders.h"
 
 #include <fmt/format.h>
 

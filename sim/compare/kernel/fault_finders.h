@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/matrix.h"
+#include "models/mma/catalogue.h"
+#include "models/numerics/word.h"
+#include "sim/compare/kernel/kernel_model.h"
 #include "sim/compare/kernel/region_trial.h"
 
 #include <cstddef>
@@ -11,6 +15,37 @@
 #include <vector>
 
 namespace sptc::compare::kernel {
+
+/// A way in which a kernel may differ from what it is said to be.
+struct Alternative {
+  std::string cause;  ///< one word for programs: "split-k", "metadata-layout", ...
+  std::string text;   ///< a sentence for people
+  KernelModel model;
+};
+
+/// Every single change of `from` that a kernel over `data` on `target` may have made; simple and
+/// frequent ones first. Results that cannot differ are listed once.
+std::vector<Alternative> alternatives(const KernelData& data, const KernelModel& from,
+                                      const mma::Target& target);
+
+/// Those of them that change the epilogue: C, bias, activation, scales, and how D's type is made.
+std::vector<Alternative> epilogue_alternatives(const KernelData& data, const KernelModel& from);
+
+/// A fault of one place, not of the method.
+struct LocalFault {
+  std::string_view cause;  ///< "bit-of-d", "bit-of-a", "bit-of-b", "metadata-nibble"
+  std::string text;        ///< where and what, in words
+  /// Whether a difference of another kind would look the same: single units in the last place.
+  bool could_be_rounding = false;
+};
+
+/// Where few elements differ: the one flipped bit of D, the flipped bit of an element of A or B, or
+/// the changed nibble of metadata that explains every word of `operands.d` bit for bit. `operands`
+/// and `computed` are of all of D. Nothing where differences are not in one or two rows or columns,
+/// or nothing fits.
+std::optional<LocalFault> find_local_fault(const KernelData& data, const KernelModel& model,
+                                           const KernelOperands& operands,
+                                           const base::Matrix<numerics::Word>& computed);
 
 /// Line `first` has what belongs to line `second`.
 using LineMap = std::vector<std::pair<std::size_t, std::size_t>>;

@@ -2,7 +2,6 @@
 #include "sim/compare/kernel/fault_location.h"
 
 #include "sim/compare/kernel/fault_finders.h"
-#include "sim/compare/kernel/kernel_alternatives.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

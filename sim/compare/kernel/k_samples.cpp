@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/compare/kernel/k_samples.h"
 
+#include "models/numerics/codec.h"
+#include "models/numerics/data_type_info.h"
 #include "models/sparsity/metadata_register.h"
 #include "models/sparsity/pattern.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/compare/kernel/kernel_alternatives.h"
-
+#include "models/numerics/codec.h"
+#include "models/numerics/data_type_info.h"
+#include "sim/compare/kernel/fault_finders.h"
 #include "sim/compare/vectors/diagnosis.h"
 #include "sim/compare/vectors/identify.h"
 

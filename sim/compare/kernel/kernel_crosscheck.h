@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/compare/kernel/error_populations.h"
 #include "sim/compare/kernel/fault_location.h"
 #include "sim/compare/kernel/kernel_file.h"
 #include "sim/compare/kernel/kernel_model.h"
+#include "sim/compare/kernel/mismatch_region.h"
 #include "sim/compare/kernel/word_comparison.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sptc::compare::kernel {
@@ -41,6 +42,23 @@ struct InvalidMetadata {
   std::uint8_t nibble = 0;
 };
 
+/// Elements of D that differ, and by how many units in the last place.
+struct Population {
+  std::size_t elements = 0;
+  std::optional<std::uint64_t> least_ulps, most_ulps;  ///< nothing: all are NaN or infinite
+
+  void add(std::optional<std::uint64_t> ulps);
+};
+
+/// The wrong elements of D: those that another order of the same sum may explain, and those that
+/// are off by more than any order can be.
+struct ErrorPopulations {
+  Population rounding, beyond;
+  WrongElements beyond_rounding;  ///< where those are
+
+  bool are_two() const { return rounding.elements > 0 && beyond.elements > 0; }
+};
+
 /// What came of comparing D of a kernel with what it is said to be.
 struct KernelDiagnosis {
   WordComparison comparison;
@@ -69,5 +87,17 @@ KernelDiagnosis crosscheck_kernel(const KernelData& data, const KernelModel& dec
 
 std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnosis);
 std::string kernel_json(const KernelCase& kernel, const KernelDiagnosis& diagnosis);
+
+/// D in characters, of which each stands for a rectangle of elements; empty where none of them
+/// would say "equal".
+std::string map_text(const KernelDiagnosis& diagnosis);
+
+enum class MapFormat { kSvg, kPng };
+/// By the ending of `path`. Throws InputError where it is neither .svg nor .png.
+MapFormat map_format(std::string_view path);
+
+/// The same as an image: where D differs, what is explained in another colour. The SVG names the
+/// places, too.
+std::string map_image(const KernelCase& kernel, const KernelDiagnosis& diagnosis, MapFormat format);
 
 }  // namespace sptc::compare::kernel

@@ -3,6 +3,8 @@
 // D of a whole kernel: slices of K on the engine, then their reduction and the epilogue.
 #include "models/base/error.h"
 #include "models/batched/gemm.h"
+#include "models/numerics/codec.h"
+#include "models/numerics/data_type_info.h"
 #include "models/sparsity/compress.h"
 #include "sim/compare/kernel/kernel_model.h"
 

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "models/numerics/codec.h"
 #include "models/sparsity/pattern.h"
 #include "sim/compare/kernel/kernel_tensors.h"
 #include "sim/config/board_names.h"
@@ -36,17 +37,6 @@ constexpr std::uint64_t kMaxJsonBytes = 1 << 20;
 constexpr int kMaxSlices = 1024;
 constexpr std::int64_t kMaxGranule = 1 << 20;
 
-/// What `find` makes of the text at `key`; its error names the place.
-template <typename Find>
-auto at_key(const io::JsonObject& object, std::string_view key, Find find) {
-  const std::string text = object.text(key);
-  try {
-    return find(text);
-  } catch (const base::InputError& error) {
-    (object.place() / key).fail(error.what());
-  }
-}
-
 DataType type_at(const io::JsonObject& object, std::string_view key,
                  const std::vector<DataType>& allowed) {
   std::vector<std::string_view> names;
@@ -72,14 +62,11 @@ class KernelReader {
     object_.allow_only(std::array<std::string_view, 14>{
         "schema", "name", "architecture", "instruction", "types", "sparse", "a", "metadata", "b",
         "c", "d", "k_order", "epilogue", "entry"});
-    if (const std::string schema = object_.text("schema"); schema != kSchema) {
-      (object_.place() / "schema")
-          .fail(fmt::format("must be \"{}\", not '{}'", kSchema, io::printable(schema)));
-    }
+    object_.require_schema(kSchema);
     result_.name = object_.text_or("name", "kernel");
     result_.target = !arch_.empty() ? config::target_of(arch_)
                      : object_.has("architecture")
-                         ? at_key(object_, "architecture", config::target_of)
+                         ? object_.parsed("architecture", config::target_of)
                          : mma::find_target("sm_80");
     tensors_.choose_entry(object_);
     read_instruction();
@@ -104,8 +91,7 @@ class KernelReader {
       if (object_.has("sparse")) {
         (object_.place() / "sparse").fail("the instruction says whether it is sparse");
       }
-      instruction() = at_key(object_, "instruction",
-                             [](const std::string& text) { return mma::parse_instruction(text); });
+      instruction() = object_.parsed("instruction", mma::parse_instruction);
     } else {
       instruction() = deepest(object_.object("types"), object_.boolean_or("sparse", false));
     }
@@ -211,11 +197,8 @@ class KernelReader {
       entry.place().fail("metadata must be integers, not " + io::printable(stored.dtype));
     }
     vectors::MetadataInput input;
-    input.layout =
-        entry.has("layout")
-            ? at_key(entry, "layout",
-                     [](const std::string& text) { return vectors::parse_metadata_layout(text); })
-            : vectors::MetadataLayout::kCanonical;
+    input.layout = entry.has("layout") ? entry.parsed("layout", vectors::parse_metadata_layout)
+                                       : vectors::MetadataLayout::kCanonical;
     input.selector = static_cast<int>(entry.integer_or("selector", 0, 0, 3));
     if (entry.has("selector") && input.layout != vectors::MetadataLayout::kLanes) {
       (entry.place() / "selector").fail("only the layout \"lanes\" has a selector");
@@ -244,7 +227,7 @@ class KernelReader {
     }
     constexpr std::array<std::string_view, 2> kNames{"none", "magnitude"};
     result_.declared.reading.pruning =
-        choice(a, "prune", kNames) == 1 ? Pruning::kMagnitude : Pruning::kGiven;
+        a.choice("prune", kNames) == 1 ? Pruning::kMagnitude : Pruning::kGiven;
   }
 
   void set_reading() {
@@ -316,7 +299,7 @@ class KernelReader {
     epilogue.scale_b = number(entry, "scale_b");
     epilogue.scale_d = number(entry, "scale_d");
     epilogue.activation = static_cast<Activation>(
-        choice(entry, "activation", std::array<std::string_view, 2>{"none", "relu"}));
+        entry.choice("activation", std::array<std::string_view, 2>{"none", "relu"}));
     if (entry.has("bias")) {
       read_bias(entry.object("bias"));
     }
@@ -331,7 +314,7 @@ class KernelReader {
     using enum DataType;
     const DataType type = entry.has("type") ? type_at(entry, "type", {kF32, kF16, kBf16}) : kF32;
     KernelData& data = result_.data;
-    const bool of_columns = choice(entry, "along", std::array<std::string_view, 2>{"m", "n"}) == 1;
+    const bool of_columns = entry.choice("along", std::array<std::string_view, 2>{"m", "n"}) == 1;
     const std::size_t count = of_columns ? data.n : data.m;
     if (!holds(stored.dtype, type) || static_cast<std::size_t>(stored.elements()) != count) {
       entry.place().fail(fmt::format("must hold {} elements of {}, not {} of {}", count,
@@ -352,15 +335,15 @@ class KernelReader {
     KOrder& order = result_.declared.order;
     order.slices = static_cast<int>(entry.integer_or("split_k", 1, 1, kMaxSlices));
     order.granule = static_cast<int>(entry.integer_or("tile_k", 0, 0, kMaxGranule));
-    order.reduction = static_cast<Reduction>(choice(entry, "reduction", kReductions));
+    order.reduction = static_cast<Reduction>(entry.choice("reduction", kReductions));
     const bool in_epilogue =
-        choice(entry, "c", std::array<std::string_view, 2>{"accumulator", "epilogue"}) == 1;
+        entry.choice("c", std::array<std::string_view, 2>{"accumulator", "epilogue"}) == 1;
     if (order.c_in_epilogue && entry.has("c") && !in_epilogue) {
       (entry.place() / "c").fail("with alpha, beta or a scale C is added in the epilogue");
     }
     order.c_in_epilogue = order.c_in_epilogue || in_epilogue;
     order.interleaved =
-        choice(entry, "slices", std::array<std::string_view, 2>{"contiguous", "interleaved"}) == 1;
+        entry.choice("slices", std::array<std::string_view, 2>{"contiguous", "interleaved"}) == 1;
     if (order.slices == 1 && (entry.has("reduction") || entry.has("slices"))) {
       entry.place().fail("one slice has no reduction: \"split_k\" is 1");
     }

@@ -5,7 +5,8 @@
 #include "models/mma/catalogue.h"
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
-#include "models/numerics/codec.h"
+#include "models/numerics/data_type.h"
+#include "models/numerics/word.h"
 #include "sim/compare/vectors/metadata_input.h"
 
 #include <array>
@@ -141,7 +142,8 @@ struct Epilogue {
   int bias_shift = 0;  ///< a line takes the bias of so many lines on, around the end
   bool bias_after_activation = false;
   Activation activation = Activation::kNone;
-  std::optional<numerics::DataType> through;  ///< to which the sum is rounded before all that
+  /// To which the sum is rounded before all that.
+  std::optional<numerics::DataType> through = std::nullopt;
   Narrowing narrowing = Narrowing::kNearestEven;
 
   bool operator==(const Epilogue&) const = default;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/compare/kernel/kernel_crosscheck.h"
-#include "sim/compare/kernel/mismatch_map.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/compare/kernel/kernel_tensors.h"
 
+#include "models/base/text.h"
 #include "models/numerics/codec.h"
 #include "sim/io/npz.h"
 #include "sim/io/tensor_layout.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -17,7 +21,6 @@ namespace sptc::compare::kernel {
 using numerics::DataType;
 using numerics::Word;
 
-/// Whether an element called `stored` in a tensor file can hold the bits of `type`.
 bool holds(std::string_view stored, DataType type) {
   const io::ElementType* const row = io::find_element_type(stored);
   const int bytes = std::max(1, numerics::storage_bits(type) / 8);
@@ -111,7 +114,7 @@ StoredMatrix KernelTensors::matrix(const io::JsonObject& entry, DataType type, b
   }
   StoredMatrix result;
   result.column_major =
-      choice(entry, "order", std::array<std::string_view, 2>{"row", "column"}) == 1;
+      entry.choice("order", std::array<std::string_view, 2>{"row", "column"}) == 1;
   result.rows = static_cast<std::size_t>(stored.shape[result.column_major ? 1 : 0]);
   result.cols = static_cast<std::size_t>(stored.shape[result.column_major ? 0 : 1]);
   const std::size_t count = result.rows * result.cols;

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/base/text.h"
 #include "models/numerics/data_type.h"
 #include "sim/compare/kernel/kernel_file.h"
 #include "sim/compare/kernel/kernel_model.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/tensor_file.h"
-#include "sim/io/text_file.h"
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -53,20 +49,5 @@ class KernelTensors {
 
 /// Whether an element called `stored` in a tensor file can hold the bits of `type`.
 bool holds(std::string_view stored, numerics::DataType type);
-
-/// The index of the text at `key` among `names`; 0 where the key is absent.
-template <std::size_t kCount>
-std::size_t choice(const io::JsonObject& object, std::string_view key,
-                   const std::array<std::string_view, kCount>& names) {
-  if (!object.has(key)) {
-    return 0;
-  }
-  const std::string word = object.text(key);
-  const auto found = std::find(names.begin(), names.end(), word);
-  if (found == names.end()) {
-    (object.place() / key).fail("must be one of " + base::unknown_name(io::printable(word), names));
-  }
-  return static_cast<std::size_t>(found - names.begin());
-}
 
 }  // namespace sptc::compare::kernel

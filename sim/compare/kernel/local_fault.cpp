@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/compare/kernel/local_fault.h"
-
+#include "models/numerics/codec.h"
 #include "models/sparsity/pattern.h"
+#include "sim/compare/kernel/fault_finders.h"
 #include "sim/compare/kernel/word_comparison.h"
 #include "sim/compare/vectors/diagnosis.h"
 #include "sim/compare/vectors/mma_batch.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PNG: ISO/IEC 15948 (W3C Portable Network Graphics), an indexed image in one IDAT chunk.
-#include "sim/compare/kernel/mismatch_map.h"
-
 #include "models/base/error.h"
+#include "sim/compare/kernel/kernel_crosscheck.h"
 #include "sim/io/text_file.h"
 
 #include <fmt/format.h>
@@ -52,8 +51,8 @@ WrongElements explained_elements(const KernelDiagnosis& diagnosis) {
   return explained;
 }
 
-Cells cells_of(const KernelDiagnosis& diagnosis, const WrongElements& wrong, std::size_t most_rows,
-               std::size_t most_columns) {
+Cells cells_of(const KernelDiagnosis& diagnosis, std::size_t most_rows, std::size_t most_columns) {
+  const WrongElements& wrong = diagnosis.wrong;
   const WrongElements explained = explained_elements(diagnosis);
   Cells result{{}, cell_extent(wrong.rows(), most_rows), cell_extent(wrong.cols(), most_columns)};
   const std::size_t rows = (wrong.rows() + result.height - 1) / result.height;
@@ -80,16 +79,12 @@ Cells cells_of(const KernelDiagnosis& diagnosis, const WrongElements& wrong, std
   return result;
 }
 
-/// What a map shows: of two populations of errors the larger ones. Of a kernel that is right there
-/// are no wrong elements.
-KernelDiagnosis with_elements(const KernelCase& kernel, const KernelDiagnosis& diagnosis) {
+/// What a map shows: of two populations of errors the larger ones.
+KernelDiagnosis shown_of(const KernelDiagnosis& diagnosis) {
   KernelDiagnosis result = diagnosis;
   if (result.populations.are_two()) {
     result.wrong = result.populations.beyond_rounding;
     result.location = result.beyond_rounding;
-  }
-  if (result.wrong.empty()) {
-    result.wrong = WrongElements(kernel.data.m, kernel.data.n);
   }
   return result;
 }
@@ -183,6 +178,12 @@ class SvgMap {
  private:
   static constexpr double kLeft = 56, kTop = 28, kLine = 18;
 
+  void add_rectangle(double x, double y, double width, double height, std::string_view look) {
+    body_ +=
+        fmt::format("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" {}/>\n", x,
+                    y, width, height, look);
+  }
+
   void add_cells() {
     for (std::size_t row = 0; row < map_.cells.rows(); ++row) {
       for (std::size_t first = 0; first < map_.cells.cols();) {
@@ -192,11 +193,10 @@ class SvgMap {
           ++last;
         }
         const auto& color = kColors[cell];
-        body_ += fmt::format(
-            "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" "
-            "fill=\"#{:02X}{:02X}{:02X}\"/>\n",
-            kLeft + cell_ * static_cast<double>(first), kTop + cell_ * static_cast<double>(row),
-            cell_ * static_cast<double>(last - first), cell_, color[0], color[1], color[2]);
+        add_rectangle(kLeft + cell_ * static_cast<double>(first),
+                      kTop + cell_ * static_cast<double>(row),
+                      cell_ * static_cast<double>(last - first), cell_,
+                      fmt::format("fill=\"#{:02X}{:02X}{:02X}\"", color[0], color[1], color[2]));
         first = last;
       }
     }
@@ -218,11 +218,9 @@ class SvgMap {
           if (++outlines > kMostOutlines) {
             return;
           }
-          body_ += fmt::format(
-              "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"none\" "
-              "stroke=\"black\"/>\n",
-              x_of(columns.begin), y_of(rows.begin), x_of(columns.end) - x_of(columns.begin),
-              y_of(rows.end) - y_of(rows.begin));
+          const double x = x_of(columns.begin), y = y_of(rows.begin);
+          add_rectangle(x, y, x_of(columns.end) - x, y_of(rows.end) - y,
+                        "fill=\"none\" stroke=\"black\"");
         }
       }
     }
@@ -278,9 +276,7 @@ std::string map_text(const KernelDiagnosis& diagnosis) {
     return "";
   }
   const bool two = diagnosis.populations.are_two();
-  const Cells map =
-      cells_of(diagnosis, two ? diagnosis.populations.beyond_rounding : diagnosis.wrong, kMostRows,
-               kMostColumns);
+  const Cells map = cells_of(shown_of(diagnosis), kMostRows, kMostColumns);
   const auto* const end = map.cells.data() + map.cells.size();
   if (std::find(map.cells.data(), end, static_cast<std::uint8_t>(Cell::kEqual)) == end) {
     return "";
@@ -313,12 +309,14 @@ MapFormat map_format(std::string_view path) {
 std::string map_image(const KernelCase& kernel, const KernelDiagnosis& diagnosis,
                       MapFormat format) {
   constexpr std::size_t kMostSvg = 128, kMostPng = 1024;
-  const KernelDiagnosis shown = with_elements(kernel, diagnosis);
-  if (format == MapFormat::kPng) {
-    return png_of(cells_of(shown, shown.wrong, kMostPng, kMostPng));
+  KernelDiagnosis shown = shown_of(diagnosis);
+  if (shown.wrong.empty()) {  // the kernel is right
+    shown.wrong = WrongElements(kernel.data.m, kernel.data.n);
   }
-  const Cells cells = cells_of(shown, shown.wrong, kMostSvg, kMostSvg);
-  return SvgMap(kernel, shown, cells).text();
+  const bool is_png = format == MapFormat::kPng;
+  const std::size_t most = is_png ? kMostPng : kMostSvg;
+  const Cells cells = cells_of(shown, most, most);
+  return is_png ? png_of(cells) : SvgMap(kernel, shown, cells).text();
 }
 
 }  // namespace sptc::compare::kernel

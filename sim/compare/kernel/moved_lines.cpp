@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Words of D that are right, but stand in the wrong place.
+#include "models/numerics/codec.h"
 #include "sim/compare/kernel/fault_finders.h"
 #include "sim/compare/vectors/diagnosis.h"
 #include "sim/compare/vectors/mma_batch.h"

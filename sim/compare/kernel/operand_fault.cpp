@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Elements of operands, and sums, that stand elsewhere within the kernel.
+#include "models/numerics/codec.h"
 #include "sim/compare/kernel/fault_finders.h"
 
 #include <fmt/format.h>

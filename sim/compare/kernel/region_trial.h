@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/base/matrix.h"
-#include "models/numerics/codec.h"
+#include "models/numerics/word.h"
 #include "sim/compare/kernel/kernel_model.h"
 #include "sim/compare/kernel/mismatch_region.h"
 

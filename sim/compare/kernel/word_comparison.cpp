@@ -2,6 +2,9 @@
 #include "sim/compare/kernel/word_comparison.h"
 
 #include "models/base/error.h"
+#include "models/numerics/codec.h"
+#include "models/numerics/data_type_info.h"
+#include "models/numerics/float_format.h"
 
 #include <bit>
 #include <cmath>

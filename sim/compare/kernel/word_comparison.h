@@ -2,7 +2,8 @@
 #pragma once
 
 #include "models/base/matrix.h"
-#include "models/numerics/codec.h"
+#include "models/numerics/data_type.h"
+#include "models/numerics/word.h"
 
 #include <cstddef>
 #include <cstdint>

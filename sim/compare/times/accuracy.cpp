@@ -2,14 +2,18 @@
 #include "sim/compare/times/accuracy.h"
 
 #include "models/base/error.h"
-#include "sim/compare/times/statistics.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <numeric>
+#include <optional>
+#include <span>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 namespace sptc::compare::times {
 namespace {
@@ -25,6 +29,71 @@ constexpr double kAveragedUs = 1e6;
 constexpr double kLoss = 0.95;
 constexpr double kSurelyLoss = 0.90;
 constexpr double kSurelyNoLoss = 1.00;
+
+// Statistics --------------------------------------------------------------------------------------
+
+/// Mean of `values`, of which there is one at least.
+double mean(std::span<const double> values) {
+  base::ensure(!values.empty(), "the mean of nothing");
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Value below which `share` of `values` lie, interpolated; there is one value at least.
+double quantile(std::vector<double> values, double share) {
+  base::ensure(!values.empty(), "a quantile of nothing");
+  std::sort(values.begin(), values.end());
+  const double at = share * static_cast<double>(values.size() - 1);
+  const auto low = static_cast<std::size_t>(at);
+  const std::size_t high = std::min(low + 1, values.size() - 1);
+  const double part = at - static_cast<double>(low);
+  return values[low] * (1 - part) + values[high] * part;
+}
+
+/// Value and weight.
+using Weighted = std::pair<double, double>;
+
+/// The value beyond which half of the weight lies on either side: sum(weight * |value - x|) is
+/// least there. At least one value; weights are positive.
+double weighted_median(std::vector<Weighted> values) {
+  base::ensure(!values.empty(), "the median of nothing");
+  std::sort(values.begin(), values.end());
+  double rest = 0;
+  for (const Weighted& value : values) {
+    rest += value.second;
+  }
+  const double half = rest / 2;
+  for (const Weighted& value : values) {
+    rest -= value.second;
+    if (rest <= half) {
+      return value.first;
+    }
+  }
+  return values.back().first;
+}
+
+/// Pearson's; nothing where one of both does not vary.
+std::optional<double> correlation(std::span<const double> x, std::span<const double> y) {
+  base::ensure(x.size() == y.size(), "a correlation of unequal numbers of values");
+  if (x.empty()) {
+    return std::nullopt;
+  }
+  const double mean_x = mean(x);
+  const double mean_y = mean(y);
+  double xx = 0;
+  double yy = 0;
+  double xy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xx += (x[i] - mean_x) * (x[i] - mean_x);
+    yy += (y[i] - mean_y) * (y[i] - mean_y);
+    xy += (x[i] - mean_x) * (y[i] - mean_y);
+  }
+  if (xx == 0 || yy == 0) {
+    return std::nullopt;
+  }
+  return xy / std::sqrt(xx * yy);
+}
+
+// Times -------------------------------------------------------------------------------------------
 
 using Rows = std::vector<const Comparison*>;
 
@@ -123,19 +192,12 @@ std::vector<AccuracyBand> bands_of(std::span<const Comparison> rows) {
 }
 
 std::vector<Comparison> worst_of(std::span<const Comparison> rows) {
-  Rows order;
-  for (const Comparison& row : rows) {
-    order.push_back(&row);
-  }
-  const std::size_t shown = std::min(kWorst, rows.size());
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
-                    [](const Comparison* a, const Comparison* b) {
-                      return std::abs(a->error()) > std::abs(b->error());
-                    });
-  std::vector<Comparison> worst;
-  for (std::size_t i = 0; i < shown; ++i) {
-    worst.push_back(*order[i]);
-  }
+  std::vector<Comparison> worst(rows.begin(), rows.end());
+  const auto end = worst.begin() + static_cast<std::ptrdiff_t>(std::min(kWorst, rows.size()));
+  std::partial_sort(worst.begin(), end, worst.end(), [](const Comparison& a, const Comparison& b) {
+    return std::abs(a.error()) > std::abs(b.error());
+  });
+  worst.erase(end, worst.end());
   return worst;
 }
 
@@ -251,31 +313,28 @@ bool has_steady_power(const Measurement& row) {
 }
 
 std::optional<PowerAccuracy> measure_power(std::span<const Comparison> rows) {
-  std::vector<double> errors;
-  std::vector<double> signed_errors;
+  Rows steady;
   std::vector<double> energy_errors;
   std::vector<double> energy_ratios;
   for (const Comparison& row : rows) {
     const Measurement& measured = row.measured;
-    const Prediction& simulated = row.simulated;
-    if (!has_steady_power(measured) || !simulated.power_w) {
+    if (!has_steady_power(measured) || !row.simulated.power_w) {
       continue;
     }
-    signed_errors.push_back(100 * (*simulated.power_w / *measured.power_w - 1));
-    errors.push_back(std::abs(signed_errors.back()));
+    steady.push_back(&row);
     if (is_at_cap(measured)) {
       // Of the same operations, so that joules compare as joules per operation do.
-      energy_ratios.push_back(*simulated.energy_uj / (*measured.power_w * measured.time_us));
+      energy_ratios.push_back(*row.simulated.energy_uj / (*measured.power_w * measured.time_us));
       energy_errors.push_back(100 * std::abs(energy_ratios.back() - 1));
     }
   }
-  if (errors.empty()) {
+  if (steady.empty()) {
     return std::nullopt;
   }
   PowerAccuracy accuracy;
-  accuracy.count = static_cast<std::int64_t>(errors.size());
-  accuracy.mape_percent = mean(errors);
-  accuracy.bias_percent = mean(signed_errors);
+  accuracy.errors = errors_of(steady, [](const Comparison& row) {
+    return *row.simulated.power_w / *row.measured.power_w - 1;
+  });
   accuracy.at_cap_count = static_cast<std::int64_t>(energy_ratios.size());
   if (!energy_ratios.empty()) {
     accuracy.energy_per_flop_error_percent = mean(energy_errors);

@@ -4,7 +4,6 @@
 #include "models/numerics/data_type.h"
 #include "models/roofline/fitted_roofline.h"
 #include "sim/compare/times/measurements.h"
-#include "sim/compare/times/prediction.h"
 #include "sim/kernels/launch_conditions.h"
 
 #include <cstdint>
@@ -91,9 +90,7 @@ std::vector<KernelAccuracy> measure_kernels(std::span<const Comparison> rows);
 /// limit, and only the energy of an operation tells: measured watts times measured time, simulated
 /// joules, each over 2 m n k.
 struct PowerAccuracy {
-  std::int64_t count = 0;   ///< rows with steady measured and simulated watts
-  double mape_percent = 0;  ///< of the watts
-  double bias_percent = 0;
+  ErrorFigures errors;  ///< of the watts, where both are there and steady
   /// Rows measured at 97 % of their power limit or more, with m n k / (m k + k n + m n) above 800.
   std::int64_t at_cap_count = 0;
   std::optional<double> energy_per_flop_error_percent;  ///< of these, the mean absolute one

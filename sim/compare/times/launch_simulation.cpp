@@ -3,12 +3,16 @@
 
 #include "models/base/error.h"
 #include "models/sparsity/pattern.h"
+#include "sim/config/architecture.h"
 #include "sim/run/run.h"
+#include "sim/run/run_options.h"
+#include "sim/run/systemc_timer.h"
+#include "sim/run/worker_pool.h"
 
 #include <fmt/format.h>
 
-#include <memory>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace sptc::compare::times {
@@ -19,8 +23,9 @@ bool is_hardware(const sparsity::WeightPattern& pattern, numerics::DataType type
 }
 
 /// `common` with what `launch` says of itself.
-run::RunOptions options_of(const MeasuredLaunch& launch, const run::RunOptions& common) {
-  run::RunOptions options = common;
+run::SimulationOptions options_of(const MeasuredLaunch& launch,
+                                  const run::SimulationOptions& common) {
+  run::SimulationOptions options = common;
   options.what_ifs = false;
   options.variants = launch.pattern ? run::Variants::kSparse : run::Variants::kDense;
   options.pattern.reset();
@@ -50,15 +55,36 @@ Prediction at_line(LaunchSimulation& simulation, const Measurement& row, const s
   }
 }
 
+/// Throws for the first row of a type and sparsity without a kernel.
+void require_kernels(std::span<const Measurement> rows, const std::string& file,
+                     const config::Architecture& architecture,
+                     const run::SimulationOptions& options) {
+  run::SimulationOptions closed_form = options;
+  closed_form.fidelity = run::Fidelity::kAnalytic;
+  LaunchSimulation simulation(architecture, closed_form);
+  std::set<std::tuple<numerics::DataType, std::string, numerics::DataType>> known;
+  for (const Measurement& row : rows) {
+    const MeasuredLaunch& launch = row.launch;
+    if (known.emplace(launch.dtype, launch.sparsity(), launch.type_of_d()).second) {
+      at_line(simulation, row, file);
+    }
+  }
+}
+
 }  // namespace
 
 LaunchSimulation::LaunchSimulation(const config::Architecture& architecture,
-                                   const run::RunOptions& options, bool with_recorded)
+                                   const run::SimulationOptions& options, bool with_recorded)
     : architecture_(architecture),
       with_recorded_(with_recorded),
       common_(options),
       options_(options),
-      launcher_(architecture_.gpu, options_) {}
+      timer_(run::make_timer(architecture_.gpu, options_)) {
+  timer_->before_each(
+      [this](const kernels::GemmProblem& /*problem*/, kernels::KernelOverrides& kernel) {
+        kernel = kernel_.value_or(kernel);
+      });
+}
 
 Prediction LaunchSimulation::operator()(const MeasuredLaunch& launch) {
   options_ = options_of(launch, common_);
@@ -71,14 +97,9 @@ Prediction LaunchSimulation::operator()(const MeasuredLaunch& launch) {
   op.prunable = true;
   workload.operations.push_back(op);
   Values& values = values_.try_emplace(launch.operands, launch.operands).first->second;
-  const run::RunResult result = run::run_workload(
-      workload, architecture_, options_, &values.data,
-      [&](const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
-          const auto* operands) {
-        return launcher_(problem, with_recorded_ ? launch.kernel.value_or(overrides) : overrides,
-                         operands);
-      },
-      {}, &values.switching);
+  kernel_ = with_recorded_ ? launch.kernel : std::nullopt;
+  const run::RunResult result = run::run_workload(workload, architecture_, options_, &values.data,
+                                                  *timer_, {}, &values.switching);
   const run::OperationResult& row = result.operations.front();
   const run::VariantResult& figures = launch.pattern ? *row.sparse : *row.dense;
   Prediction prediction{
@@ -94,34 +115,57 @@ Prediction LaunchSimulation::operator()(const MeasuredLaunch& launch) {
   return prediction;
 }
 
-void require_kernels(std::span<const Measurement> rows, const std::string& file,
-                     const config::Architecture& architecture, const run::RunOptions& options) {
-  run::RunOptions closed_form = options;
-  closed_form.fidelity = run::Fidelity::kAnalytic;
-  LaunchSimulation simulation(architecture, closed_form);
-  std::set<std::tuple<numerics::DataType, std::string, numerics::DataType>> known;
-  for (const Measurement& row : rows) {
-    const MeasuredLaunch& launch = row.launch;
-    if (known.emplace(launch.dtype, launch.sparsity(), launch.type_of_d()).second) {
-      at_line(simulation, row, file);
-    }
-  }
-}
-
 std::vector<Prediction> simulate_launches(
     std::span<const Measurement> rows, const std::string& file,
-    const config::Architecture& architecture, const run::RunOptions& options, int jobs,
-    const std::function<void(std::size_t, std::size_t)>& progress, bool with_recorded) {
+    const config::Architecture& architecture, const run::SimulationOptions& options, int jobs,
+    const std::function<void(std::size_t done, std::size_t total)>& progress, bool with_recorded) {
   require_kernels(rows, file, architecture, options);
-  return predict_launches(
-      rows, jobs,
-      [&]() -> LaunchPredictor {
-        const auto simulation =
-            std::make_shared<LaunchSimulation>(architecture, options, with_recorded);
-        return
-            [simulation, &file](const Measurement& row) { return at_line(*simulation, row, file); };
-      },
-      progress);
+  std::map<decltype(MeasuredLaunch().key()), std::size_t> known;
+  std::vector<const Measurement*> distinct;  // the first row of each launch
+  std::vector<std::size_t> launch_of_row;
+  for (const Measurement& row : rows) {
+    const auto [place, added] = known.try_emplace(row.launch.key(), distinct.size());
+    if (added) {
+      distinct.push_back(&row);
+    }
+    launch_of_row.push_back(place->second);
+  }
+  std::vector<Prediction> launches(distinct.size());
+  std::optional<LaunchSimulation> simulation;  // of this process or of each worker
+  const auto prediction_of = [&](std::size_t launch) {
+    if (!simulation) {
+      simulation.emplace(architecture, options, with_recorded);
+    }
+    return at_line(*simulation, *distinct[launch], file);
+  };
+  std::size_t done = 0;
+  const auto keep = [&](std::size_t launch, const Prediction& prediction) {
+    launches[launch] = prediction;
+    if (progress) {
+      progress(++done, launches.size());
+    }
+  };
+  if (progress) {
+    progress(0, launches.size());
+  }
+  if (jobs == 1) {
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+      keep(i, prediction_of(i));
+    }
+  } else {
+    run::for_each_in_workers(
+        static_cast<std::size_t>(jobs), launches.size(),
+        [&](std::size_t i) { return run::bytes_of<Prediction>({prediction_of(i)}); },
+        [&](std::size_t i, run::WorkerPool::Event event) {
+          keep(i, run::rows_of<Prediction>(run::answer_of(std::move(event))).at(0));
+        });
+  }
+  std::vector<Prediction> of_rows;
+  of_rows.reserve(rows.size());
+  for (const std::size_t launch : launch_of_row) {
+    of_rows.push_back(launches[launch]);
+  }
+  return of_rows;
 }
 
 }  // namespace sptc::compare::times

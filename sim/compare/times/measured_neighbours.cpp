@@ -2,6 +2,7 @@
 #include "sim/compare/times/measured_neighbours.h"
 
 #include "sim/compare/times/launch_simulation.h"
+#include "sim/config/architecture.h"
 #include "sim/config/named_file.h"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/compare/times/measurements.h"
-#include "sim/config/architecture.h"
+#include "sim/config/config_fwd.h"
 #include "sim/run/run_result.h"
 #include "sim/run/simulation_options.h"
 

@@ -17,6 +17,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 
 namespace sptc::compare::times {
 namespace {
@@ -33,75 +34,41 @@ constexpr std::int64_t kMaxKernelExtent = 1'000'000;
 constexpr int kThreadsPerWarp = 32;
 constexpr int kRowsOfWarp = 16;  // of a warp of wgmma
 
-enum Column {
-  kM,
-  kN,
-  kK,
-  kTime,
-  kDtype,
-  kSparsity,
-  kDDtype,
-  kL2,
-  kLaunch,
-  kAlgorithm,
-  kWarmup,
-  kRepeat,
-  kOperands,
-  kClock,
-  kPowerLimit,
-  kPower,
-  kBatch,
-  kSource,
-  kLayout,
-  kAlg,
-  kTile,
-  kCluster,
-  kStages,
-  kKernelNotes,
-  kGrid,
-  kBlock,
-  kColumns
-};
-constexpr std::array<std::string_view, kColumns> kColumnNames = {
+constexpr std::array<std::string_view, 26> kColumns = {
     "m",        "n",       "k",        "time_us_median", "dtype",
     "sparsity", "d_dtype", "l2",       "launch",         "algorithm",
     "warmup",   "repeat",  "operands", "clock_mhz",      "power_limit_w",
     "power_w",  "batch",   "source",   "layout",         "alg",
     "tile",     "cluster", "stages",   "kernel_notes",   "grid",
     "block"};
-constexpr std::array kRequired{kM, kN, kK, kTime};
+constexpr std::array<std::string_view, 4> kRequired{"m", "n", "k", "time_us_median"};
 
 [[noreturn]] void fail(const std::string& file, std::int64_t line, std::string_view problem) {
   throw base::InputError(fmt::format("{}:{}: {}", file, line, problem));
 }
 
 /// Which field of a record each column is in.
-using Layout = std::array<std::optional<std::size_t>, kColumns>;
+using Layout = std::map<std::string_view, std::size_t>;
 
 Layout read_header(const io::CsvRecord& header, const std::string& file,
                    std::vector<std::string>* ignored) {
   Layout layout;
   for (std::size_t i = 0; i < header.fields.size(); ++i) {
     const std::string& name = header.fields[i];
-    const auto known = std::find(kColumnNames.begin(), kColumnNames.end(), name);
-    if (known == kColumnNames.end()) {
+    const auto known = std::find(kColumns.begin(), kColumns.end(), name);
+    if (known == kColumns.end()) {
       if (ignored != nullptr) {
         ignored->push_back(io::printable(name));
       }
-      continue;
-    }
-    auto& field = layout[static_cast<std::size_t>(known - kColumnNames.begin())];
-    if (field) {
+    } else if (!layout.emplace(*known, i).second) {
       fail(file, header.line, fmt::format("the column '{}' stands twice", name));
     }
-    field = i;
   }
-  for (const Column column : kRequired) {
-    if (!layout[column]) {
+  for (const std::string_view column : kRequired) {
+    if (!layout.contains(column)) {
       fail(file, header.line,
            fmt::format("the column '{}' is missing in '{}'; needed: m, n, k, time_us_median",
-                       kColumnNames[column],
-                       io::printable(fmt::format("{}", fmt::join(header.fields, ",")))));
+                       column, io::printable(fmt::format("{}", fmt::join(header.fields, ",")))));
     }
   }
   return layout;
@@ -114,38 +81,48 @@ class Row {
       : record_(record), layout_(layout), file_(file) {}
 
   std::int64_t line() const { return record_.line; }
-  std::string_view field(Column column) const {
-    return layout_[column] ? std::string_view(record_.fields[*layout_[column]]) : "";
+  std::string_view field(std::string_view column) const {
+    const auto at = layout_.find(column);
+    return at == layout_.end() ? "" : std::string_view(record_.fields[at->second]);
   }
-  bool says(Column column) const { return !field(column).empty(); }
+  bool says(std::string_view column) const { return !field(column).empty(); }
 
   [[noreturn]] void fail(std::string_view problem) const {
     times::fail(file_, record_.line, problem);
   }
 
   template <typename Number>
-  Number number(Column column, Number least, Number most) const {
+  Number number(std::string_view column, Number least, Number most) const {
     const std::string_view text = field(column);
     Number value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     // Not a number is in no range.
     if (error != std::errc() || end != text.data() + text.size() ||
         !(value >= least && value <= most)) {
-      fail(fmt::format("{} must be {} from {} to {}, not '{}'", kColumnNames[column],
+      fail(fmt::format("{} must be {} from {} to {}, not '{}'", column,
                        std::is_integral_v<Number> ? "an integer" : "a number", least, most,
                        io::printable(text)));
     }
     return value;
   }
 
-  /// What `parse` makes of the field; its InputError names the line.
-  template <typename Parse>
-  auto parsed(Column column, Parse parse) const {
-    const std::string text = io::printable(field(column));
+  /// Sets `value` to what `parse` makes of a field that says something; its InputError names the
+  /// line.
+  template <typename Parse, typename Value>
+  void read(std::string_view column, Parse parse, Value& value) const {
+    if (!says(column)) {
+      return;
+    }
     try {
-      return parse(kColumnNames[column], text);
+      value = parse(column, io::printable(field(column)));
     } catch (const base::InputError& error) {
       fail(error.what());
+    }
+  }
+  void read(std::string_view column, double least, double most,
+            std::optional<double>& value) const {
+    if (says(column)) {
+      value = number(column, least, most);
     }
   }
 
@@ -156,30 +133,28 @@ class Row {
 };
 
 void read_types(const Row& row, bool sparse, MeasuredLaunch& launch) {
-  if (row.says(kDtype)) {
-    const auto type = workload::parse_usual_type(row.field(kDtype));
+  if (row.says("dtype")) {
+    const auto type = workload::parse_usual_type(row.field("dtype"));
     if (!type) {
-      row.fail(workload::unknown_operand_type(row.field(kDtype)));
+      row.fail(workload::unknown_operand_type(row.field("dtype")));
     }
     launch.dtype = *type;
   }
   // As in a workload; 1:1 is how SCALE-Sim writes it.
-  if (!row.says(kSparsity) && sparse) {
+  if (!row.says("sparsity") && sparse) {
     launch.pattern = {sparsity::hardware_pattern(launch.dtype)};
-  } else if (row.says(kSparsity) && row.field(kSparsity) != "dense" &&
-             row.field(kSparsity) != "1:1") {
-    launch.pattern = row.parsed(kSparsity, [](std::string_view what, std::string_view text) {
+  } else if (row.field("sparsity") != "dense" && row.field("sparsity") != "1:1") {
+    const auto parse = [](std::string_view what, std::string_view text) {
       try {
         return sparsity::parse_weight_pattern(text);
       } catch (const base::InputError& error) {
         throw base::InputError(
             fmt::format("{} must be dense or a pattern, not '{}': {}", what, text, error.what()));
       }
-    });
+    };
+    row.read("sparsity", parse, launch.pattern);
   }
-  if (row.says(kDDtype)) {
-    launch.d_dtype = row.parsed(kDDtype, run::parse_d_dtype);
-  }
+  row.read("d_dtype", run::parse_d_dtype, launch.d_dtype);
   if (numerics::info(launch.dtype).is_float() && !numerics::info(launch.type_of_d()).is_float()) {
     row.fail(fmt::format("d_dtype is '{}', but products of {} are no integers",
                          numerics::name(launch.type_of_d()), numerics::name(launch.dtype)));
@@ -187,37 +162,26 @@ void read_types(const Row& row, bool sparse, MeasuredLaunch& launch) {
 }
 
 void read_conditions(const Row& row, MeasuredLaunch& launch) {
-  if (row.says(kL2)) {
-    launch.conditions.l2 = row.parsed(kL2, kernels::parse_l2_state);
-  }
-  if (row.says(kLaunch)) {
-    launch.conditions.launch = row.parsed(kLaunch, kernels::parse_launch_mode);
-  }
-  if (row.says(kAlgorithm)) {
-    launch.conditions.algorithm = row.parsed(kAlgorithm, kernels::parse_algorithm);
-  }
-  if (row.says(kWarmup) != row.says(kRepeat)) {
+  row.read("l2", kernels::parse_l2_state, launch.conditions.l2);
+  row.read("launch", kernels::parse_launch_mode, launch.conditions.launch);
+  row.read("algorithm", kernels::parse_algorithm, launch.conditions.algorithm);
+  if (row.says("warmup") != row.says("repeat")) {
     row.fail("warmup and repeat are given together or not at all");
   }
-  if (row.says(kWarmup)) {
-    launch.repetition = kernels::Repetition{row.number<int>(kWarmup, 0, run::kMostLaunches),
-                                            row.number<int>(kRepeat, 1, run::kMostLaunches)};
+  if (row.says("warmup")) {
+    launch.repetition = kernels::Repetition{row.number<int>("warmup", 0, run::kMostLaunches),
+                                            row.number<int>("repeat", 1, run::kMostLaunches)};
   }
-  if (row.says(kOperands)) {
-    launch.operands = row.parsed(kOperands, [](std::string_view what, std::string_view text) {
-      try {
-        return workload::parse_data_kind(text);
-      } catch (const base::InputError& error) {
-        throw base::InputError(fmt::format("{}: {}", what, error.what()));
-      }
-    });
-  }
-  if (row.says(kClock)) {
-    launch.clock_mhz = row.number(kClock, kMinMhz, kMaxMhz);
-  }
-  if (row.says(kPowerLimit)) {
-    launch.power_limit_w = row.number(kPowerLimit, kMinWatts, kMaxWatts);
-  }
+  const auto parse_operands = [](std::string_view what, std::string_view text) {
+    try {
+      return workload::parse_data_kind(text);
+    } catch (const base::InputError& error) {
+      throw base::InputError(fmt::format("{}: {}", what, error.what()));
+    }
+  };
+  row.read("operands", parse_operands, launch.operands);
+  row.read("clock_mhz", kMinMhz, kMaxMhz, launch.clock_mhz);
+  row.read("power_limit_w", kMinWatts, kMaxWatts, launch.power_limit_w);
 }
 
 /// The numbers of "2x64x1", as many as there are; the rest is 1.
@@ -266,14 +230,13 @@ base::GemmShape warp_tile(const base::GemmShape& cta, std::int64_t warps) {
 
 void read_kernel(const Row& row, MeasuredLaunch& launch) {
   // Of a 2:4 row cuSPARSELt's numbers stand in `alg`, of a dense one D's order alone in `layout`.
-  if (row.says(kLayout) && launch.pattern) {
-    launch.conditions.layout = row.parsed(kLayout, kernels::parse_layout);
+  if (launch.pattern) {
+    row.read("layout", kernels::parse_layout, launch.conditions.layout);
+  } else {
+    row.read("alg", kernels::parse_fp8_accumulation, launch.conditions.fp8_accumulation);
   }
-  if (row.says(kAlg) && !launch.pattern) {
-    launch.conditions.fp8_accumulation = row.parsed(kAlg, kernels::parse_fp8_accumulation);
-  }
-  const KernelFields fields{row.field(kTile),        row.field(kCluster), row.field(kStages),
-                            row.field(kKernelNotes), row.field(kGrid),    row.field(kBlock)};
+  const KernelFields fields{row.field("tile"),         row.field("cluster"), row.field("stages"),
+                            row.field("kernel_notes"), row.field("grid"),    row.field("block")};
   try {
     launch.kernel = recorded_kernel(fields, launch.shape);
   } catch (const base::InputError& error) {
@@ -282,24 +245,22 @@ void read_kernel(const Row& row, MeasuredLaunch& launch) {
 }
 
 Measurement read_row(const Row& row, const MeasurementDefaults& defaults) {
-  if (row.says(kBatch) && row.field(kBatch) != "1") {
+  if (row.says("batch") && row.field("batch") != "1") {
     row.fail(fmt::format("batch is '{}', but single GEMMs are scored",
-                         io::printable(row.field(kBatch))));
+                         io::printable(row.field("batch"))));
   }
   Measurement result;
   result.launch = defaults.launch;
-  const auto extent = [&](Column column) {
+  const auto extent = [&](std::string_view column) {
     return row.number<std::int64_t>(column, 1, workload::kMaxExtent);
   };
-  result.launch.shape = {extent(kM), extent(kN), extent(kK)};
-  result.time_us = row.number(kTime, kMinTimeUs, kMaxTimeUs);
+  result.launch.shape = {extent("m"), extent("n"), extent("k")};
+  result.time_us = row.number("time_us_median", kMinTimeUs, kMaxTimeUs);
   read_types(row, defaults.sparse, result.launch);
   read_conditions(row, result.launch);
   read_kernel(row, result.launch);
-  if (row.says(kPower)) {
-    result.power_w = row.number(kPower, kMinWatts, kMaxWatts);
-  }
-  result.source = row.field(kSource);
+  row.read("power_w", kMinWatts, kMaxWatts, result.power_w);
+  result.source = row.field("source");
   result.line = row.line();
   return result;
 }

@@ -4,11 +4,12 @@
 #include "models/base/shape.h"
 #include "models/numerics/data_type.h"
 #include "models/sparsity/weight_pattern.h"
-#include "sim/kernels/gemm_problem.h"
+#include "sim/kernels/kernel_overrides.h"
 #include "sim/kernels/launch_conditions.h"
 #include "sim/workload/operands.h"
 #include "sim/workload/workload.h"
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -61,6 +62,19 @@ struct Measurement {
   std::optional<double> power_w;  ///< mean of the board
   std::string source;             ///< as the file says; may be empty
   std::int64_t line = 0;          ///< of the file
+};
+
+/// What one launch takes, simulated.
+struct Prediction {
+  double time_us = 0;
+  double launch_us = 0;  ///< part of it that no SM has a part in
+  double clock_mhz = 0;
+  std::optional<double> power_w;    ///< mean over the launch; nothing without energies
+  std::optional<double> energy_uj;  ///< of the launch
+  base::GemmShape cta_tile;         ///< of the kernel that was taken; k is logical
+  int split_k = 1;
+  int cluster_ctas = 1;
+  std::array<std::int64_t, 3> bytes{};  ///< of DRAM, L2 and shared memory
 };
 
 /// What holds of a row that does not say otherwise.

@@ -30,7 +30,7 @@ constexpr std::size_t kMostRowsSimulated = 50;
 std::vector<std::string> notes_on(const std::vector<Measurement>& measured,
                                   const std::vector<std::string>& ignored,
                                   const config::Architecture& architecture,
-                                  const run::RunOptions& options) {
+                                  const run::SimulationOptions& options) {
   std::vector<std::string> notes;
   if (!options.power_note.empty()) {
     notes.push_back(options.power_note);
@@ -105,40 +105,37 @@ bool holds_kernel(const MeasuredLaunch& launch, const gpu::GpuSpec& gpu) {
   }
 }
 
-/// Of the rows that name their kernel what that one takes; those that no SM of the model holds are
-/// noted.
-std::vector<std::optional<Prediction>> with_recorded_kernels(
-    std::vector<Measurement>& measured, const std::string& file,
-    const config::Architecture& architecture, const run::RunOptions& options, int jobs,
-    std::vector<std::string>& notes) {
+/// Adds to the rows that name their kernel what that one takes; those that no SM of the model holds
+/// are noted.
+void add_recorded(std::vector<Comparison>& rows, const std::string& file,
+                  const config::Architecture& architecture, const run::SimulationOptions& options,
+                  int jobs, std::vector<std::string>& notes) {
   std::vector<Measurement> named;
+  std::vector<Comparison*> places;
   std::size_t lacking = 0;
-  for (Measurement& row : measured) {
-    if (row.launch.kernel && !holds_kernel(row.launch, architecture.gpu)) {
-      row.launch.kernel.reset();
+  for (Comparison& row : rows) {
+    if (!row.measured.launch.kernel) {
+      continue;
+    }
+    if (!holds_kernel(row.measured.launch, architecture.gpu)) {
       ++lacking;
+      continue;
     }
-    if (row.launch.kernel) {
-      named.push_back(row);
-    }
+    named.push_back(row.measured);
+    places.push_back(&row);
   }
   if (lacking > 0) {
     notes.push_back(
         fmt::format("{} rows name a kernel that needs more of an SM than it has", lacking));
   }
-  std::vector<std::optional<Prediction>> result(measured.size());
   if (named.empty()) {
-    return result;
+    return;
   }
   const std::vector<Prediction> launches =
       simulate_launches(named, file, architecture, options, jobs, {}, true);
-  auto next = launches.begin();
-  for (std::size_t i = 0; i < measured.size(); ++i) {
-    if (measured[i].launch.kernel) {
-      result[i] = *next++;
-    }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    places[i]->recorded = launches[i];
   }
-  return result;
 }
 
 std::string board_of(const ValidationJob& job,
@@ -162,7 +159,7 @@ MeasurementDefaults parse_defaults(const std::string& dtype, const std::string& 
   if (!type) {
     throw base::InputError("--dtype: " + workload::unknown_operand_type(dtype));
   }
-  const run::Variants which = run::parse_variants(variants);
+  const run::Variants which = run::parse_word<run::Variants>(variants);
   if (which == run::Variants::kBoth) {
     throw base::InputError("--variants: a measured time is that of a dense or of a sparse launch");
   }
@@ -174,7 +171,7 @@ MeasurementDefaults parse_defaults(const std::string& dtype, const std::string& 
   return defaults;
 }
 
-ValidatedFile validate(const ValidationJob& job) {
+Validation validate(const ValidationJob& job) {
   std::optional<workload::Recording> recording = recording_of(job.file);
   const config::Architecture architecture =
       run::with_asked(config::load_architecture(board_of(job, recording)), job.options);
@@ -185,7 +182,7 @@ ValidatedFile validate(const ValidationJob& job) {
     }
   }
   run::EnergyFiles files;
-  run::RunOptions options = run::resolved(job.options, architecture, files);
+  run::SimulationOptions options = run::resolved(job.options, architecture, files);
   MeasurementDefaults defaults = job.defaults;
   defaults.launch.repetition = options.repetition;
   if (options.power) {
@@ -193,7 +190,7 @@ ValidatedFile validate(const ValidationJob& job) {
   }
   const std::string file = io::printable(job.file);
   std::vector<std::string> ignored, left_out;
-  std::vector<Measurement> measured =
+  const std::vector<Measurement> measured =
       recording ? recorded_measurements(recording->workload, file, defaults, left_out)
                 : read_measurements(job.file, defaults, &ignored);
   if (!job.fidelity_given && measured.size() > kMostRowsSimulated) {
@@ -201,23 +198,21 @@ ValidatedFile validate(const ValidationJob& job) {
   }
   const std::vector<Prediction> launches =
       simulate_launches(measured, file, architecture, options, job.jobs, job.progress);
-  const std::vector<std::optional<Prediction>> recorded =
-      with_recorded_kernels(measured, file, architecture, options, job.jobs, left_out);
-  ValidatedFile result;
+  std::vector<Comparison> rows;
   for (std::size_t i = 0; i < measured.size(); ++i) {
-    result.rows.push_back({measured[i], launches[i], recorded[i]});
+    rows.push_back({measured[i], launches[i]});
   }
+  add_recorded(rows, file, architecture, options, job.jobs, left_out);
   std::vector<std::string> notes = notes_on(measured, ignored, architecture, options);
   notes.insert(notes.end(), left_out.begin(), left_out.end());
-  if (std::string above = note_above_limit(result.rows); !above.empty()) {
+  if (std::string above = note_above_limit(rows); !above.empty()) {
     notes.push_back(std::move(above));
   }
-  result.validation = validation_of(
+  return validation_of(
       {architecture.gpu.name, file, std::string(run::name(options.fidelity)),
        run::made_by(options.fidelity, architecture.gpu.sms),
        options.clock_limited ? "limited" : options.clock_policy.name(), defaults, std::move(notes)},
-      result.rows);
-  return result;
+      std::move(rows));
 }
 
 }  // namespace sptc::compare::times

@@ -4,6 +4,7 @@
 #include "models/mma/dot_step.h"
 #include "models/mma/lowered_fp8.h"
 #include "models/numerics/codec.h"
+#include "models/numerics/data_type_info.h"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,11 @@
 #include "models/base/error.h"
 #include "models/base/matrix.h"
 #include "models/base/text.h"
+#include "models/mma/instruction.h"
+#include "models/mma/mma_family.h"
 #include "models/sparsity/compress.h"
 #include "models/sparsity/metadata.h"
+#include "models/sparsity/metadata_register.h"
 #include "sim/io/text_file.h"
 
 #include <fmt/format.h>
@@ -29,43 +32,13 @@ struct Extents {
   std::size_t cases, rows, stored_k, groups;
 };
 
-base::Matrix<std::uint8_t> nibbles_of_elements(const MetadataInput& input, std::size_t index,
-                                               const Extents& extents, numerics::DataType type) {
-  const auto per_element = static_cast<std::size_t>(sparsity::metadata_element_bits(type)) / 4;
-  const std::size_t columns = extents.groups / per_element;
-  const std::size_t count = extents.rows * columns;
-  const auto first = input.array.bits.begin() + static_cast<std::ptrdiff_t>(index * count);
-  std::vector<std::uint32_t> elements(first, first + static_cast<std::ptrdiff_t>(count));
-  if (input.layout == MetadataLayout::kReordered || input.layout == MetadataLayout::kMarlin) {
-    const auto order = input.layout == MetadataLayout::kMarlin ? sparsity::RowOrder::kMarlin
-                                                               : sparsity::RowOrder::kCutlass;
-    return sparsity::unpack_canonical(sparsity::to_canonical(
-        sparsity::ReorderedMetadata{type, extents.rows, columns, elements, order}));
-  }
-  sparsity::CanonicalMetadata canonical{type, base::Matrix<std::uint32_t>(extents.rows, columns)};
-  std::copy(elements.begin(), elements.end(), canonical.elements.data());
-  return sparsity::unpack_canonical(canonical);
-}
-
-base::Matrix<std::uint8_t> nibbles_of_lanes(const MetadataInput& input, std::size_t index,
-                                            const Extents& extents,
-                                            const MmaInstruction& instruction) {
-  sparsity::LaneMetadata lanes;
-  lanes.type = instruction.a_type;
-  lanes.format = sparsity::metadata_register_format(instruction.a_type, instruction.shape.k);
-  lanes.first_selector = input.selector;
-  lanes.row_tiles = extents.rows / kRowTile;
-  lanes.k_tiles = extents.groups / static_cast<std::size_t>(lanes.format.groups());
-  const std::size_t registers = lanes.row_tiles * lanes.k_tiles;
-  for (std::size_t r = 0; r < registers; ++r) {
-    sparsity::LaneWords words{};
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      words[lane] =
-          static_cast<std::uint32_t>(input.array.bits[(index * registers + r) * kLanes + lane]);
-    }
-    lanes.registers.push_back(words);
-  }
-  return sparsity::unpack_canonical(sparsity::to_canonical(lanes));
+sparsity::MetadataForm form_of(const MetadataInput& input, const MmaInstruction& instruction) {
+  using sparsity::MetadataOrder;
+  const MetadataOrder order = input.layout == MetadataLayout::kReordered ? MetadataOrder::kCutlass
+                              : input.layout == MetadataLayout::kMarlin  ? MetadataOrder::kMarlin
+                              : input.layout == MetadataLayout::kLanes   ? MetadataOrder::kLanes
+                                                                       : MetadataOrder::kCanonical;
+  return {instruction.a_type, order, instruction.shape.k, input.selector};
 }
 
 void require_elements(const MetadataInput& input, const Extents& extents,
@@ -118,9 +91,11 @@ base::Matrix<std::uint8_t> metadata_nibbles(const MetadataInput& input,
   const Extents extents{a_shape[0], a_shape[1], a_shape[2],
                         a_shape[2] / static_cast<std::size_t>(pattern.kept)};
   require_elements(input, extents, instruction, what);
-  return input.layout == MetadataLayout::kLanes
-             ? nibbles_of_lanes(input, index, extents, instruction)
-             : nibbles_of_elements(input, index, extents, instruction.a_type);
+  const std::size_t count = input.array.bits.size() / extents.cases;
+  const auto first = input.array.bits.begin() + static_cast<std::ptrdiff_t>(index * count);
+  const std::vector<std::uint32_t> words(first, first + static_cast<std::ptrdiff_t>(count));
+  return sparsity::unpack_metadata(words, extents.rows, extents.groups,
+                                   form_of(input, instruction));
 }
 
 BitArray element_indices(const MetadataInput& input, const MmaInstruction& instruction,

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/base/matrix.h"
-#include "models/mma/instruction.h"
+#include "models/mma/mma_fwd.h"
 #include "sim/compare/vectors/bit_array.h"
 
 #include <cstddef>

@@ -4,7 +4,8 @@
 #include "models/base/matrix.h"
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
-#include "models/numerics/codec.h"
+#include "models/numerics/data_type.h"
+#include "models/numerics/word.h"
 #include "sim/compare/vectors/bit_array.h"
 
 #include <cstddef>

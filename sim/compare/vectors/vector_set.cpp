@@ -19,6 +19,7 @@
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace sptc::compare::vectors {
 namespace {
@@ -135,15 +136,6 @@ class SetReader {
     return *parsed;
   }
 
-  template <typename Find>
-  auto at_key(std::string_view key, Find find) const {
-    try {
-      return find(object_.text(key));
-    } catch (const base::InputError& error) {
-      (object_.place() / key).fail(error.what());
-    }
-  }
-
   // A result of an instruction -----------------------------------------------------------------
 
   void read_instruction() {
@@ -159,8 +151,7 @@ class SetReader {
       }
       (object_.place() / "family").fail("unknown family " + base::unknown_name(set_.family, names));
     }
-    MmaInstruction instruction =
-        at_key("qualifier", [](const std::string& text) { return mma::parse_instruction(text); });
+    MmaInstruction instruction = object_.parsed("qualifier", mma::parse_instruction);
     instruction.family = family->family;
     instruction.sparse = family->sparse;
     if (instruction.shape.k != object_.integer("k", 1, kMaxExtentOfSet) ||
@@ -201,10 +192,11 @@ class SetReader {
   void read_measured(const MmaInstruction& instruction, const mma::Target& target,
                      const BitArray& c) {
     set_.from_hardware = object_.boolean_or("measured", false);
+    set_.undefined = object_.text_or("case_set", "defined") == "undefined";
     if (instruction.sparse) {
-      for (const char* const name : {"E", "sel"}) {
-        const BitArray registers = array(name);
-        if (registers.shape.empty() || registers.shape.front() != set_.cases()) {
+      for (const auto& [name, kept] : {std::pair("E", &set_.registers), {"sel", &set_.selectors}}) {
+        *kept = array(name);
+        if ((*kept)->shape.empty() || (*kept)->shape.front() != set_.cases()) {
           throw base::InputError(fmt::format("{}: {} must hold one entry per case", shown_, name));
         }
       }
@@ -217,12 +209,11 @@ class SetReader {
 
   /// Keeps none where all are valid: the indices say the same then.
   void read_nibbles(const MmaInstruction& instruction) {
-    MetadataInput registers{array("E"), MetadataLayout::kLanes};
-    const BitArray selectors = array("sel");
+    MetadataInput registers{*set_.registers, MetadataLayout::kLanes};
     const sparsity::Pattern pattern = sparsity::hardware_pattern(instruction.a_type);
     bool mixes_words = false;
     for (std::size_t index = 0; index < set_.cases(); ++index) {
-      registers.selector = static_cast<int>(selectors.bits[index]);
+      registers.selector = static_cast<int>(set_.selectors->bits[index]);
       const base::Matrix<std::uint8_t>& nibbles = set_.operands.nibbles.emplace_back(
           metadata_nibbles(registers, instruction, set_.operands.a.shape, index, shown_ + ": E"));
       mixes_words = mixes_words || !std::all_of(nibbles.data(), nibbles.data() + nibbles.size(),
@@ -238,7 +229,7 @@ class SetReader {
   /// Integer results are the same everywhere: such sets name no architecture.
   mma::Target target_of(const MmaInstruction& instruction) const {
     if (object_.has("arch")) {
-      return at_key("arch", config::target_of);
+      return object_.parsed("arch", config::target_of);
     }
     for (const mma::Target& target : mma::targets()) {
       const auto entries = mma::instructions(target);
@@ -273,7 +264,7 @@ class SetReader {
   void read_hardware() {
     set_.family = "hw";
     set_.from_hardware = true;
-    const mma::Target target = at_key("gpu", config::target_of);
+    const mma::Target target = object_.parsed("gpu", config::target_of);
     const std::size_t k = extent("k");
     const BitArray a = array("A");
     const BitArray b = array("B");

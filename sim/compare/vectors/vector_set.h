@@ -48,6 +48,10 @@ struct VectorSet {
   std::optional<BitArray> contested;
   std::vector<std::string> categories;       ///< names
   std::optional<BitArray> category_of_case;  ///< index into them
+  /// Of a capture: metadata without a meaning in the PTX ISA.
+  bool undefined = false;
+  /// Sparse sets of a capture: the metadata registers E, [case, ...], and their selectors.
+  std::optional<BitArray> registers, selectors;
 
   std::size_t cases() const { return operands.cases(); }
   bool is_contested(std::size_t index, std::size_t row, std::size_t column) const;

@@ -47,14 +47,10 @@ using sptc::sparsity::prune_by_magnitude;
 
 /// Metadata of a compressed matrix: canonical, as registers of mma.sp, as CUTLASS and PyTorch store
 /// it.
-using sptc::sparsity::CanonicalMetadata;
-using sptc::sparsity::LaneMetadata;
-using sptc::sparsity::pack_canonical;
-using sptc::sparsity::ReorderedMetadata;
-using sptc::sparsity::to_canonical;
-using sptc::sparsity::to_lanes;
-using sptc::sparsity::to_reordered;
-using sptc::sparsity::unpack_canonical;
+using sptc::sparsity::MetadataForm;
+using sptc::sparsity::MetadataOrder;
+using sptc::sparsity::pack_metadata;
+using sptc::sparsity::unpack_metadata;
 
 /// The catalogue: every matrix instruction of a target, dense and sparse.
 using sptc::mma::CatalogueEntry;

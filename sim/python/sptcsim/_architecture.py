@@ -48,17 +48,13 @@ class Architecture:
     def _by_pointer(self):
         return {parameter.pointer: parameter for parameter in self.parameters}
 
-    @functools.cached_property
-    def _document(self):
-        return _core.architecture_document(self._origin)
-
     def parameter(self, path: str) -> Record:
         """One of the parameters: path is a pointer ("/sm/max_warps"), "sm.max_warps", or a last key that occurs once.
 
         Raises InputError with the nearest names.
         """
         _checks.word("a parameter", path)
-        found = self._by_pointer.get(path) or self._by_pointer.get(_core.parameter_pointer(self._document, path))
+        found = self._by_pointer.get(path) or self._by_pointer.get(self._core.parameter_pointer(path))
         if found is not None:
             return found
         raise InputError(f"'{path}' is a word and no number of {self.name}")

@@ -17,25 +17,34 @@ from ._types import Any, Arch, Mapping, Option, Path, Progress, Sparse
 _VARIANTS = ("dense", "sparse")
 
 
-class Result(Record):
+class _Lazy(Record):
+    """A Record whose values are made when somebody asks for them."""
+
+    __slots__ = ("_make",)
+
+    def __init__(self, make):
+        super().__init__(None)
+        object.__setattr__(self, "_make", make)
+
+    def to_dict(self):
+        """Everything, as a dict."""
+        if self._values is None:
+            object.__setattr__(self, "_values", self._make())
+        return self._values
+
+
+class Result(_Lazy):
     """What simulated operations took. Attributes have the names of `sptcsim run --format json`.
 
     operations (a list), totals, arch, fidelity, options, notes, assumed. An operation has name, m, n, k, batch, count,
     dtype, and per variant, `dense` and `sparse`, cycles, time_us, tflops, clock_mhz, power_w, energy_uj, kernel, ...
     """
 
-    __slots__ = ("_run", "_arch")
+    __slots__ = ("_run",)
 
     def __init__(self, run, arch):
-        super().__init__(None)
+        super().__init__(lambda: json.loads(run.json(arch)))
         object.__setattr__(self, "_run", run)
-        object.__setattr__(self, "_arch", arch)
-
-    def to_dict(self):
-        """The JSON object as a dict."""
-        if self._values is None:
-            object.__setattr__(self, "_values", json.loads(self._run.json(self._arch)))
-        return self._values
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each operation and variant that was simulated: extents, variant, and all figures of it."""
@@ -49,9 +58,6 @@ class Result(Record):
     def to_pandas(self) -> Any:
         """rows() as a pandas.DataFrame; objects inside become columns such as "kernel.stages"."""
         return frame(self.rows())
-
-    def __reduce__(self):
-        return Record, (self.to_dict(),)
 
     def __repr__(self):
         values = self.to_dict()
@@ -71,28 +77,18 @@ class Result(Record):
         return f"<b>{html.escape(repr(self))}</b>{table(head, rows)}"
 
 
-class Variant(Record):
+class Variant(_Lazy):
     """Figures of one GEMM, dense or with pruned weights. Single numbers come without the JSON of all."""
 
-    __slots__ = ("_figures", "_make")
+    __slots__ = ("_figures",)
 
     def __init__(self, figures, make):
-        super().__init__(None)
+        super().__init__(make)
         object.__setattr__(self, "_figures", figures)
-        object.__setattr__(self, "_make", make)
-
-    def to_dict(self):
-        """Everything, as a dict."""
-        if self._values is None:
-            object.__setattr__(self, "_values", self._make())
-        return self._values
 
     def __getattr__(self, name):
         value = self._figures.get(name)
         return value if value is not None else super().__getattr__(name)
-
-    def __reduce__(self):
-        return Record, (self.to_dict(),)
 
 
 class GemmResult(Result):

@@ -71,13 +71,6 @@ def _part(shard, text, file, jobs):
             return part.read()
 
 
-def _counts(path):
-    """Rows of a results file, and failed ones of them."""
-    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
-        rows, failed = database.execute("SELECT count(*), total(status = 'failed') FROM points").fetchone()
-    return rows, int(failed)
-
-
 def _on_cluster(client, text, file, path, jobs, shards, progress):
     """Runs the parts of a sweep on the workers of `client`, and merges them in `path`: all, or those that came."""
     try:
@@ -104,8 +97,8 @@ def _on_cluster(client, text, file, path, jobs, shards, progress):
                     output.write(future.result())
                 future.release()  # the worker may forget the part
                 parts.append(part)
-                rows, lost = _counts(part)
-                done, failed = done + rows, failed + lost
+                status = json.loads(_core.sweep_status([part]))
+                done, failed = done + status["done"] + status["failed"], failed + status["failed"]
                 if progress is not None:
                     progress(done, points, failed)
         finally:

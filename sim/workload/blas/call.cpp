@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 namespace sptc::workload::blas {
@@ -30,12 +31,9 @@ std::string our_type(std::string_view word) {
   if (word.starts_with(kCuda)) {
     word.remove_prefix(kCuda.size());
   }
-  for (const auto& [logged, ours] : kTypes) {
-    if (logged == word) {
-      return std::string(ours);
-    }
-  }
-  return std::string(word);
+  const auto* const found =
+      std::ranges::find_if(kTypes, [word](const auto& row) { return row.first == word; });
+  return std::string(found == std::end(kTypes) ? word : found->second);
 }
 
 bool contains(std::string_view text, std::string_view part) {
@@ -121,8 +119,7 @@ constexpr std::array<ScaleMode, 7> kScaleModes{{{"", 0, {}, true},
                                                 {"BLK128x128_32F"}}};
 
 const ScaleMode* find_scale_mode(std::string_view name) {
-  const auto found = std::find_if(kScaleModes.begin(), kScaleModes.end(),
-                                  [name](const ScaleMode& mode) { return mode.name == name; });
+  const auto found = std::ranges::find(kScaleModes, name, &ScaleMode::name);
   return found == kScaleModes.end() ? nullptr : &*found;
 }
 
@@ -279,25 +276,6 @@ std::optional<std::string_view> yaml_value(std::string_view line, std::string_vi
   return word_behind(line, name, " {", ':', " '\"", ",}'\" ");
 }
 
-/// m, n, k and the batch; each must be there but the batch.
-template <typename Value>
-void read_extents(const Value& value, const std::array<const char*, 4>& names,
-                  const std::string& place, BlasCall& call) {
-  const auto required = [&](const char* name) {
-    const auto text = value(name);
-    if (!text) {
-      throw base::InputError(
-          fmt::format("{}: this launch has no {}: the line is cut off", place, name));
-    }
-    return recorded_integer(*text, place, name);
-  };
-  call.m = required(names[0]);
-  call.n = required(names[1]);
-  call.k = required(names[2]);
-  const auto batch = value(names[3]);
-  call.batch = batch ? recorded_integer(*batch, place, names[3]) : 1;
-}
-
 /// What a call of cusparseLtMatmulDescriptorInit was given: "opA[in]=.., matA[in]={format=..
 /// rows=.. cols=..}, ..". Nothing where the line names its operands by pointer only.
 std::optional<BlasCall> read_descriptor_inputs(std::string_view line, const std::string& place) {
@@ -337,6 +315,42 @@ std::optional<BlasCall> read_descriptor_inputs(std::string_view line, const std:
 }
 
 }  // namespace
+
+BlasCall call_of_arguments(std::string_view function, const Argument& value,
+                           const ArgumentNames& names, const std::string& place,
+                           std::string_view type) {
+  static constexpr std::pair<std::string_view, std::string_view> kTypes[] = {
+      {"cublasS", "R_32F"},
+      {"cublasH", "R_16F"},
+      {"cublasD", "R_64F"},
+      {"rocblas_sgemm", "R_32F"},
+      {"rocblas_hgemm", "R_16F"}};
+  for (const auto& [prefix, of_name] : kTypes) {
+    type = function.starts_with(prefix) ? of_name : type;
+  }
+  const auto required = [&](std::string_view name) {
+    const auto text = value(name);
+    if (!text) {
+      throw base::InputError(
+          fmt::format("{}: this launch has no {}: the line is cut off", place, name));
+    }
+    return recorded_integer(*text, place, name);
+  };
+  BlasCall call;
+  call.function = function;
+  call.m = required(names.m);
+  call.n = required(names.n);
+  call.k = required(names.k);
+  call.batch = recorded_integer(value(names.batch).value_or("1"), place, names.batch);
+  call.a_type = value(names.a_type).value_or(type);
+  call.b_type = value(names.b_type).value_or(type);
+  call.d_type = value(names.d_type).value_or(type);
+  call.compute = value(names.compute).value_or("");
+  const std::string_view transpose_b =
+      names.transpose_b.empty() ? "" : value(names.transpose_b).value_or("");
+  call.transpose_b = !transpose_b.empty() && !transpose_b.ends_with("N");
+  return call;
+}
 
 RecordedLaunch launch_of(const BlasCall& call) {
   RecordedLaunch launch;
@@ -436,17 +450,14 @@ std::optional<BlasCall> read_cusparselt_line(std::string_view line, const std::s
   if (!value_of(body, "m")) {
     return read_descriptor_inputs(line, place);
   }
-  BlasCall call;
-  call.function = kCusparseltMatmul;
-  read_extents([&](const char* name) { return value_of(body, name); }, {"m", "n", "k", "batchSize"},
-               place, call);
-  const auto type_of = [&](const char* operand) {
-    return std::string(value_of(value_of(body, operand).value_or(""), "valuesType").value_or(""));
+  const auto value = [&](std::string_view key) {
+    const auto found = value_of(body, key);
+    return found && key.starts_with("mat") ? value_of(*found, "valuesType") : found;
   };
-  call.a_type = type_of("matA");
-  call.b_type = type_of("matB");
-  call.d_type = value_of(body, "matD") ? type_of("matD") : type_of("matC");
-  call.compute = value_of(body, "computeType").value_or("");
+  const bool has_d = value_of(body, "matD").has_value();
+  BlasCall call = call_of_arguments(
+      kCusparseltMatmul, value,
+      {"m", "n", "k", "batchSize", "matA", "matB", has_d ? "matD" : "matC", "computeType"}, place);
   call.a_sparse = value_of(body, "is_A_sparse").value_or("") == "true" ||
                   contains(value_of(body, "matA").value_or(""), "format=Structured");
   call.b_sparse = !call.a_sparse;
@@ -463,18 +474,12 @@ std::optional<BlasCall> read_bench_line(std::string_view line, const std::string
   if (!hip && !roc) {
     return std::nullopt;
   }
-  BlasCall call;
-  call.function = hip ? "hipblaslt-bench" : "rocblas-bench";
-  read_extents([&](const char* name) { return option(line, name); },
-               {"-m", "-n", "-k", "--batch_count"}, place, call);
-  const std::string_view any = option(line, "-r").value_or("");
-  call.a_type = option(line, "--a_type").value_or(any);
-  call.b_type = option(line, "--b_type").value_or(any);
-  call.d_type = option(line, "--d_type").value_or(any);
-  call.compute = option(line, "--compute_type").value_or("");
-  const auto transpose = option(line, hip ? "--transB" : "--transposeB").value_or("N");
-  call.transpose_b = transpose != "N";
-  return call;
+  return call_of_arguments(
+      hip ? "hipblaslt-bench" : "rocblas-bench",
+      [&](std::string_view key) { return option(line, key); },
+      {"-m", "-n", "-k", "--batch_count", "--a_type", "--b_type", "--d_type", "--compute_type",
+       hip ? "--transB" : "--transposeB"},
+      place, option(line, "-r").value_or(""));
 }
 
 std::optional<BlasCall> read_rocblas_line(std::string_view line, const std::string& place) {
@@ -482,20 +487,11 @@ std::optional<BlasCall> read_rocblas_line(std::string_view line, const std::stri
   if (!contains(function, "gemm")) {
     return std::nullopt;
   }
-  BlasCall call;
-  call.function = function;
-  read_extents([&](const char* name) { return yaml_value(line, name); },
-               {"M", "N", "K", "batch_count"}, place, call);
-  const std::string_view single = function.starts_with("rocblas_sgemm")   ? "f32_r"
-                                  : function.starts_with("rocblas_hgemm") ? "f16_r"
-                                                                          : "";
-  call.a_type = yaml_value(line, "a_type").value_or(single);
-  call.b_type = yaml_value(line, "b_type").value_or(single);
-  call.d_type = yaml_value(line, "d_type").value_or(single);
-  call.compute = yaml_value(line, "compute_type").value_or("");
-  call.transpose_b = yaml_value(line, "transB").value_or("N") != "N";
-  const auto count = yaml_value(line, "call_count");
-  call.count = count ? recorded_integer(*count, place, "call_count") : 1;
+  BlasCall call = call_of_arguments(
+      function, [&](std::string_view key) { return yaml_value(line, key); },
+      {"M", "N", "K", "batch_count", "a_type", "b_type", "d_type", "compute_type", "transB"},
+      place);
+  call.count = recorded_integer(yaml_value(line, "call_count").value_or("1"), place, "call_count");
   return call;
 }
 

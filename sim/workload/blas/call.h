@@ -4,6 +4,7 @@
 #include "sim/workload/launch_list.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,22 @@ struct BlasCall {
   std::string kernel;
   Recorded chosen;  ///< tile, stages, slices of K and epilogue, where they are logged
 };
+
+/// The argument of a call that its log calls so; nothing where it does not say it.
+using Argument = std::function<std::optional<std::string_view>(std::string_view name)>;
+
+/// What a log calls the arguments of a GEMM.
+struct ArgumentNames {
+  std::string_view m, n, k, batch, a_type, b_type, d_type, compute;
+  std::string_view transpose_b{};  ///< empty: it does not say it
+};
+
+/// The call of `function` with these arguments; `type` is that of operands which has none of its
+/// own, unless the name of the function says it. Throws InputError with `place` where an extent is
+/// missing.
+BlasCall call_of_arguments(std::string_view function, const Argument& value,
+                           const ArgumentNames& names, const std::string& place,
+                           std::string_view type = {});
 
 /// What `call` launches. A is taken for the weight where the log does not say more.
 RecordedLaunch launch_of(const BlasCall& call);

@@ -2,7 +2,8 @@
 #include "models/base/error.h"
 #include "sim/io/csv.h"
 #include "sim/io/text_file.h"
-#include "sim/workload/blas/call.h"
+#include "sim/workload/csv_row.h"
+#include "sim/workload/launch_list.h"
 #include "sim/workload/readers.h"
 
 #include <fmt/format.h>
@@ -20,61 +21,40 @@ namespace {
 constexpr std::string_view kHeader = "OperationKind,Operation,Disposition";
 constexpr double kUsPerMs = 1000;
 
-/// One record by the names of its columns.
-class Row {
- public:
-  Row(const std::map<std::string, std::size_t>& columns, const io::CsvRecord& record,
-      std::string place)
-      : columns_(columns), record_(record), place_(std::move(place)) {}
+/// "f16" of "f16:column".
+std::string type_of(const CsvRow& row, std::string_view column) {
+  const std::string_view field = row.text(column);
+  return std::string(field.substr(0, field.find(':')));
+}
 
-  const std::string& place() const { return place_; }
-  std::string text(const std::string& column) const {
-    const auto found = columns_.find(column);
-    const bool there = found != columns_.end() && found->second < record_.fields.size();
-    return there ? record_.fields[found->second] : std::string();
+double runtime_us(const CsvRow& row) {
+  const std::string_view field = row.text("Runtime");
+  double ms = 0;
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), ms);
+  const bool number = error == std::errc() && end == field.data() + field.size() && ms >= 0;
+  if (!number && !field.empty()) {
+    row.fail(fmt::format("Runtime must be milliseconds, not '{}'", io::printable(field)));
   }
-  std::int64_t integer(const std::string& column) const {
-    return recorded_integer(text(column), place_, column);
-  }
-  std::int64_t integer_or(const std::string& column, std::int64_t absent) const {
-    return text(column).empty() ? absent : integer(column);
-  }
-  /// "f16" of "f16:column".
-  std::string type(const std::string& column) const {
-    const std::string field = text(column);
-    return field.substr(0, field.find(':'));
-  }
-  double runtime_us() const {
-    const std::string field = text("Runtime");
-    double ms = 0;
-    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), ms);
-    const bool number = error == std::errc() && end == field.data() + field.size() && ms >= 0;
-    if (!number && !field.empty()) {
-      throw base::InputError(
-          fmt::format("{}: Runtime must be milliseconds, not '{}'", place_, io::printable(field)));
-    }
-    return number ? ms * kUsPerMs : 0;
-  }
+  return number ? ms * kUsPerMs : 0;
+}
 
- private:
-  const std::map<std::string, std::size_t>& columns_;
-  const io::CsvRecord& record_;
-  std::string place_;
-};
-
-ConvGeometry geometry(const Row& row) {
+ConvGeometry geometry(const CsvRow& row) {
+  const auto extent = [&](std::string_view column) { return row.integer(column, 0); };
+  const auto extent_or = [&](std::string_view column, std::int64_t absent) {
+    return row.integer_or(column, absent, 0);
+  };
   ConvGeometry conv;
-  conv.n = row.integer("n");
-  conv.h = row.integer("h");
-  conv.w = row.integer("w");
-  conv.c = row.integer("c");
-  conv.k = row.integer("k");
-  conv.r = row.integer("r");
-  conv.s = row.integer("s");
-  conv.groups = row.integer_or("g", 1);
-  conv.pad = {row.integer_or("pad_h", 0), row.integer_or("pad_w", 0)};
-  conv.stride = {row.integer_or("stride_h", 1), row.integer_or("stride_w", 1)};
-  conv.dilation = {row.integer_or("dilation_h", 1), row.integer_or("dilation_w", 1)};
+  conv.n = extent("n");
+  conv.h = extent("h");
+  conv.w = extent("w");
+  conv.c = extent("c");
+  conv.k = extent("k");
+  conv.r = extent("r");
+  conv.s = extent("s");
+  conv.groups = extent_or("g", 1);
+  conv.pad = {extent_or("pad_h", 0), extent_or("pad_w", 0)};
+  conv.stride = {extent_or("stride_h", 1), extent_or("stride_w", 1)};
+  conv.dilation = {extent_or("dilation_h", 1), extent_or("dilation_w", 1)};
   return conv;
 }
 
@@ -82,30 +62,30 @@ std::string our_type(const std::string& type) {
   return type == "fe4m3" || type == "e4m3" ? "e4m3" : type == "fe5m2" ? "e5m2" : type;
 }
 
-RecordedLaunch read_row(const Row& row) {
+RecordedLaunch read_row(const CsvRow& row) {
   RecordedLaunch launch;
-  const std::string kind = row.text("OperationKind");
+  const std::string kind(row.text("OperationKind"));
   const bool conv = kind == "conv2d";
   launch.op.name = kind;
   launch.weight = true;
-  launch.dtype = our_type(row.type(conv ? "Activation" : "A"));
-  const std::string other = our_type(row.type(conv ? "Filter" : "B"));
+  launch.dtype = our_type(type_of(row, conv ? "Activation" : "A"));
+  const std::string other = our_type(type_of(row, conv ? "Filter" : "B"));
   const bool both_fp8 = launch.dtype.starts_with('e') && other.starts_with('e');
   if (!other.empty() && other != launch.dtype && !both_fp8) {
     launch.dtype += " x " + other;
   }
-  launch.op.recorded = {row.runtime_us(), row.text("Operation"),
-                        our_type(row.type(row.type("D").empty() ? "C" : "D")),
+  launch.op.recorded = {runtime_us(row), std::string(row.text("Operation")),
+                        our_type(type_of(row, type_of(row, "D").empty() ? "C" : "D")),
                         kind == "spgemm" || kind == "sparse_gemm"};
   if (conv) {
     if (row.text("conv_kind") != "fprop") {
       launch.reason = "backward convolution";
     } else if (!lower_convolution(geometry(row), launch.op)) {
-      throw base::InputError(row.place() + ": the geometry of this convolution gives no GEMM");
+      row.fail("the geometry of this convolution gives no GEMM");
     }
   } else if (kind == "gemm" || launch.op.recorded.sparse) {
-    launch.op.shape = {row.integer("m"), row.integer("n"), row.integer("k")};
-    launch.op.batch = row.integer_or("batch_count", 1);
+    launch.op.shape = {row.integer("m", 0), row.integer("n", 0), row.integer("k", 0)};
+    launch.op.batch = row.integer_or("batch_count", 1, 0);
   } else {
     launch.reason = "operation kind '" + io::printable(kind) +
                     "' is not read: only gemm, spgemm and conv2d are";
@@ -115,7 +95,7 @@ RecordedLaunch read_row(const Row& row) {
   } else if (launch.dtype == "f32") {
     launch.dtype = "tf32";  // tensor cores have no other operands of 32 bits
   }
-  const std::string disposition = row.text("Disposition");
+  const std::string_view disposition = row.text("Disposition");
   if (row.text("Status") != "success") {
     launch.reason = "its status is '" + io::printable(row.text("Status")) + "'";
   } else if (disposition != "passed" && disposition != "not_verified") {
@@ -134,10 +114,6 @@ void read(input::InputStream& input, const ImportOptions& /*options*/, Recording
   if (records.empty()) {
     throw base::InputError(io::printable(input.name()) + ": the profile has no table");
   }
-  std::map<std::string, std::size_t> columns;
-  for (std::size_t i = 0; i < records[0].fields.size(); ++i) {
-    columns.emplace(records[0].fields[i], i);
-  }
   const auto before = std::count(
       text.begin(),
       text.begin() + static_cast<std::ptrdiff_t>(header == std::string::npos ? 0 : header + 1),
@@ -147,8 +123,8 @@ void read(input::InputStream& input, const ImportOptions& /*options*/, Recording
   std::map<Problem, std::size_t> fastest;
   std::vector<std::pair<RecordedLaunch, std::string>> launches;
   for (std::size_t i = 1; i < records.size(); ++i) {
-    const Row row(columns, records[i],
-                  fmt::format("{}:{}", input.name(), records[i].line + before));
+    const CsvRow row(records[0].fields, records[i].fields,
+                     fmt::format("{}:{}", input.name(), records[i].line + before));
     RecordedLaunch launch = read_row(row);
     const Operation& op = launch.op;
     const bool taken = launch.reason.empty();

@@ -8,9 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <initializer_list>
 #include <map>
-#include <set>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -59,40 +60,25 @@ class CublasCall {
     if (!gemm) {
       return std::nullopt;
     }
-    BlasCall call;
-    call.function = function.substr(0, function.find("_v2"));
-    const auto integer = [&](const char* name, std::int64_t absent) {
+    const auto value = [&](std::string_view name) -> std::optional<std::string_view> {
       const auto found = values_.find(name);
-      if (found == values_.end() && absent < 0) {
+      return found == values_.end() ? std::nullopt : std::optional<std::string_view>(found->second);
+    };
+    for (const std::string_view name : {"m", "n", "k"}) {
+      if (!values_.contains(name)) {
         throw base::InputError(fmt::format(
             "{}: the call of {} has no {}: the log is cut off, or several programs wrote it", place,
             io::printable(function), name));
       }
-      return found == values_.end() ? absent : recorded_integer(found->second, place, name);
-    };
-    const auto word = [&](const char* name) {
-      const auto found = values_.find(name);
-      return found == values_.end() ? std::string() : found->second;
-    };
-    call.m = integer("m", -1);
-    call.n = integer("n", -1);
-    call.k = integer("k", -1);
-    call.batch = integer("batchCount", 1);
-    const std::string of_name = call.function.starts_with("cublasS")   ? "R_32F"
-                                : call.function.starts_with("cublasH") ? "R_16F"
-                                : call.function.starts_with("cublasD") ? "R_64F"
-                                                                       : "";
-    call.a_type = word("Atype").empty() ? of_name : word("Atype");
-    call.b_type = word("Btype").empty() ? of_name : word("Btype");
-    call.d_type = word("Ctype").empty() ? of_name : word("Ctype");
-    call.compute = word("computeType");
-    call.transpose_b = !word("transb").empty() && word("transb") != "CUBLAS_OP_N";
-    return call;
+    }
+    return call_of_arguments(
+        function.substr(0, function.find("_v2")), value,
+        {"m", "n", "k", "batchCount", "Atype", "Btype", "Ctype", "computeType", "transb"}, place);
   }
 
  private:
   std::string function_;
-  std::map<std::string, std::string> values_;
+  std::map<std::string, std::string, std::less<>> values_;
 };
 
 /// "7617" of "[date][cublasLt][7617][Trace]..", where the level is "][Trace]".
@@ -168,9 +154,9 @@ class LogReader {
           "{} of 8 bits with scales of rows or blocks of 128: the cost of scaling is not simulated",
           scaled == 1 ? "a launch" : std::to_string(scaled) + " launches"));
     }
-    if (processes_.size() > 1) {
+    if (last_of_.size() > 1) {
       notes.push_back(
-          fmt::format("launches of {} processes are counted together", processes_.size()));
+          fmt::format("launches of {} processes are counted together", last_of_.size()));
     }
     return std::move(list_);
   }
@@ -197,7 +183,6 @@ class LogReader {
     calls_without_trace_ += line.find("[Api][cublasLtMatmul]") != std::string_view::npos ? 1 : 0;
     if (auto call = read_lt_line(line, place)) {
       const std::string process(process_of(line, "][Trace]"));
-      processes_.insert(process);
       last_of_[process] = lt_.size();
       lt_.emplace_back(std::move(*call), place);
     } else if (is_failure(line)) {
@@ -274,7 +259,6 @@ class LogReader {
   CublasCall cublas_call_;
   std::vector<Placed> lt_, cublas_, cusparselt_calls_, descriptors_, descriptor_inputs_, bench_,
       rocblas_;
-  std::set<std::string> processes_;
   std::map<std::string, std::size_t> last_of_;  ///< by process: its last launch in lt_
   LaunchList list_;
 };

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -39,22 +40,15 @@ constexpr Reader kOwnJson{"",
 constexpr Reader kOwnCsv{"", nullptr, read_own_csv};
 
 /// In the order in which they are tried.
-constexpr const Reader* kReaders[] = {&kOwnJson,
-                                      &profile::kKineto,
-                                      &profile::kExecutionTrace,
-                                      &profile::kNsys,
-                                      &blas::kCutlassProfile,
-                                      &onnx::kModel,
-                                      &blas::kLog,
-                                      &profile::kSassTrace,
-                                      &topology::kScaleSim,
-                                      &topology::kTransformerConfig};
+constexpr const Reader* kReaders[] = {
+    &kOwnJson,       &profile::kKineto,      &profile::kExecutionTrace,
+    &profile::kNsys, &blas::kCutlassProfile, &onnx::kModel,
+    &blas::kLog,     &topology::kScaleSim,   &topology::kTransformerConfig};
 
 /// The one that recognises `head`; null where none does.
 const Reader* recognised(const Head& head) {
-  const auto* const found =
-      std::find_if(std::begin(kReaders), std::end(kReaders),
-                   [&](const Reader* reader) { return reader->recognises(head); });
+  const auto* const found = std::ranges::find_if(
+      kReaders, [&](const Reader* reader) { return reader->recognises(head); });
   return found == std::end(kReaders) ? nullptr : *found;
 }
 
@@ -77,10 +71,10 @@ std::string_view without_shapes(std::string_view text) {
       {"[TRT]", "a log of TensorRT"},
       {"&&&& RUNNING TensorRT", "a log of TensorRT"},
       {"AUTOTUNE ", "a log of PyTorch's Inductor"},
+      {"#traces format", "a trace of SASS instructions"},
       {"workload_graph", "a graph of Chakra"}};
-  const auto found = std::find_if(std::begin(kMarks), std::end(kMarks), [&](const auto& mark) {
-    return text.find(mark.first) != std::string_view::npos;
-  });
+  const auto* const found = std::ranges::find_if(
+      kMarks, [&](const auto& mark) { return text.find(mark.first) != std::string_view::npos; });
   return found == std::end(kMarks) ? "" : found->second;
 }
 
@@ -95,15 +89,11 @@ const Reader& own_reader(const Head& head, const input::InputStream& input) {
   }
   if (is_json(head)) {
     if (!head.keys.empty() && !head.has("schema") && !head.has("ops")) {
-      throw base::InputError(fmt::format(
-          "{}: this JSON is neither a workload (\"schema\": \"gemm-workload/0.2\", see "
-          "traces/README.md) nor a recording that is read here: its keys are {}",
-          input.name(),
-          io::printable(fmt::format(
-              "{}", fmt::join(head.keys.begin(),
-                              head.keys.begin() + static_cast<std::ptrdiff_t>(
-                                                      std::min<std::size_t>(8, head.keys.size())),
-                              ", ")))));
+      const auto first = std::span(head.keys).first(std::min<std::size_t>(8, head.keys.size()));
+      throw base::InputError(
+          fmt::format("{}: this JSON is neither a workload (\"schema\": \"gemm-workload/0.2\", see "
+                      "traces/README.md) nor a recording that is read here: its keys are {}",
+                      input.name(), io::printable(fmt::format("{}", fmt::join(first, ", ")))));
     }
     return kOwnJson;
   }

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <streambuf>
+#include <string>
 #include <unistd.h>
 #include <utility>
 
@@ -111,34 +112,6 @@ class InputStream::Buffer : public std::streambuf {
   std::string_view window() const { return window_; }
   bool skipped_mark() const { return skipped_mark_; }
 
-  /// As of InputStream, and counts the lines that end.
-  std::optional<std::string_view> line(std::size_t max_bytes, std::int64_t& number,
-                                       const std::string& name) {
-    carried_.clear();
-    while (underflow() != traits_type::eof()) {
-      if (carried_.empty() && !skip_line_ends(number)) {
-        continue;
-      }
-      const std::string_view left(gptr(), static_cast<std::size_t>(egptr() - gptr()));
-      const std::string_view piece = left.substr(0, left.find('\n'));
-      const bool ends = piece.size() < left.size();
-      gbump(static_cast<int>(piece.size()) + (ends ? 1 : 0));
-      if (carried_.size() + piece.size() > max_bytes) {
-        throw base::InputError(
-            fmt::format("{}:{}: a line of more than {} bytes", name, number + 1, max_bytes));
-      }
-      if (!ends || !carried_.empty()) {
-        carried_ += piece;
-      }
-      if (ends) {
-        ++number;
-        return carried_.empty() ? piece : std::string_view(carried_);
-      }
-    }
-    number += carried_.empty() ? 0 : 1;
-    return carried_.empty() ? std::nullopt : std::optional<std::string_view>(carried_);
-  }
-
  protected:
   int_type underflow() override {
     if (gptr() == egptr()) {
@@ -153,20 +126,9 @@ class InputStream::Buffer : public std::streambuf {
   }
 
  private:
-  /// Whether something follows in the window.
-  bool skip_line_ends(std::int64_t& number) {
-    char* at = gptr();
-    for (; at != egptr() && (*at == '\n' || *at == '\r'); ++at) {
-      number += *at == '\n' ? 1 : 0;
-    }
-    gbump(static_cast<int>(at - gptr()));
-    return at != egptr();
-  }
-
   std::unique_ptr<io::Archive> archive_;
   std::string window_;
   bool skipped_mark_ = false;
-  std::string carried_;  ///< a line that began in a window before
 };
 
 InputStream::InputStream(const std::filesystem::path& path) {
@@ -226,7 +188,16 @@ std::string_view InputStream::head() const {
 }
 
 std::optional<std::string_view> InputStream::line(std::size_t max_bytes) {
-  return buffer_->line(max_bytes, line_number_, name_);
+  while (std::getline(*stream_, line_)) {
+    ++line_number_;
+    if (line_.size() > max_bytes) {
+      throw base::InputError(fmt::format("{}: a line of more than {} bytes", place(), max_bytes));
+    }
+    if (!line_.empty() && line_ != "\r") {
+      return line_;
+    }
+  }
+  return std::nullopt;
 }
 
 std::string InputStream::place() const {

@@ -55,6 +55,7 @@ class InputStream {
   std::string bytes_;  ///< of what is in memory
   std::unique_ptr<Buffer> buffer_;
   std::unique_ptr<std::istream> stream_;
+  std::string line_;
   std::int64_t line_number_ = 0;
 };
 

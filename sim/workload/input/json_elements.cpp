@@ -3,12 +3,14 @@
 
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
-#include "sim/workload/input/json_repair.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <streambuf>
 #include <utility>
@@ -18,6 +20,253 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t kMostOpen = 512;  // read_elements() refuses half of it
+constexpr std::size_t kMostHeld = 64;
+constexpr unsigned char kFirstOfSequence = 0x80;
+
+bool is_blank(char c) {
+  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/// Neither a control character nor of a longer sequence of UTF-8.
+bool is_ascii(char c) {
+  return static_cast<unsigned char>(c) >= ' ' && static_cast<unsigned char>(c) < kFirstOfSequence;
+}
+
+bool is_of_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '+' || c == '.';
+}
+
+/// Bytes of the sequence of UTF-8 that `first` begins; 0 where it begins none.
+std::size_t sequence_length(unsigned char first) {
+  return first >= 0xC2 && first <= 0xDF   ? 2
+         : first >= 0xE0 && first <= 0xEF ? 3
+         : first >= 0xF0 && first <= 0xF4 ? 4
+                                          : 0;
+}
+
+/// Whether `c` may follow what is `held` of a sequence (RFC 3629).
+bool continues(std::string_view held, unsigned char c) {
+  const auto first = static_cast<unsigned char>(held[0]);
+  const bool second = held.size() == 1;
+  const unsigned char least = second && first == 0xE0   ? 0xA0
+                              : second && first == 0xF0 ? 0x90
+                                                        : 0x80;
+  const unsigned char most = second && first == 0xED ? 0x9F : second && first == 0xF4 ? 0x8F : 0xBF;
+  return c >= least && c <= most;
+}
+
+/// Mends what writers of traces get wrong and Chrome, Perfetto or Python's json take: control
+/// characters, backslashes and bytes of no UTF-8 in strings, commas before a closing bracket, NaN
+/// and Infinity (null then), and closing brackets that are missing behind the last whole event.
+/// What is right passes as it is. Takes the text in pieces.
+class JsonRepair {
+ public:
+  /// Appends `piece`, mended, to `mended`. What the next piece decides is kept back.
+  void take(std::string_view piece, std::string& mended);
+  /// The same at the end of the text.
+  void finish(std::string& mended);
+  /// What was mended, in one sentence; empty where nothing was.
+  std::string text() const;
+
+ private:
+  void in_string(char c, std::string& mended);
+  void behind_backslash(char c, std::string& mended);
+  void in_sequence(char c, std::string& mended);
+  void outside(char c, std::string& mended);
+  void end_word(std::string& mended);
+  void flush_space(std::string& mended);
+
+  enum class State { kOutside, kString, kBackslash, kUnicode, kSequence };
+  State state_ = State::kOutside;
+  std::string held_;   ///< of an escape, a sequence of UTF-8 or a word
+  std::string space_;  ///< behind a comma that may be one too many, with it
+  std::string open_;   ///< brackets
+  char last_ = 0;      ///< the last that is neither blank nor comma, outside of strings
+  std::int64_t controls_ = 0, backslashes_ = 0, bytes_ = 0, commas_ = 0, words_ = 0, brackets_ = 0;
+};
+
+void JsonRepair::take(std::string_view piece, std::string& mended) {
+  for (std::size_t at = 0; at < piece.size(); ++at) {
+    if (state_ == State::kString) {  // most of a trace
+      const std::size_t begin = at;
+      while (at < piece.size() && is_ascii(piece[at]) && piece[at] != '"' && piece[at] != '\\') {
+        ++at;
+      }
+      mended.append(piece, begin, at - begin);
+      if (at == piece.size()) {
+        return;
+      }
+    }
+    const char c = piece[at];
+    switch (state_) {
+      case State::kOutside:
+        outside(c, mended);
+        break;
+      case State::kString:
+        in_string(c, mended);
+        break;
+      case State::kBackslash:
+      case State::kUnicode:
+        behind_backslash(c, mended);
+        break;
+      case State::kSequence:
+        in_sequence(c, mended);
+        break;
+    }
+  }
+}
+
+void JsonRepair::in_string(char c, std::string& mended) {
+  const auto byte = static_cast<unsigned char>(c);
+  if (c == '"') {
+    mended += c;
+    state_ = State::kOutside;
+    last_ = c;
+  } else if (c == '\\') {
+    state_ = State::kBackslash;
+  } else if (byte < ' ') {
+    mended += fmt::format("\\u{:04x}", byte);
+    ++controls_;
+  } else if (byte < kFirstOfSequence) {
+    mended += c;
+  } else if (sequence_length(byte) > 0) {
+    held_ = c;
+    state_ = State::kSequence;
+  } else {
+    mended += '?';
+    ++bytes_;
+  }
+}
+
+void JsonRepair::behind_backslash(char c, std::string& mended) {
+  constexpr std::size_t kDigits = 4;
+  if (state_ == State::kUnicode) {
+    if (std::isxdigit(static_cast<unsigned char>(c)) != 0) {
+      held_ += c;
+      if (held_.size() == kDigits) {
+        mended += "\\u" + std::exchange(held_, "");
+        state_ = State::kString;
+      }
+      return;
+    }
+    mended += "\\\\u" + std::exchange(held_, "");
+  } else if (c == 'u') {
+    held_.clear();
+    state_ = State::kUnicode;
+    return;
+  } else if (std::string_view("\"\\/bfnrt").find(c) != std::string_view::npos) {
+    mended += {'\\', c};
+    state_ = State::kString;
+    return;
+  } else {
+    mended += "\\\\";
+  }
+  ++backslashes_;
+  state_ = State::kString;
+  in_string(c, mended);
+}
+
+void JsonRepair::in_sequence(char c, std::string& mended) {
+  if (!continues(held_, static_cast<unsigned char>(c))) {
+    mended += '?';
+    ++bytes_;
+    held_.clear();
+    state_ = State::kString;
+    in_string(c, mended);
+    return;
+  }
+  held_ += c;
+  if (held_.size() == sequence_length(static_cast<unsigned char>(held_[0]))) {
+    mended += std::exchange(held_, "");
+    state_ = State::kString;
+  }
+}
+
+void JsonRepair::flush_space(std::string& mended) {
+  mended += std::exchange(space_, "");
+}
+
+void JsonRepair::end_word(std::string& mended) {
+  static constexpr std::string_view kNumbers[] = {"NaN",      "-NaN",      "nan", "-nan", "inf",
+                                                  "Infinity", "-Infinity", "Inf", "-inf", "-Inf"};
+  if (std::find(std::begin(kNumbers), std::end(kNumbers), held_) != std::end(kNumbers)) {
+    held_ = "null";
+    ++words_;
+  }
+  mended += std::exchange(held_, "");
+}
+
+void JsonRepair::outside(char c, std::string& mended) {
+  if (is_of_word(c)) {
+    flush_space(mended);
+    if (held_.size() >= kMostHeld) {
+      mended += std::exchange(held_, "");
+    }
+    held_ += c;
+    last_ = c;
+    return;
+  }
+  end_word(mended);
+  if (is_blank(c)) {
+    (space_.empty() || space_.size() >= kMostHeld ? mended : space_) += c;
+    return;
+  }
+  if ((c == ']' || c == '}') && !space_.empty()) {
+    space_.clear();
+    ++commas_;
+  }
+  flush_space(mended);
+  if (c == ',') {
+    space_ = c;
+    return;
+  }
+  last_ = c;
+  mended += c;
+  if (c == '"') {
+    state_ = State::kString;
+  } else if ((c == '[' || c == '{') && open_.size() < kMostOpen) {
+    open_ += c;
+  } else if ((c == ']' || c == '}') && !open_.empty()) {
+    open_.pop_back();
+  }
+}
+
+void JsonRepair::finish(std::string& mended) {
+  constexpr std::string_view kEvents = "{[";
+  if (state_ != State::kOutside) {
+    return;
+  }
+  end_word(mended);
+  const bool behind_event = last_ == '}' || last_ == ']';
+  const bool among_events = open_ == "[" || open_ == kEvents || open_ == "{";
+  if (behind_event && among_events) {
+    commas_ += space_.empty() ? 0 : 1;
+    space_.clear();
+    for (; !open_.empty(); open_.pop_back()) {
+      mended += open_.back() == '[' ? ']' : '}';
+      ++brackets_;
+    }
+  }
+  flush_space(mended);
+}
+
+std::string JsonRepair::text() const {
+  std::string list;
+  const auto add = [&list](std::int64_t number, std::string_view one, std::string_view many) {
+    if (number > 0) {
+      list += fmt::format("{}{} {}", list.empty() ? "" : ", ", number, number == 1 ? one : many);
+    }
+  };
+  add(controls_, "control character in a string", "control characters in strings");
+  add(backslashes_, "backslash that escapes nothing", "backslashes that escape nothing");
+  add(bytes_, "byte of no UTF-8", "bytes of no UTF-8");
+  add(commas_, "comma before nothing", "commas before nothing");
+  add(words_, "number that is none (NaN, Infinity)", "numbers that are none (NaN, Infinity)");
+  add(brackets_, "closing bracket missing at the end", "closing brackets missing at the end");
+  return list.empty() ? list : "the file is not valid JSON, and was read all the same: " + list;
+}
+
 /// Builds the elements from what the parser meets.
 class ElementReader : public nlohmann::json_sax<json> {
  public:
@@ -25,14 +274,6 @@ class ElementReader : public nlohmann::json_sax<json> {
                 const OnElement& on_element)
       : file_(file), keys_(keys), on_element_(on_element) {}
 
-  /// Counts bytes that come before the next value. Throws InputError where they are too many.
-  void expect(std::size_t bytes) {
-    constexpr std::size_t kMaxValue = std::size_t{16} << 20;
-    if (unparsed_ > kMaxValue) {
-      fail("a value has more than 16 MiB");
-    }
-    unparsed_ += bytes;
-  }
   [[noreturn]] void fail(const std::string& problem) const {
     throw base::InputError(file_ + ": " + problem);
   }
@@ -45,18 +286,13 @@ class ElementReader : public nlohmann::json_sax<json> {
     return add(static_cast<std::int64_t>(std::min<number_unsigned_t>(value, kMost)));
   }
   bool number_float(number_float_t value, const string_t& /*text*/) override { return add(value); }
-  bool string(string_t& value) override {
-    spent_ += value.size();
-    return add(std::move(value));
-  }
+  bool string(string_t& value) override { return add(std::move(value)); }
   bool binary(binary_t& /*value*/) override { return true; }
   bool start_object(std::size_t /*elements*/) override { return open(json::object()); }
   bool start_array(std::size_t /*elements*/) override { return open(json::array()); }
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   bool key(string_t& key) override {
-    unparsed_ = 0;
-    spent_ += key.size();
     (depth_ == 1 ? list_ : key_) = std::move(key);
     return true;
   }
@@ -66,11 +302,6 @@ class ElementReader : public nlohmann::json_sax<json> {
  private:
   /// Puts `value` into what is open of the element.
   json* insert(json value) {
-    constexpr std::size_t kMaxElement = std::size_t{64} << 20, kOfValue = 32;
-    spent_ += kOfValue;
-    if (spent_ > kMaxElement) {
-      fail("an element of a list has more than 64 MiB");
-    }
     json& to = *open_.back();
     if (to.is_array()) {
       to.push_back(std::move(value));
@@ -80,7 +311,6 @@ class ElementReader : public nlohmann::json_sax<json> {
   }
 
   bool add(json value) {
-    unparsed_ = 0;
     if (!open_.empty()) {
       insert(std::move(value));
     }
@@ -89,7 +319,6 @@ class ElementReader : public nlohmann::json_sax<json> {
 
   bool open(json value) {
     constexpr std::size_t kMaxDepth = 256;
-    unparsed_ = 0;
     if (depth_ >= kMaxDepth) {
       fail("nested deeper than 256 levels");
     }
@@ -97,7 +326,6 @@ class ElementReader : public nlohmann::json_sax<json> {
     if (!open_.empty()) {
       open_.push_back(insert(std::move(value)));
     } else if (in_list_) {
-      spent_ = 0;
       element_ = std::move(value);
       open_.push_back(&element_);
     } else if (value.is_array() && depth_ <= 2 && (depth_ == 1 || outermost_is_object_)) {
@@ -110,7 +338,6 @@ class ElementReader : public nlohmann::json_sax<json> {
   }
 
   bool close() {
-    unparsed_ = 0;
     --depth_;
     if (open_.empty()) {
       in_list_ = false;
@@ -133,8 +360,6 @@ class ElementReader : public nlohmann::json_sax<json> {
   json element_;
   std::vector<json*> open_;  ///< parts of it
   std::string key_;
-  std::size_t spent_ = 0;     ///< bytes of the element, about
-  std::size_t unparsed_ = 0;  ///< bytes since the last value, but for those of a block
 };
 
 bool ElementReader::parse_error(std::size_t /*position*/, const std::string& /*last_token*/,
@@ -154,8 +379,7 @@ bool ElementReader::parse_error(std::size_t /*position*/, const std::string& /*l
        (ends && depth_ > 0 ? "; the file is cut off" : ""));
 }
 
-/// Hands the bytes of another over, mended, and refuses what the parser would gather or leave
-/// unread.
+/// Hands the bytes of another over, mended, and refuses what the parser would leave unread.
 class MendedBuffer : public std::streambuf {
  public:
   MendedBuffer(std::streambuf& source, ElementReader& reader) : source_(source), reader_(reader) {}
@@ -176,7 +400,6 @@ class MendedBuffer : public std::streambuf {
       if (read.find('\0') != std::string_view::npos) {
         reader_.fail("not valid JSON: it holds a NUL byte");
       }
-      reader_.expect(read.size());
       repair_.take(read, mended_);
     }
     if (mended_.empty()) {

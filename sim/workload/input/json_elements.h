@@ -19,11 +19,11 @@ std::vector<std::string> top_level_keys(std::string_view head);
 using OnElement =
     std::function<void(std::string_view key, std::size_t number, const nlohmann::json& element)>;
 
-/// Reads JSON of any size, with the faults that JsonRepair mends, and hands over one by one the
-/// elements of those arrays whose keys, in the outermost object, are in `keys`; "" is that of an
-/// outermost array. A value has at most 16 MiB, an element 64 MiB. Integers beyond 64 bits are the
-/// largest. Returns what was mended in one sentence, empty where nothing was. Throws InputError
-/// with line and column; `file` is for messages.
+/// Reads JSON of any size, with the faults that writers of traces make (JsonRepair mends them), and
+/// hands over one by one the elements of those arrays whose keys, in the outermost object, are in
+/// `keys`; "" is that of an outermost array. Integers beyond 64 bits are the largest. Returns what
+/// was mended in one sentence, empty where nothing was. Throws InputError with line and column;
+/// `file` is for messages.
 std::string read_elements(std::istream& stream, const std::string& file,
                           const std::vector<std::string_view>& keys, const OnElement& on_element);
 

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/onnx/rule.h"
+//
+// Operators that arrange elements anew: their extents and, where they are known, their elements.
+#include "sim/workload/onnx/operators.h"
 #include "sim/workload/workload_text.h"
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -15,18 +20,69 @@ namespace {
 
 using namespace rule;
 
-Value reshape(const Node& node, const Inputs& in) {
-  const Value& x = at(in, 0);
+/// How far elements are apart that follow each other along an axis; 0 where they are not known.
+Dims strides_of(const Value& x) {
+  Dims strides(x.dims->size(), x.numbers ? 1 : 0);
+  for (std::size_t i = strides.size(); i-- > 1;) {
+    strides[i - 1] = x.numbers ? strides[i] * std::max<std::int64_t>((*x.dims)[i], 1) : 0;
+  }
+  return strides;
+}
+
+/// Elements of `from` at `offset` + index * stride over all indices below `dims`.
+std::optional<Numbers> strided(const Value& from, const Dims& dims, const Dims& strides,
+                               std::int64_t offset) {
+  const auto count = count_of(dims);
+  if (!count || !from.numbers) {
+    return std::nullopt;
+  }
+  Numbers result;
+  Dims index(dims.size(), 0);
+  for (std::size_t i = 0; i < *count; ++i) {
+    std::int64_t place = offset;
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+      place += index[axis] * strides[axis];
+    }
+    if (place < 0 || place >= static_cast<std::int64_t>(from.numbers->size())) {
+      return std::nullopt;
+    }
+    result.push_back((*from.numbers)[static_cast<std::size_t>(place)]);
+    for (std::size_t axis = dims.size(); axis-- > 0;) {
+      if (++index[axis] < dims[axis]) {
+        break;
+      }
+      index[axis] = 0;
+    }
+  }
+  return result;
+}
+
+/// Gives `y` these extents and elements.
+void view(const Value& x, const Dims& dims, const Dims& strides, std::int64_t offset, Value& y) {
+  y.dims = dims;
+  y.numbers = strided(x, dims, strides, offset);
+}
+
+/// The product of extents, as far as an extent is kept: of more, kMaxExtent + 1.
+std::int64_t joined_extent(std::int64_t a, std::int64_t b) {
+  constexpr std::int64_t kBeyond = kMaxExtent + 1;
+  a = std::clamp<std::int64_t>(a, 0, kBeyond);
+  b = std::clamp<std::int64_t>(b, 0, kBeyond);
+  return std::min(a * b, kBeyond);
+}
+
+void reshape(const Node& node, const Inputs& in, Value& y) {
+  const Dims& x = *in[0].dims;
   auto shape = parameter(node, in, 1, "shape");
-  if (!x.dims || !shape) {
-    return with_dims(x, std::nullopt);
+  if (!shape) {
+    return;
   }
   const bool copies = node.integer("allowzero", 0) == 0;
   double known = 1;
   std::optional<std::size_t> open;
   for (std::size_t i = 0; i < shape->size(); ++i) {
-    if ((*shape)[i] == 0 && copies && i < x.dims->size()) {
-      (*shape)[i] = (*x.dims)[i];
+    if ((*shape)[i] == 0 && copies && i < x.size()) {
+      (*shape)[i] = x[i];
     }
     if ((*shape)[i] == -1) {
       open = i;
@@ -35,249 +91,292 @@ Value reshape(const Node& node, const Inputs& in) {
     }
   }
   if (open) {
-    const auto elements = elements_of(*x.dims);
+    const auto elements = elements_of(x);
     const double extent = elements.value_or(0) / known;
     if (!elements || !(known > 0) || extent != std::floor(extent)) {
-      return with_dims(x, std::nullopt);
+      return;
     }
     (*shape)[*open] = extent <= static_cast<double>(kMaxExtent) ? static_cast<std::int64_t>(extent)
                                                                 : kMaxExtent + 1;
   }
-  return with_dims(x, shape);
+  y.dims = shape;
+  y.numbers = in[0].numbers;
 }
 
-Value flatten(const Node& node, const Inputs& in) {
-  const auto& x = at(in, 0).dims;
-  if (!x) {
-    return at(in, 0);
-  }
+void flatten(const Node& node, const Inputs& in, Value& y) {
+  const Dims& x = *in[0].dims;
   const std::int64_t axis = node.integer("axis", 1);
-  const std::int64_t from =
-      std::clamp<std::int64_t>(axis < 0 ? axis + size(*x) : axis, 0, size(*x));
-  Dims dims{1, 1};
-  for (std::int64_t i = 0; i < size(*x); ++i) {
-    std::int64_t& part = dims[i < from ? 0 : 1];
-    part = joined_extent(part, (*x)[static_cast<std::size_t>(i)]);
+  const std::int64_t from = std::clamp<std::int64_t>(axis < 0 ? axis + size(x) : axis, 0, size(x));
+  y.dims = Dims{1, 1};
+  for (std::int64_t i = 0; i < size(x); ++i) {
+    std::int64_t& part = (*y.dims)[i < from ? 0 : 1];
+    part = joined_extent(part, x[static_cast<std::size_t>(i)]);
   }
-  return with_dims(at(in, 0), dims);
+  y.numbers = in[0].numbers;
 }
 
-Value transpose(const Node& node, const Inputs& in) {
-  const auto& x = at(in, 0).dims;
-  if (!x) {
-    return at(in, 0);
-  }
-  Dims order;
-  for (std::int64_t i = size(*x); i-- > 0;) {
-    order.push_back(i);
-  }
+/// The transpose of a weight has its origin.
+void transpose(const Node& node, const Inputs& in, Value& y) {
+  const Value& x = in[0];
+  Dims order(x.dims->size());
+  std::iota(order.rbegin(), order.rend(), 0);
   order = node.integers("perm", order);
-  Dims dims;
-  for (const std::int64_t from : order) {
-    const auto axis = axis_of(from, size(*x));
+  const Dims from = strides_of(x);
+  Dims dims, strides;
+  for (const std::int64_t place : order) {
+    const auto axis = axis_of(place, size(*x.dims));
     if (!axis) {
-      return with_dims(at(in, 0), std::nullopt);
+      return;
     }
-    dims.push_back((*x)[*axis]);
+    dims.push_back((*x.dims)[*axis]);
+    strides.push_back(from[*axis]);
   }
-  return with_dims(at(in, 0), dims);
+  view(x, dims, strides, 0, y);
+  if (x.origin && x.origin->dims.size() == 2 && order == Dims{1, 0}) {
+    y.origin = x.origin;
+    y.origin->transposed = !x.origin->transposed;
+  }
 }
 
-Value gather(const Node& node, const Inputs& in) {
-  const Value& x = at(in, 0);
+void gather(const Node& node, const Inputs& in, Value& y) {
+  const Value& x = in[0];
   const Value& index = at(in, 1);
-  const auto axis =
-      x.dims && index.dims ? axis_of(node.integer("axis", 0), size(*x.dims)) : std::nullopt;
-  if (!axis) {
-    return with_dims(x, std::nullopt);
+  const auto axis = axis_of(node.integer("axis", 0), size(*x.dims));
+  if (!axis || !index.dims) {
+    return;
   }
-  Dims dims(x.dims->begin(), x.dims->begin() + static_cast<std::ptrdiff_t>(*axis));
+  const auto after = x.dims->begin() + static_cast<std::ptrdiff_t>(*axis);
+  Dims dims(x.dims->begin(), after);
   dims.insert(dims.end(), index.dims->begin(), index.dims->end());
-  dims.insert(dims.end(), x.dims->begin() + static_cast<std::ptrdiff_t>(*axis) + 1, x.dims->end());
-  return with_dims(x, dims);
+  dims.insert(dims.end(), after + 1, x.dims->end());
+  y.dims = dims;
+  if (!x.numbers || !index.numbers || !count_of(dims)) {
+    return;
+  }
+  const auto inner = static_cast<std::size_t>(strides_of(x)[*axis]);
+  const auto extent = static_cast<std::size_t>(*after);
+  Numbers& numbers = y.numbers.emplace();
+  for (std::size_t outer = 0; extent > 0 && outer < x.numbers->size() / (inner * extent); ++outer) {
+    for (const double place : *index.numbers) {
+      const auto at_axis = axis_of(static_cast<std::int64_t>(place), *after);
+      for (std::size_t i = 0; i < inner; ++i) {
+        numbers.push_back(at_axis ? (*x.numbers)[(outer * extent + *at_axis) * inner + i]
+                                  : std::numeric_limits<double>::quiet_NaN());
+      }
+    }
+  }
 }
 
 /// The extents are those of the indices.
-Value gather_elements(const Node& /*node*/, const Inputs& in) {
-  return with_dims(at(in, 0), at(in, 1).dims);
+void gather_elements(const Node& /*node*/, const Inputs& in, Value& y) {
+  y.dims = at(in, 1).dims;
 }
 
-Value gather_nd(const Node& node, const Inputs& in) {
-  const auto& x = at(in, 0).dims;
-  const auto& index = at(in, 1).dims;
-  const std::int64_t batches = node.integer("batch_dims", 0);
-  if (!x || !index || index->empty() || batches < 0 || index->back() < 0 ||
-      index->back() + batches > size(*x)) {
-    return with_dims(at(in, 0), std::nullopt);
-  }
-  Dims dims(index->begin(), index->end() - 1);
-  dims.insert(dims.end(), x->begin() + static_cast<std::ptrdiff_t>(index->back() + batches),
-              x->end());
-  return with_dims(at(in, 0), dims);
-}
-
-Value unsqueeze(const Node& node, const Inputs& in) {
-  const Value& x = at(in, 0);
+void unsqueeze(const Node& node, const Inputs& in, Value& y) {
+  const Dims& x = *in[0].dims;
   const auto axes = parameter(node, in, 1, "axes");
-  if (!x.dims || !axes || axes->size() > kMaxRank) {
-    return with_dims(x, std::nullopt);
+  if (!axes || axes->size() > kMaxRank) {
+    return;
   }
-  const std::int64_t rank = size(*x.dims) + size(*axes);
+  const std::int64_t rank = size(x) + size(*axes);
   std::vector<bool> is_new(static_cast<std::size_t>(rank), false);
   for (const std::int64_t given : *axes) {
     const auto axis = axis_of(given, rank);
     if (!axis || is_new[*axis]) {
-      return with_dims(x, std::nullopt);
+      return;
     }
     is_new[*axis] = true;
   }
-  Dims dims;
+  y.dims.emplace();
   std::size_t next = 0;
   for (const bool one : is_new) {
-    dims.push_back(one ? 1 : (*x.dims)[next++]);
+    y.dims->push_back(one ? 1 : x[next++]);
   }
-  return with_dims(x, dims);
+  y.numbers = in[0].numbers;
 }
 
-Value squeeze(const Node& node, const Inputs& in) {
-  const Value& x = at(in, 0);
-  if (!x.dims) {
-    return x;
-  }
+void squeeze(const Node& node, const Inputs& in, Value& y) {
+  const Dims& x = *in[0].dims;
   const auto axes = parameter(node, in, 1, "axes");
-  Dims dims;
-  for (std::size_t i = 0; i < x.dims->size(); ++i) {
-    const auto named = [&](std::int64_t axis) { return axis_of(axis, size(*x.dims)) == i; };
-    const bool dropped = axes ? std::any_of(axes->begin(), axes->end(), named) : (*x.dims)[i] == 1;
+  y.dims.emplace();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto named = [&](std::int64_t axis) { return axis_of(axis, size(x)) == i; };
+    const bool dropped = axes ? std::any_of(axes->begin(), axes->end(), named) : x[i] == 1;
     if (!dropped) {
-      dims.push_back((*x.dims)[i]);
+      y.dims->push_back(x[i]);
     }
   }
-  return with_dims(x, dims);
+  y.numbers = in[0].numbers;
 }
 
-Value slice(const Node& node, const Inputs& in) {
-  const Value& x = at(in, 0);
-  const auto slices = x.dims ? slices_of(node, in) : std::nullopt;
-  Value value = with_dims(x, slices ? x.dims : std::nullopt);
-  for (std::size_t i = 0; slices && i < slices->size(); ++i) {
-    (*value.dims)[i] = (*slices)[i].count;
+void slice(const Node& node, const Inputs& in, Value& y) {
+  const Dims& x = *in[0].dims;
+  const auto starts = parameter(node, in, 1, "starts"), ends = parameter(node, in, 2, "ends");
+  const auto axes = parameter(node, in, 3, "axes"), steps = parameter(node, in, 4, "steps");
+  if (!starts || !ends || starts->size() != ends->size()) {
+    return;
   }
-  return value;
-}
-
-Value expand(const Node& /*node*/, const Inputs& in) {
-  const auto& x = at(in, 0).dims;
-  const auto& to = at(in, 1).integers;
-  return with_dims(at(in, 0), x && to ? broadcast(*x, *to) : std::nullopt);
-}
-
-Value tile(const Node& /*node*/, const Inputs& in) {
-  auto dims = at(in, 0).dims;
-  const auto& repeats = at(in, 1).integers;
-  if (!dims || !repeats || repeats->size() != dims->size()) {
-    return with_dims(at(in, 0), std::nullopt);
+  const Dims from = strides_of(in[0]);
+  Dims dims = x, strides = from, offsets(x.size(), 0);
+  for (std::size_t i = 0; i < starts->size(); ++i) {
+    const std::int64_t given = axes && i < axes->size() ? (*axes)[i] : static_cast<std::int64_t>(i);
+    const auto axis = axis_of(given, size(x));
+    const std::int64_t step = std::clamp<std::int64_t>(steps && i < steps->size() ? (*steps)[i] : 1,
+                                                       -kMaxExtent, kMaxExtent);
+    if (!axis || step == 0) {
+      return;
+    }
+    const std::int64_t extent = x[*axis];
+    const bool back = step < 0;
+    const auto place_of = [&](std::int64_t place, std::int64_t least) {
+      return std::clamp<std::int64_t>(place < 0 ? place + extent : place, least,
+                                      back ? extent - 1 : extent);
+    };
+    const std::int64_t begin = extent == 0 ? 0 : place_of((*starts)[i], 0);
+    const std::int64_t end = extent == 0 ? 0 : place_of((*ends)[i], back ? -1 : 0);
+    const std::int64_t span = back ? begin - end : end - begin;
+    const std::int64_t stride = back ? -step : step;
+    dims[*axis] = span > 0 ? (span + stride - 1) / stride : 0;
+    strides[*axis] = step * from[*axis];
+    offsets[*axis] = begin * from[*axis];
   }
-  for (std::size_t i = 0; i < dims->size(); ++i) {
-    (*dims)[i] = joined_extent((*dims)[i], (*repeats)[i]);
-  }
-  return with_dims(at(in, 0), dims);
+  view(in[0], dims, strides, std::accumulate(offsets.begin(), offsets.end(), std::int64_t{0}), y);
 }
 
-Value pad(const Node& node, const Inputs& in) {
-  auto dims = at(in, 0).dims;
+void expand(const Node& /*node*/, const Inputs& in, Value& y) {
+  if (const auto to = integers_of(at(in, 1))) {
+    y.dims = broadcast(*in[0].dims, *to);
+  }
+  if (y.dims) {
+    y.numbers = spread(in[0], *y.dims);
+  }
+}
+
+void tile(const Node& /*node*/, const Inputs& in, Value& y) {
+  const auto repeats = integers_of(at(in, 1));
+  if (!repeats || repeats->size() != in[0].dims->size()) {
+    return;
+  }
+  y.dims = in[0].dims;
+  std::transform(y.dims->begin(), y.dims->end(), repeats->begin(), y.dims->begin(), joined_extent);
+}
+
+void pad(const Node& node, const Inputs& in, Value& y) {
+  Dims dims = *in[0].dims;
   const auto pads = parameter(node, in, 1, "pads");
-  if (!dims || !pads || pads->size() != 2 * dims->size()) {
-    return with_dims(at(in, 0), std::nullopt);
+  if (!pads || pads->size() != 2 * dims.size()) {
+    return;
   }
-  for (std::size_t i = 0; i < dims->size(); ++i) {
-    const std::int64_t begin = (*pads)[i], end = (*pads)[i + dims->size()];
-    if (begin < -kMaxExtent || begin > kMaxExtent || end < -kMaxExtent || end > kMaxExtent) {
-      return with_dims(at(in, 0), std::nullopt);
+  for (std::size_t i = 0; i < pads->size(); ++i) {
+    if ((*pads)[i] < -kMaxExtent || (*pads)[i] > kMaxExtent) {
+      return;
     }
-    (*dims)[i] += begin + end;
+    dims[i % dims.size()] += (*pads)[i];
   }
-  return with_dims(at(in, 0), dims);
+  y.dims = dims;
 }
 
-Value space(const Node& node, const Inputs& in) {
-  auto dims = at(in, 0).dims;
+void space(const Node& node, const Inputs& in, Value& y) {
+  Dims dims = *in[0].dims;
   const std::int64_t block = node.integer("blocksize", 0);
-  if (!dims || dims->size() != 4 || block < 1 || block > kMaxExtent) {
-    return with_dims(at(in, 0), std::nullopt);
+  const std::int64_t square = joined_extent(block, block);
+  if (dims.size() != 4 || square < 1 || square > kMaxExtent) {
+    return;
   }
   const bool to_depth = node.op == "SpaceToDepth";
-  const std::int64_t square = joined_extent(block, block);
-  if (square > kMaxExtent) {
-    return with_dims(at(in, 0), std::nullopt);
-  }
-  (*dims)[1] = to_depth ? joined_extent((*dims)[1], square) : (*dims)[1] / square;
+  dims[1] = to_depth ? joined_extent(dims[1], square) : dims[1] / square;
   for (const std::size_t axis : {std::size_t{2}, std::size_t{3}}) {
-    (*dims)[axis] = to_depth ? (*dims)[axis] / block : joined_extent((*dims)[axis], block);
+    dims[axis] = to_depth ? dims[axis] / block : joined_extent(dims[axis], block);
   }
-  return with_dims(at(in, 0), dims);
+  y.dims = dims;
 }
 
 }  // namespace
 
-std::optional<std::vector<Slice>> rule::slices_of(const Node& node, const Inputs& in) {
-  const Dims& dims = *at(in, 0).dims;
-  const auto starts = parameter(node, in, 1, "starts");
-  const auto ends = parameter(node, in, 2, "ends");
-  if (!starts || !ends || starts->size() != ends->size()) {
-    return std::nullopt;
-  }
-  const auto axes = parameter(node, in, 3, "axes");
-  const auto steps = parameter(node, in, 4, "steps");
-  std::vector<Slice> slices;
+std::optional<std::size_t> rule::count_of(const Dims& dims) {
+  std::size_t count = 1;
+  bool empty = false;
   for (const std::int64_t extent : dims) {
-    slices.push_back({0, extent, 1});
-  }
-  for (std::size_t i = 0; i < starts->size(); ++i) {
-    const std::int64_t given = axes && i < axes->size() ? (*axes)[i] : static_cast<std::int64_t>(i);
-    const auto axis = axis_of(given, size(dims));
-    const std::int64_t step = std::clamp<std::int64_t>(steps && i < steps->size() ? (*steps)[i] : 1,
-                                                       -kMaxExtent, kMaxExtent);
-    if (!axis || step == 0) {
+    if (extent < 0 || extent > static_cast<std::int64_t>(kMaxIntegers)) {
       return std::nullopt;
     }
-    const std::int64_t extent = dims[*axis];
-    const bool back = step < 0;
-    const auto bounded = [&](std::int64_t place, std::int64_t least) {
-      return std::clamp<std::int64_t>(place < 0 ? place + extent : place, least,
-                                      back ? extent - 1 : extent);
-    };
-    const std::int64_t begin = extent == 0 ? 0 : bounded((*starts)[i], 0);
-    const std::int64_t end = extent == 0 ? 0 : bounded((*ends)[i], back ? -1 : 0);
-    const std::int64_t span = back ? begin - end : end - begin;
-    const std::int64_t stride = back ? -step : step;
-    slices[*axis] = {begin, span > 0 ? (span + stride - 1) / stride : 0, step};
-  }
-  return slices;
-}
-
-Value rule::concat(const Node& node, const Inputs& in) {
-  Value value = with_dims(at(in, 0), at(in, 0).dims);
-  for (std::size_t i = 1; i < in.size(); ++i) {
-    const auto axis =
-        value.dims ? axis_of(node.integer("axis", 0), size(*value.dims)) : std::nullopt;
-    const bool fits = axis && in[i].dims && in[i].dims->size() == value.dims->size();
-    if (!fits) {
-      return with_dims(value, std::nullopt);
+    empty = empty || extent == 0;
+    count *= static_cast<std::size_t>(std::max<std::int64_t>(extent, 1));
+    if (count > kMaxIntegers) {
+      return std::nullopt;
     }
-    (*value.dims)[*axis] += (*in[i].dims)[*axis];
   }
-  return value;
+  return empty ? 0 : count;
 }
 
-void add_arrangement_rules(Rules& rules) {
-  static constexpr std::pair<std::string_view, Rule> kRules[] = {
-      {"Pad", pad},       {"Reshape", reshape},    {"SpaceToDepth", space},
-      {"Tile", tile},     {"Flatten", flatten},    {"Transpose", transpose},
-      {"Slice", slice},   {"Squeeze", squeeze},    {"Concat", rule::concat},
-      {"Gather", gather}, {"GatherND", gather_nd}, {"Unsqueeze", unsqueeze},
-      {"Expand", expand}, {"DepthToSpace", space}, {"GatherElements", gather_elements}};
-  rules.insert(std::begin(kRules), std::end(kRules));
+std::optional<Numbers> rule::spread(const Value& value, const Dims& dims) {
+  if (!value.numbers || value.dims->size() > dims.size()) {
+    return std::nullopt;
+  }
+  Dims strides = strides_of(value);
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    strides[i] = (*value.dims)[i] == 1 ? 0 : strides[i];
+  }
+  strides.insert(strides.begin(), dims.size() - strides.size(), 0);
+  return strided(value, dims, strides, 0);
+}
+
+/// Elements are joined along the first axis alone.
+void rule::concat(const Node& node, const Inputs& in, Value& y) {
+  y.dims = at(in, 0).dims;
+  y.numbers = at(in, 0).numbers;
+  for (std::size_t i = 1; i < in.size() && y.dims; ++i) {
+    const auto axis = axis_of(node.integer("axis", 0), size(*y.dims));
+    if (!axis || !in[i].dims || in[i].dims->size() != y.dims->size()) {
+      y.dims.reset();
+      return;
+    }
+    (*y.dims)[*axis] += (*in[i].dims)[*axis];
+    if (*axis == 0 && y.numbers && in[i].numbers && count_of(*y.dims)) {
+      y.numbers->insert(y.numbers->end(), in[i].numbers->begin(), in[i].numbers->end());
+    } else {
+      y.numbers.reset();
+    }
+  }
+}
+
+std::vector<Value> rule::split(const Node& node, const Inputs& in) {
+  const Value& x = at(in, 0);
+  const std::vector<Value> unknown(node.outputs.size(), with_dims(x, std::nullopt));
+  const auto axis = x.dims ? axis_of(node.integer("axis", 0), size(*x.dims)) : std::nullopt;
+  if (!axis) {
+    return unknown;
+  }
+  const auto parts = parameter(node, in, 1, "split");
+  const auto count = static_cast<std::int64_t>(node.outputs.size());
+  const std::int64_t each = ((*x.dims)[*axis] + count - 1) / count;
+  const Dims strides = strides_of(x);
+  std::vector<Value> outputs = unknown;
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    Dims dims = *x.dims;
+    std::int64_t& extent = dims[*axis];
+    extent = parts && i < parts->size() ? (*parts)[i] : std::min(each, extent - begin);
+    if (begin > kMaxExtent || extent < 0) {
+      return unknown;
+    }
+    view(x, dims, strides, begin * strides[*axis], outputs[i]);
+    settle(outputs[i]);
+    begin += std::min(extent, kMaxExtent + 1);
+  }
+  return outputs;
+}
+
+void add_arrangements(Operators& all) {
+  static constexpr std::pair<std::string_view, Output> kRules[] = {
+      {"Pad", pad},       {"Reshape", reshape},     {"SpaceToDepth", space},
+      {"Tile", tile},     {"Flatten", flatten},     {"Transpose", transpose},
+      {"Slice", slice},   {"Squeeze", squeeze},     {"Concat", rule::concat},
+      {"Gather", gather}, {"Unsqueeze", unsqueeze}, {"GatherElements", gather_elements},
+      {"Expand", expand}, {"DepthToSpace", space}};
+  for (const auto& [op, output] : kRules) {
+    all[op] = {.output = output, .keeps_elements = true};
+  }
 }
 
 }  // namespace sptc::workload::onnx

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/onnx/lowering.h"
+#include "sim/workload/onnx/operators.h"
 #include "sim/workload/workload_text.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
@@ -24,7 +23,6 @@ std::int64_t count_of(const Node& node, const std::string& key, std::int64_t abs
 /// in each step. Batches are the directions.
 Lowered recurrence(const Call& call) {
   const Node& node = call.node;
-  const bool packed = node.op == "DynamicQuantizeLSTM";  // weights [directions, k, m]
   const Value& x = call.input(0);
   const Value& w = call.input(1);
   const Value& r = call.input(2);
@@ -37,28 +35,27 @@ Lowered recurrence(const Call& call) {
   const std::int64_t steps = (*x.dims)[batch_first ? 1 : 0];
   const std::int64_t sequences = (*x.dims)[batch_first ? 0 : 1];
   const std::int64_t directions = (*w.dims)[0];
-  const std::int64_t gates = (*w.dims)[packed ? 2 : 1];  // of all hidden features
-  const std::int64_t hidden = (*r.dims)[packed ? 1 : 2];
-  if ((*w.dims)[packed ? 1 : 2] != (*x.dims)[2] || (*r.dims)[packed ? 2 : 1] != gates) {
+  const std::int64_t gates = (*w.dims)[1];  // of all hidden features
+  const std::int64_t hidden = (*r.dims)[2];
+  if ((*w.dims)[2] != (*x.dims)[2] || (*r.dims)[1] != gates) {
     return unknown(call, {}, {});
   }
-  const std::string dtype = packed ? "s8" : type_of(node, x, w);
+  const std::string dtype = type_of(node, x, w);
   const base::GemmShape of_input{gates, extent_product({steps, sequences}), (*x.dims)[2]};
   const base::GemmShape of_state{gates, sequences, hidden};
   Lowered result;
   result.launches.push_back(launch(call, of_input, directions, w.constant, dtype, ".input"));
   result.launches.push_back(launch(call, of_state, directions, r.constant, dtype, ".state"));
-  result.launches[0].op.values = matrix_of(call, w, packed, of_input, directions);
-  result.launches[1].op.values = matrix_of(call, r, packed, of_state, directions);
+  result.launches[0].op.values = matrix_of(call, w, false, of_input, directions);
+  result.launches[1].op.values = matrix_of(call, r, false, of_state, directions);
   result.launches[1].op.count = steps;
   result.launches[1].op.input.clear();
-  const Type type = packed ? Type::kFloat : x.type;
   const Dims last =
       batch_first ? Dims{sequences, directions, hidden} : Dims{directions, sequences, hidden};
   result.outputs = {activation(batch_first ? Dims{sequences, steps, directions, hidden}
                                            : Dims{steps, directions, sequences, hidden},
-                               type),
-                    activation(last, type), activation(last, type)};
+                               x.type),
+                    activation(last, x.type), activation(last, x.type)};
   return result;
 }
 
@@ -168,75 +165,67 @@ Lowered attention(const Call& call) {
   return result;
 }
 
-/// The letters of "bij,bjk->bik": those of each operand and of the result.
-struct Equation {
-  std::string a, b, result;
-};
-
-std::optional<Equation> equation_of(const Node& node) {
-  const auto found = node.attributes.find("equation");
-  std::string text = found == node.attributes.end() ? "" : found->second.text;
-  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
-  const std::size_t comma = text.find(','), arrow = text.find("->");
-  if (comma == std::string::npos || arrow == std::string::npos || arrow < comma ||
-      text.find(',', comma + 1) != std::string::npos || text.find('.') != std::string::npos) {
-    return std::nullopt;
-  }
-  return Equation{text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1),
-                  text.substr(arrow + 2)};
-}
-
 /// A sum of products of two operands: axes of both that remain are batches, those that vanish k.
 Lowered sum_of_products(const Call& call) {
-  const Value& a = call.input(0);
-  const Value& b = call.input(1);
-  const auto equation = equation_of(call.node);
-  if (!equation || !a.dims || !b.dims || equation->a.size() != a.dims->size() ||
-      equation->b.size() != b.dims->size() || equation->result.size() > kMaxRank) {
-    Lowered result = unknown(call, a, b);
+  const Value& x = call.input(0);
+  const Value& y = call.input(1);
+  const Attribute* const equation = call.node.find("equation");  // "bij,bjk->bik"
+  std::string text = equation == nullptr ? "" : equation->text;
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  const std::size_t comma = text.find(','), arrow = text.find("->");
+  const bool two = comma < arrow && arrow != std::string::npos && text.rfind(',') == comma &&
+                   text.find('.') == std::string::npos;
+  const std::string a = two ? text.substr(0, comma) : "";
+  const std::string b = two ? text.substr(comma + 1, arrow - comma - 1) : "";
+  const std::string sum = two ? text.substr(arrow + 2) : "";
+  if (!two || !x.dims || !y.dims || a.size() != x.dims->size() || b.size() != y.dims->size() ||
+      sum.size() > kMaxRank) {
+    Lowered result = unknown(call, x, y);
     result.launches[0].reason = "an Einsum other than of two operands, or of unknown shapes";
     return result;
   }
   std::map<char, std::int64_t> extents;
-  for (std::size_t i = 0; i < equation->a.size(); ++i) {
-    extents[equation->a[i]] = (*a.dims)[i];
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    extents[a[i]] = (*x.dims)[i];
   }
-  for (std::size_t i = 0; i < equation->b.size(); ++i) {
-    extents.emplace(equation->b[i], (*b.dims)[i]);
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    extents.emplace(b[i], (*y.dims)[i]);
   }
   std::int64_t batch = 1, of_a = 1, of_b = 1, k = 1;
   for (const auto& [letter, extent] : extents) {
-    const bool in_a = equation->a.find(letter) != std::string::npos;
-    const bool in_b = equation->b.find(letter) != std::string::npos;
-    const bool stays = equation->result.find(letter) != std::string::npos;
+    const bool in_a = a.find(letter) != std::string::npos;
+    const bool in_b = b.find(letter) != std::string::npos;
+    const bool stays = sum.find(letter) != std::string::npos;
     std::int64_t& part = in_a && in_b ? (stays ? batch : k) : in_a ? of_a : of_b;
     part = extent_product({part, extent});
   }
   Dims output;
-  for (const char letter : equation->result) {
+  for (const char letter : sum) {
     output.push_back(extents.contains(letter) ? extents[letter] : 0);
   }
   Lowered result;
-  result.outputs = {activation(output, a.type)};
-  const bool multiplies = equation->a.find_first_of(equation->b) != std::string::npos && k > 1;
+  result.outputs = {activation(output, x.type)};
+  const bool multiplies = a.find_first_of(b) != std::string::npos && k > 1;
   if (multiplies) {  // else no axis is summed over
-    const bool weight_first = a.constant && !b.constant;
+    const bool weight_first = x.constant && !y.constant;
     const base::GemmShape shape =
         weight_first ? base::GemmShape{of_a, of_b, k} : base::GemmShape{of_b, of_a, k};
     result.launches.push_back(
-        launch(call, shape, batch, a.constant || b.constant, type_of(call.node, a, b)));
+        launch(call, shape, batch, x.constant || y.constant, type_of(call.node, x, y)));
   }
   return result;
 }
 
 }  // namespace
 
-void add_layer_rules(LoweringRules& rules) {
-  static constexpr std::pair<std::string_view, Lowered (*)(const Call&)> kRules[] = {
-      {"GRU", recurrence},  {"Attention", attention},    {"MultiHeadAttention", attention},
-      {"RNN", recurrence},  {"QAttention", attention},   {"GroupQueryAttention", attention},
-      {"LSTM", recurrence}, {"Einsum", sum_of_products}, {"DynamicQuantizeLSTM", recurrence}};
-  rules.insert(std::begin(kRules), std::end(kRules));
+void add_layers(Operators& all) {
+  for (const char* op : {"GRU", "LSTM", "RNN"}) {
+    all[op] = {.lower = recurrence};
+  }
+  for (const char* op : {"Attention", "QAttention", "MultiHeadAttention", "GroupQueryAttention"}) {
+    all[op] = {.lower = attention};
+  }
+  all["Einsum"] = {.lower = sum_of_products};
 }
 
 }  // namespace sptc::workload::onnx

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/onnx/lowering.h"
-
 #include "sim/io/text_file.h"
+#include "sim/workload/onnx/operators.h"
 #include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace sptc::workload::onnx {
@@ -15,33 +13,15 @@ namespace {
 
 using namespace lowering;
 
-/// Products of two operands: where their second is among the inputs.
-std::size_t second_operand(std::string_view op) {
-  return op == "QLinearMatMul" || op == "QLinearConv" || op == "QGemm" ? 3 : 1;
-}
-
-/// Where operators of quantized operands have the zero points of theirs.
-struct ZeroPoints {
-  std::string_view op;
-  std::size_t first, second;
-};
-constexpr ZeroPoints kZeroPoints[] = {
-    {"QLinearMatMul", 2, 5},        {"QLinearConv", 2, 5}, {"QGemm", 2, 5},
-    {"MatMulInteger", 2, 3},        {"ConvInteger", 2, 3}, {"DynamicQuantizeMatMul", 4, 3},
-    {"MatMulIntegerToFloat", 4, 5},
-};
-
 /// An operand, whose origin has its zero points; those of several rows or columns stand along
 /// `axis`.
 Value operand(const Call& call, bool second, std::int64_t axis) {
-  const std::size_t index = second ? second_operand(call.node.op) : 0;
+  const Operands& places = find_operator(call.node.op)->operands;
+  const std::size_t index = second ? places.second : 0;
+  const std::size_t zero = second ? places.second_zero : places.first_zero;
   Value value = call.input(index);
-  const auto* const row =
-      std::find_if(std::begin(kZeroPoints), std::end(kZeroPoints),
-                   [&](const ZeroPoints& candidate) { return candidate.op == call.node.op; });
-  if (row != std::end(kZeroPoints)) {
-    value.origin =
-        quantized_origin(call.node, call.inputs, index, second ? row->second : row->first, axis);
+  if (zero > 0) {
+    value.origin = quantized_origin(call.node, call.inputs, index, zero, axis);
   }
   return value;
 }
@@ -260,40 +240,26 @@ Lowered experts(const Call& call) {
   return {{std::move(left)}, {activation(call.input(0).dims.value_or(Dims{}), call.input(0).type)}};
 }
 
-const LoweringRules& rules() {
-  static const LoweringRules kRules = [] {
-    LoweringRules all{{"MatMulNBits", packed_product},
-                      {"ConvTranspose", transposed_convolution},
-                      {"MoE", experts},
-                      {"QMoE", experts}};
-    for (const char* op :
-         {"MatMul", "FusedMatMul", "MatMulInteger", "QLinearMatMul", "Gemm", "FusedGemm", "QGemm",
-          "DynamicQuantizeMatMul", "MatMulIntegerToFloat", "GemmFloat8"}) {
-      all.emplace(op, product);
-    }
-    for (const char* op : {"Conv", "FusedConv", "ConvInteger", "QLinearConv"}) {
-      all.emplace(op, convolution);
-    }
-    add_layer_rules(all);
-    return all;
-  }();
-  return kRules;
-}
-
 }  // namespace
 
+void add_products(Operators& all) {
+  for (const char* op : {"MatMul", "FusedMatMul", "Gemm", "FusedGemm", "GemmFloat8"}) {
+    all[op] = {.lower = product};
+  }
+  all["MatMulInteger"] = {.lower = product, .operands = {1, 2, 3}};
+  all["MatMulIntegerToFloat"] = {.lower = product, .operands = {1, 4, 5}};
+  all["DynamicQuantizeMatMul"] = {.lower = product, .operands = {1, 4, 3}};
+  all["QLinearMatMul"] = all["QGemm"] = {.lower = product, .operands = {3, 2, 5}};
+  all["Conv"] = all["FusedConv"] = {.lower = convolution};
+  all["ConvInteger"] = {.lower = convolution, .operands = {1, 2, 3}};
+  all["QLinearConv"] = {.lower = convolution, .operands = {3, 2, 5}};
+  all["ConvTranspose"] = {.lower = transposed_convolution};
+  all["MatMulNBits"] = {.lower = packed_product};
+  all["MoE"] = all["QMoE"] = {.lower = experts};
+}
+
 const Value& Call::input(std::size_t index) const {
-  static const Value kNone;
-  return index < inputs.size() ? inputs[index] : kNone;
-}
-
-bool launches_gemms(std::string_view op) {
-  return rules().contains(op);
-}
-
-std::optional<Lowered> lower(const Call& call) {
-  const auto rule = rules().find(call.node.op);
-  return rule == rules().end() ? std::nullopt : std::optional(rule->second(call));
+  return rule::at(inputs, index);
 }
 
 Lowered lowering::unknown(const Call& call, const Value& a, const Value& b) {
@@ -333,20 +299,11 @@ std::string lowering::type_of(const Node& node, const Value& x, const Value& w) 
   if (integers && has_four_bits(w.type) && !has_four_bits(x.type)) {
     return "s8 x s4";
   }
-  // Those without a name are TF32 or, of quantized operands, INT8.
-  static constexpr std::pair<Type, std::string_view> kTypes[] = {
-      {Type::kFloat16, "f16"}, {Type::kBfloat16, "bf16"}, {Type::kE4m3, "e4m3"},
-      {Type::kE5m2, "e5m2"},   {Type::kE2m1, "e2m1"},     {Type::kInt4, "s4"},
-      {Type::kUint4, "s4"},    {Type::kDouble, "f64"},    {Type::kInt16, "s16"},
-      {Type::kUint16, "s16"},  {Type::kNone, ""},         {Type::kFloat, ""},
-      {Type::kInt8, ""},       {Type::kUint8, ""},        {Type::kInt32, ""},
-      {Type::kInt64, ""},      {Type::kBool, ""}};
-  for (const auto& [known, ours] : kTypes) {
-    if (known == type) {
-      return ours.empty() ? (integers ? "s8" : "tf32") : std::string(ours);
-    }
+  const TypeInfo* const known = find_type(type);
+  if (known == nullptr) {
+    return fmt::format("type {} of ONNX", static_cast<int>(type));
   }
-  return fmt::format("type {} of ONNX", static_cast<int>(type));
+  return !known->product.empty() ? std::string(known->product) : integers ? "s8" : "tf32";
 }
 
 Value lowering::activation(const Dims& dims, Type type) {

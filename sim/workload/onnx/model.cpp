@@ -16,55 +16,70 @@
 namespace sptc::workload::onnx {
 namespace {
 
-constexpr std::size_t kMaxSmall = 4096;  ///< elements of a tensor whose values are kept
-constexpr int kMaxDepth = 64;            ///< of graphs in attributes
+constexpr TypeInfo kTypes[] = {{Type::kNone, "", "", ""},
+                               {Type::kFloat, "FLOAT", "F32", ""},
+                               {Type::kUint8, "UINT8", "U8", ""},
+                               {Type::kInt8, "INT8", "I8", ""},
+                               {Type::kUint16, "UINT16", "", "s16"},
+                               {Type::kInt16, "INT16", "", "s16"},
+                               {Type::kInt32, "INT32", "I32", ""},
+                               {Type::kInt64, "INT64", "I64", ""},
+                               {Type::kBool, "BOOL", "BOOL", ""},
+                               {Type::kFloat16, "FLOAT16", "F16", "f16"},
+                               {Type::kDouble, "DOUBLE", "F64", "f64"},
+                               {Type::kBfloat16, "BFLOAT16", "BF16", "bf16"},
+                               {Type::kE4m3, "FLOAT8E4M3FN", "", "e4m3"},
+                               {Type::kE5m2, "FLOAT8E5M2", "", "e5m2"},
+                               {Type::kUint4, "UINT4", "", "s4"},
+                               {Type::kInt4, "INT4", "", "s4"},
+                               {Type::kE2m1, "", "", "e2m1"}};
 
-/// One field: a number, or bytes.
-struct Field {
-  std::uint32_t number = 0;
-  std::uint32_t wire = 0;  ///< 0 varint, 1 fixed64, 2 bytes, 5 fixed32
-  std::uint64_t value = 0;
-  std::string_view bytes;
-
-  std::int64_t integer() const { return static_cast<std::int64_t>(value); }
-
-  /// Gives `to` the text, or adds it, where this is field `wanted`.
-  void read(std::uint32_t wanted, std::string& to) const {
-    if (number == wanted) {
-      to = bytes;
-    }
+/// Elements that are stored as `element`.
+Numbers decoded(std::string_view raw, const io::ElementType& element) {
+  const auto bytes = static_cast<std::size_t>(element.bytes);
+  Numbers numbers;
+  for (std::size_t at = 0; at + bytes <= raw.size(); at += bytes) {
+    numbers.push_back(element.value(reinterpret_cast<const std::byte*>(raw.data() + at)));
   }
-  void read(std::uint32_t wanted, std::vector<std::string>& to) const {
-    if (number == wanted) {
-      to.emplace_back(bytes);
-    }
-  }
+  return numbers;
+}
+
+/// What all messages of a file have in common.
+struct Source {
+  std::string_view whole;
+  const std::string& file;
+  const OpenTensor& open;
 };
 
-/// Goes through the fields of one message.
+/// Goes through the fields of one message, and gives each to what it is for.
 class Message {
  public:
-  Message(std::string_view bytes, std::string_view whole, const std::string& file)
-      : rest_(bytes), whole_(whole), file_(file) {}
+  /// `depth`: graphs in attributes around it.
+  Message(std::string_view bytes, const Source& source, int depth)
+      : rest_(bytes), source_(source), depth_(depth) {}
 
-  bool next(Field& field) {
+  /// Goes on to the next field: a number, or bytes.
+  bool next() {
     if (rest_.empty()) {
       return false;
     }
     const std::uint64_t key = varint();
-    field = {static_cast<std::uint32_t>(key >> 3), static_cast<std::uint32_t>(key & 7), 0, {}};
-    switch (field.wire) {
+    number_ = static_cast<std::uint32_t>(key >> 3);
+    is_bytes_ = (key & 7) == 2;
+    value_ = 0;
+    bytes_ = {};
+    switch (key & 7) {
       case 0:
-        field.value = varint();
+        value_ = varint();
         break;
       case 1:
-        field.value = fixed(8);
+        value_ = fixed(8);
         break;
       case 2:
-        field.bytes = take(varint());
+        bytes_ = take(varint());
         break;
       case 5:
-        field.value = fixed(4);
+        value_ = fixed(4);
         break;
       default:
         fail("a field of an unknown kind");
@@ -72,20 +87,38 @@ class Message {
     return true;
   }
 
-  Message inside(const Field& field) const { return {field.bytes, whole_, file_}; }
+  bool is(std::uint32_t wanted) const { return number_ == wanted; }
+  std::string_view text() const { return bytes_; }
+  Message inside(int deeper = 0) const { return {bytes_, source_, depth_ + deeper}; }
+  int depth() const { return depth_; }
 
-  std::uint64_t varint() {
-    std::uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      const std::string_view byte = take(1);
-      value |= static_cast<std::uint64_t>(byte[0] & 0x7F) << shift;
-      if ((byte[0] & 0x80) == 0) {
-        return value;
-      }
+  /// Where this is field `wanted`, gives `to` what it says, or adds it to what is repeated.
+  template <typename T>
+  void read(std::uint32_t wanted, T& to) const {
+    if (is(wanted)) {
+      get(to);
     }
-    fail("an integer of more than ten bytes");
   }
-  bool empty() const { return rest_.empty(); }
+  /// The same of a message that `reader` reads.
+  template <typename T>
+  void read(std::uint32_t wanted, std::vector<T>& to, T (*reader)(Message)) const {
+    if (is(wanted) && is_bytes_) {
+      to.push_back(reader(inside()));
+    }
+  }
+  /// Where this is the message `wanted`, shows `visit` its fields.
+  template <typename Visit>
+  void each(std::uint32_t wanted, const Visit& visit) const {
+    for (Message message = inside(); is(wanted) && message.next();) {
+      visit(message);
+    }
+  }
+
+  void open(Tensor& tensor) const {
+    if (source_.open) {
+      source_.open(tensor);
+    }
+  }
 
   [[noreturn]] void fail(const char* problem) const {
     refuse(fmt::format("{}, so this is no whole ONNX model", problem));
@@ -97,9 +130,33 @@ class Message {
   }
 
  private:
+  void get(std::string& to) const { to = bytes_; }
+  void get(std::string_view& to) const { to = bytes_; }
+  void get(std::int64_t& to) const { to = static_cast<std::int64_t>(value_); }
+  void get(Type& to) const { to = static_cast<Type>(value_); }
+  void get(double& to) const { to = std::bit_cast<float>(static_cast<std::uint32_t>(value_)); }
+  void get(std::vector<std::string>& to) const { to.emplace_back(bytes_); }
+  /// Packed or one by one.
+  void get(Dims& to) const {
+    if (!is_bytes_ && to.size() < kMaxIntegers) {
+      get(to.emplace_back());
+    }
+    for (Message packed = inside(); !packed.rest_.empty() && to.size() < kMaxIntegers;) {
+      to.push_back(static_cast<std::int64_t>(packed.varint()));
+    }
+  }
+  void get(Numbers& to) const {
+    if (is_bytes_) {
+      to = bytes_.size() > kMaxReals * sizeof(float) ? Numbers{}
+                                                     : decoded(bytes_, *element_of(Type::kFloat));
+    } else if (to.size() < kMaxIntegers) {
+      get(to.emplace_back());
+    }
+  }
+
   [[noreturn]] void refuse(const std::string& problem) const {
     throw base::InputError(
-        fmt::format("{}: byte {}: {}", file_, rest_.data() - whole_.data(), problem));
+        fmt::format("{}: byte {}: {}", source_.file, rest_.data() - source_.whole.data(), problem));
   }
   std::string_view take(std::uint64_t size) {
     if (size > rest_.size()) {
@@ -114,160 +171,118 @@ class Message {
     std::memcpy(&value, take(size).data(), size);
     return value;
   }
+  std::uint64_t varint() {
+    std::uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      const std::string_view byte = take(1);
+      value |= static_cast<std::uint64_t>(byte[0] & 0x7F) << shift;
+      if ((byte[0] & 0x80) == 0) {
+        return value;
+      }
+    }
+    fail("an integer of more than ten bytes");
+  }
 
-  std::string_view rest_, whole_;
-  const std::string& file_;
+  std::string_view rest_;
+  const Source& source_;
+  int depth_;
+  // The field.
+  std::uint32_t number_ = 0;
+  bool is_bytes_ = false;
+  std::uint64_t value_ = 0;
+  std::string_view bytes_;
 };
-
-/// A repeated integer: packed or one by one.
-void add_integers(const Message& message, const Field& field, Dims& to) {
-  if (field.wire != 2 && to.size() < kMaxSmall) {
-    to.push_back(field.integer());
-  }
-  if (field.wire != 2) {
-    return;
-  }
-  Message packed = message.inside(field);
-  while (!packed.empty() && to.size() < kMaxSmall) {
-    to.push_back(static_cast<std::int64_t>(packed.varint()));
-  }
-}
-
-template <typename Integer>
-Dims raw_integers(std::string_view raw) {
-  Dims values;
-  for (std::size_t at = 0; at + sizeof(Integer) <= raw.size(); at += sizeof(Integer)) {
-    Integer value = 0;
-    std::memcpy(&value, raw.data() + at, sizeof(Integer));
-    values.push_back(value);
-  }
-  return values;
-}
-
-std::vector<float> raw_reals(std::string_view raw) {
-  constexpr std::size_t kMaxReals = 64;  // scales of a Resize, factors of an extent
-  std::vector<float> values;
-  for (std::size_t at = 0;
-       raw.size() <= kMaxReals * sizeof(float) && at + sizeof(float) <= raw.size();
-       at += sizeof(float)) {
-    std::memcpy(&values.emplace_back(), raw.data() + at, sizeof(float));
-  }
-  return values;
-}
-
-/// A repeated float: packed or one by one.
-void add_reals(const Field& field, std::vector<float>& to) {
-  if (field.wire == 2) {
-    to = raw_reals(field.bytes);
-  } else if (to.size() < kMaxSmall) {
-    to.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(field.value)));
-  }
-}
 
 /// An entry of TensorProto.external_data: a key and its value.
 void read_external(Message message, External& external) {
   std::string key, value;
-  Field field;
-  while (message.next(field)) {
-    (field.number == 1 ? key : value) = field.bytes;
+  while (message.next()) {
+    (message.is(1) ? key : value) = message.text();
   }
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   const bool whole = error == std::errc() && end == value.data() + value.size();
   if (key == "location") {
     external.location = value;
-  } else if ((key == "offset" || key == "length") && !whole) {
-    message.fail("the place of external data is no number of bytes");
-  } else if (key == "offset") {
-    external.offset = number;
-  } else if (key == "length") {
-    external.bytes = number;
+  } else if (key == "offset" || key == "length") {
+    if (!whole) {
+      message.fail("the place of external data is no number of bytes");
+    }
+    (key == "offset" ? external.offset : external.bytes.emplace()) = number;
   }
 }
 
+/// Types of which small tensors are kept as numbers.
+bool is_kept(Type type) {
+  return type == Type::kFloat || type == Type::kInt64 || type == Type::kInt32 ||
+         type == Type::kBool || type == Type::kUint8 || type == Type::kInt8;
+}
+
 Tensor read_tensor(Message message) {
-  constexpr std::uint64_t kExternal = 1;
-  std::uint64_t place = 0;
+  std::int64_t place = 0;
   External external;
   Tensor tensor;
   Dims values;
   std::string_view raw, packed;
-  Field field;
-  while (message.next(field)) {
-    field.read(8, tensor.name);
-    if (field.number == 1) {
-      add_integers(message, field, tensor.dims);
-    } else if (field.number == 2) {
-      tensor.type = static_cast<Type>(field.value);
-    } else if (field.number == 4) {
-      packed = field.bytes;
-    } else if (field.number == 5 || field.number == 7) {
-      add_integers(message, field, values);
-    } else if (field.number == 9) {
-      raw = field.bytes;
-    } else if (field.number == 13) {
-      read_external(message.inside(field), external);
-    } else if (field.number == 14) {
-      place = field.value;
+  while (message.next()) {
+    message.read(1, tensor.dims);
+    message.read(2, tensor.type);
+    message.read(4, packed);
+    message.read(5, values);
+    message.read(7, values);
+    message.read(8, tensor.name);
+    message.read(9, raw);
+    message.read(14, place);
+    if (message.is(13)) {
+      read_external(message.inside(), external);
     }
   }
   message.require_rank(tensor.dims);
-  if (place == kExternal) {
+  if (place == 1) {
     tensor.external = std::move(external);
+    message.open(tensor);
     return tensor;
   }
-  if (raw.empty() && tensor.type == Type::kFloat) {
-    raw = packed;
-  }
-  set_elements(tensor, raw);
-  const bool integral = tensor.type == Type::kInt64 || tensor.type == Type::kInt32 ||
-                        tensor.type == Type::kBool || tensor.type == Type::kUint8 ||
-                        tensor.type == Type::kInt8;
-  if (integral && raw.empty()) {
-    tensor.integers = values;
+  const bool is_float = tensor.type == Type::kFloat;
+  set_elements(tensor, raw.empty() && is_float ? packed : raw);
+  if (is_kept(tensor.type) && !is_float && raw.empty()) {
+    tensor.numbers.emplace(values.begin(), values.end());
   }
   return tensor;
 }
 
-Graph read_graph(Message message, int depth);
+Graph read_graph(Message message);
 
-std::pair<std::string, Attribute> read_attribute(Message message, int depth) {
+std::pair<std::string, Attribute> read_attribute(Message message) {
   std::pair<std::string, Attribute> result;
   Attribute& attribute = result.second;
-  Field field;
-  while (message.next(field)) {
-    field.read(1, result.first);
-    field.read(4, attribute.text);
-    field.read(21, attribute.refers_to);
-    if (field.number == 2) {
-      attribute.real = std::bit_cast<float>(static_cast<std::uint32_t>(field.value));
-    } else if (field.number == 3) {
-      attribute.integer = field.integer();
-    } else if (field.number == 5) {
-      attribute.tensor = read_tensor(message.inside(field));
-    } else if (field.number == 6 || field.number == 11) {
-      attribute.graphs.push_back(
-          std::make_shared<Graph>(read_graph(message.inside(field), depth + 1)));
-    } else if (field.number == 7) {
-      add_reals(field, attribute.reals);
-    } else if (field.number == 8) {
-      add_integers(message, field, attribute.integers);
+  while (message.next()) {
+    message.read(1, result.first);
+    message.read(2, attribute.real);
+    message.read(3, attribute.integer);
+    message.read(4, attribute.text);
+    message.read(7, attribute.reals);
+    message.read(8, attribute.integers);
+    message.read(21, attribute.refers_to);
+    if (message.is(5)) {
+      attribute.tensor = read_tensor(message.inside());
+    } else if (message.is(6) || message.is(11)) {
+      attribute.graphs.push_back(std::make_shared<Graph>(read_graph(message.inside(1))));
     }
   }
   return result;
 }
 
-Node read_node(Message message, int depth) {
+Node read_node(Message message) {
   Node node;
-  Field field;
-  while (message.next(field)) {
-    field.read(1, node.inputs);
-    field.read(2, node.outputs);
-    field.read(3, node.name);
-    field.read(4, node.op);
-    field.read(7, node.domain);
-    if (field.number == 5) {
-      node.attributes.insert(read_attribute(message.inside(field), depth));
+  while (message.next()) {
+    message.read(1, node.inputs);
+    message.read(2, node.outputs);
+    message.read(3, node.name);
+    message.read(4, node.op);
+    message.read(7, node.domain);
+    if (message.is(5)) {
+      node.attributes.insert(read_attribute(message.inside()));
     }
   }
   return node;
@@ -277,74 +292,51 @@ Node read_node(Message message, int depth) {
 void read_dimension(Message message, Input& input) {
   std::int64_t value = -1;
   std::string name;
-  Field field;
-  while (message.next(field)) {
-    field.read(2, name);
-    value = field.number == 1 ? field.integer() : value;
+  while (message.next()) {
+    message.read(1, value);
+    message.read(2, name);
   }
   input.dims.push_back(value > 0 ? value : -1);
   input.dim_names.push_back(name);
 }
 
-/// TypeProto.Tensor: the type of its elements and its shape.
-void read_tensor_type(Message message, Input& input) {
-  Field field;
-  while (message.next(field)) {
-    if (field.number == 1) {
-      input.type = static_cast<Type>(field.value);
-    }
-    if (field.number != 2) {
-      continue;
-    }
-    input.has_shape = true;
-    Message shape = message.inside(field);
-    Field dimension;
-    while (shape.next(dimension)) {
-      if (dimension.number == 1) {
-        read_dimension(shape.inside(dimension), input);
-      }
-    }
-    if (input.dims.size() > kMaxRank) {
-      input.has_shape = false;
-      input.dims.clear();
-      input.dim_names.clear();
-    }
-  }
-}
-
 Input read_value_info(Message message) {
   Input input;
-  Field field;
-  while (message.next(field)) {
-    field.read(1, input.name);
-    Message type = message.inside(field);
-    Field kind;
-    while (field.number == 2 && type.next(kind)) {
-      if (kind.number == 1) {
-        read_tensor_type(type.inside(kind), input);
-      }
-    }
+  while (message.next()) {
+    message.read(1, input.name);
+    message.each(2, [&input](const Message& type) {  // of which a tensor is one
+      type.each(1, [&input](const Message& tensor) {
+        tensor.read(1, input.type);
+        input.has_shape = input.has_shape || tensor.is(2);
+        tensor.each(2, [&input](const Message& shape) {
+          if (shape.is(1)) {
+            read_dimension(shape.inside(), input);
+          }
+        });
+      });
+    });
+  }
+  if (input.dims.size() > kMaxRank) {
+    input.has_shape = false;
+    input.dims.clear();
+    input.dim_names.clear();
   }
   return input;
 }
 
-Graph read_graph(Message message, int depth) {
-  if (depth > kMaxDepth) {
+Graph read_graph(Message message) {
+  constexpr int kMaxDepth = 64;
+  if (message.depth() > kMaxDepth) {
     message.fail("graphs are nested deeper than 64 levels");
   }
   Graph graph;
-  Field field;
-  while (message.next(field)) {
-    if (field.number == 1) {
-      graph.nodes.push_back(read_node(message.inside(field), depth));
-    } else if (field.number == 5) {
-      graph.initializers.push_back(read_tensor(message.inside(field)));
-    } else if (field.number == 11) {
-      graph.inputs.push_back(read_value_info(message.inside(field)));
-    } else if (field.number == 12) {
-      graph.outputs.push_back(read_value_info(message.inside(field)).name);
-    } else if (field.number == 13) {
-      graph.values.push_back(read_value_info(message.inside(field)));
+  while (message.next()) {
+    message.read(1, graph.nodes, read_node);
+    message.read(5, graph.initializers, read_tensor);
+    message.read(11, graph.inputs, read_value_info);
+    message.read(13, graph.values, read_value_info);
+    if (message.is(12)) {
+      graph.outputs.push_back(read_value_info(message.inside()).name);
     }
   }
   return graph;
@@ -352,16 +344,14 @@ Graph read_graph(Message message, int depth) {
 
 Function read_function(Message message) {
   Function function;
-  Field field;
-  while (message.next(field)) {
-    field.read(1, function.name);
-    field.read(4, function.inputs);
-    field.read(5, function.outputs);
-    field.read(10, function.domain);
-    if (field.number == 7) {
-      function.nodes.push_back(read_node(message.inside(field), 0));
-    } else if (field.number == 11) {
-      function.defaults.insert(read_attribute(message.inside(field), 0));
+  while (message.next()) {
+    message.read(1, function.name);
+    message.read(4, function.inputs);
+    message.read(5, function.outputs);
+    message.read(7, function.nodes, read_node);
+    message.read(10, function.domain);
+    if (message.is(11)) {
+      function.defaults.insert(read_attribute(message.inside()));
     }
   }
   return function;
@@ -369,54 +359,39 @@ Function read_function(Message message) {
 
 }  // namespace
 
-std::string name(Type type) {
-  constexpr std::pair<Type, std::string_view> kNames[] = {
-      {Type::kFloat, "FLOAT"},     {Type::kUint8, "UINT8"},       {Type::kInt8, "INT8"},
-      {Type::kUint16, "UINT16"},   {Type::kInt16, "INT16"},       {Type::kInt32, "INT32"},
-      {Type::kInt64, "INT64"},     {Type::kBool, "BOOL"},         {Type::kFloat16, "FLOAT16"},
-      {Type::kDouble, "DOUBLE"},   {Type::kBfloat16, "BFLOAT16"}, {Type::kE4m3, "FLOAT8E4M3FN"},
-      {Type::kE5m2, "FLOAT8E5M2"}, {Type::kUint4, "UINT4"},       {Type::kInt4, "INT4"}};
-  const auto* const found = std::find_if(std::begin(kNames), std::end(kNames),
-                                         [&](const auto& row) { return row.first == type; });
-  return found == std::end(kNames) ? fmt::format("type {}", static_cast<int>(type))
-                                   : std::string(found->second);
+const TypeInfo* find_type(Type type) {
+  const auto* const found = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                         [type](const TypeInfo& row) { return row.type == type; });
+  return found == std::end(kTypes) ? nullptr : found;
 }
 
-std::size_t element_bytes(Type type) {
-  switch (type) {
-    case Type::kFloat:
-    case Type::kInt32:
-      return 4;
-    case Type::kFloat16:
-    case Type::kBfloat16:
-      return 2;
-    case Type::kInt8:
-    case Type::kUint8:
-    case Type::kBool:
-      return 1;
-    case Type::kDouble:
-    case Type::kInt64:
-      return 8;
-    default:
-      return 0;
+std::string name(Type type) {
+  const TypeInfo* const known = find_type(type);
+  return known == nullptr || known->name.empty() ? fmt::format("type {}", static_cast<int>(type))
+                                                 : std::string(known->name);
+}
+
+const io::ElementType* element_of(Type type) {
+  const TypeInfo* const known = find_type(type);
+  return known == nullptr ? nullptr : io::find_element_type(known->element);
+}
+
+std::optional<std::uint64_t> bytes_of(Type type, const Dims& dims) {
+  const io::ElementType* const element = element_of(type);
+  if (element == nullptr ||
+      std::any_of(dims.begin(), dims.end(), [](std::int64_t extent) { return extent < 1; })) {
+    return std::nullopt;
   }
+  return io::packed_bytes(dims, element->bytes);
 }
 
 void set_elements(Tensor& tensor, std::string_view raw) {
   tensor.raw = raw;
-  if (raw.empty() || raw.size() > kMaxSmall * element_bytes(tensor.type)) {
-    return;
-  }
-  if (tensor.type == Type::kInt64) {
-    tensor.integers = raw_integers<std::int64_t>(raw);
-  } else if (tensor.type == Type::kInt32) {
-    tensor.integers = raw_integers<std::int32_t>(raw);
-  } else if (tensor.type == Type::kBool || tensor.type == Type::kUint8) {
-    tensor.integers = raw_integers<std::uint8_t>(raw);
-  } else if (tensor.type == Type::kInt8) {
-    tensor.integers = raw_integers<std::int8_t>(raw);
-  } else if (tensor.type == Type::kFloat) {
-    tensor.reals = raw_reals(raw);
+  const io::ElementType* const element = is_kept(tensor.type) ? element_of(tensor.type) : nullptr;
+  const std::size_t most = tensor.type == Type::kFloat ? kMaxReals : kMaxIntegers;
+  if (element != nullptr && !raw.empty() &&
+      raw.size() <= most * static_cast<std::size_t>(element->bytes)) {
+    tensor.numbers = decoded(raw, *element);
   }
 }
 
@@ -424,33 +399,33 @@ std::string Node::label() const {
   return !name.empty() ? name : outputs.empty() ? op : outputs.front();
 }
 
-std::int64_t Node::integer(const std::string& key, std::int64_t absent) const {
+const Attribute* Node::find(const std::string& key) const {
   const auto found = attributes.find(key);
-  return found == attributes.end() ? absent : found->second.integer;
+  return found == attributes.end() ? nullptr : &found->second;
+}
+
+std::int64_t Node::integer(const std::string& key, std::int64_t absent) const {
+  const Attribute* const found = find(key);
+  return found == nullptr ? absent : found->integer;
 }
 
 Dims Node::integers(const std::string& key, const Dims& absent) const {
-  const auto found = attributes.find(key);
-  return found == attributes.end() ? absent : found->second.integers;
+  const Attribute* const found = find(key);
+  return found == nullptr ? absent : found->integers;
 }
 
-Model parse_onnx(std::string_view bytes, const std::string& file) {
-  constexpr std::uint32_t kGraph = 7, kFunction = 25;
-  Message message(bytes, bytes, file);
+Model parse_onnx(std::string_view bytes, const std::string& file, const OpenTensor& open) {
+  const Source source{bytes, file, open};
+  std::vector<Graph> graphs;
   Model model;
-  bool found = false;
-  Field field;
-  while (message.next(field)) {
-    if (field.number == kGraph && field.wire == 2) {
-      model.graph = read_graph(message.inside(field), 0);
-      found = true;
-    } else if (field.number == kFunction && field.wire == 2) {
-      model.functions.push_back(read_function(message.inside(field)));
-    }
+  for (Message message(bytes, source, 0); message.next();) {
+    message.read(7, graphs, read_graph);
+    message.read(25, model.functions, read_function);
   }
-  if (!found) {
+  if (graphs.empty()) {
     throw base::InputError(file + ": this ONNX model has no graph");
   }
+  model.graph = std::move(graphs.back());
   return model;
 }
 

@@ -4,8 +4,11 @@
 // bytes of large tensors stay where they are.
 #pragma once
 
+#include "sim/io/tensor_layout.h"
+
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,9 +19,14 @@
 namespace sptc::workload::onnx {
 
 using Dims = std::vector<std::int64_t>;
+using Numbers = std::vector<double>;
 
 /// Axes of a tensor, at most.
 inline constexpr std::size_t kMaxRank = 16;
+
+/// Elements of a tensor that are kept as numbers, at most: of integers, and of reals, which are
+/// scales of a Resize and factors of an extent.
+inline constexpr std::size_t kMaxIntegers = 4096, kMaxReals = 64;
 
 /// TensorProto.DataType, those that matter here.
 enum class Type : std::int32_t {
@@ -41,8 +49,21 @@ enum class Type : std::int32_t {
   kE2m1 = 23
 };
 
+struct TypeInfo {
+  Type type;
+  std::string_view name;     ///< as ONNX calls it
+  std::string_view element;  ///< as io::ElementType does; empty: elements of it are not read
+  std::string_view product;  ///< of such operands; empty: TF32 or, of quantized ones, INT8
+};
+
+/// The row of `type`; null where it does not matter here.
+const TypeInfo* find_type(Type type);
 /// As ONNX calls it: "INT4"; of those that do not matter here "type 23".
 std::string name(Type type);
+/// How its elements are stored; null: they are not read.
+const io::ElementType* element_of(Type type);
+/// Bytes of a tensor; nothing where its elements are not read, none, or too many.
+std::optional<std::uint64_t> bytes_of(Type type, const Dims& dims);
 
 /// Where the elements of a tensor are outside of the model.
 struct External {
@@ -55,14 +76,10 @@ struct Tensor {
   std::string name;
   Type type = Type::kNone;
   Dims dims;
-  std::optional<Dims> integers;  ///< of a small tensor of integers
-  std::vector<float> reals;      ///< of a small tensor of float
+  std::optional<Numbers> numbers;  ///< of a small tensor of integers or float
   std::string_view raw;  ///< its elements in order, little-endian, inside the model; may be empty
   std::optional<External> external;
 };
-
-/// Bytes of an element in memory; 0: of a type that is not read.
-std::size_t element_bytes(Type type);
 
 /// Gives `tensor` its elements: little-endian, which stay where they are.
 void set_elements(Tensor& tensor, std::string_view raw);
@@ -74,7 +91,7 @@ struct Attribute {
   double real = 0;
   std::string text;
   Dims integers;
-  std::vector<float> reals;
+  Numbers reals;
   std::optional<Tensor> tensor;
   std::vector<std::shared_ptr<Graph>> graphs;  ///< which copies of the attribute share
   std::string refers_to;                       ///< inside a function: an attribute of its call
@@ -85,6 +102,8 @@ struct Node {
   std::vector<std::string> inputs, outputs;
   std::map<std::string, Attribute> attributes;
 
+  /// The attribute `key`, or null.
+  const Attribute* find(const std::string& key) const;
   std::int64_t integer(const std::string& key, std::int64_t absent) const;
   Dims integers(const std::string& key, const Dims& absent) const;
   /// How a launch of it is called.
@@ -120,7 +139,10 @@ struct Model {
   std::vector<Function> functions;
 };
 
+/// Gives a tensor with external data its elements, or leaves it.
+using OpenTensor = std::function<void(Tensor&)>;
+
 /// Parses `bytes`. Throws InputError "file: byte N: ...".
-Model parse_onnx(std::string_view bytes, const std::string& file);
+Model parse_onnx(std::string_view bytes, const std::string& file, const OpenTensor& open = {});
 
 }  // namespace sptc::workload::onnx

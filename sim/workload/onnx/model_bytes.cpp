@@ -2,7 +2,6 @@
 #include "sim/workload/onnx/model_bytes.h"
 
 #include "models/base/error.h"
-#include "models/base/shape.h"
 #include "sim/io/file_use.h"
 #include "sim/io/text_file.h"
 
@@ -72,15 +71,6 @@ std::string_view map_file(const fs::path& path, const std::string& place) {
   return {static_cast<const char*>(bytes), static_cast<std::size_t>(bytes == nullptr ? 0 : size)};
 }
 
-/// Nothing where they are of a type that is not read, or too many.
-std::optional<std::uint64_t> bytes_of(const Tensor& tensor) {
-  auto bytes = std::optional(static_cast<std::int64_t>(element_bytes(tensor.type)));
-  for (const std::int64_t extent : tensor.dims) {
-    bytes = bytes && extent >= 0 ? base::checked_multiply(*bytes, extent) : std::nullopt;
-  }
-  return bytes && *bytes > 0 ? std::optional(static_cast<std::uint64_t>(*bytes)) : std::nullopt;
-}
-
 }  // namespace
 
 ModelBytes::ModelBytes(std::string model, std::filesystem::path path)
@@ -94,46 +84,18 @@ ModelBytes::~ModelBytes() {
   }
 }
 
-void ModelBytes::open_external(Model& model, const std::string& name) {
-  open_graph(model.graph, name);
-  for (Function& function : model.functions) {
-    for (Node& node : function.nodes) {
-      open_node(node, name);
-    }
-  }
+Model ModelBytes::parse(const std::string& name) {
+  return parse_onnx(model_, name, [&](Tensor& tensor) { open(tensor, name); });
 }
 
-void ModelBytes::open_graph(Graph& graph, const std::string& name) {
-  for (Tensor& tensor : graph.initializers) {
-    open_tensor(tensor, name);
-  }
-  for (Node& node : graph.nodes) {
-    open_node(node, name);
-  }
-}
-
-void ModelBytes::open_node(Node& node, const std::string& name) {
-  for (auto& [key, attribute] : node.attributes) {
-    if (attribute.tensor) {
-      open_tensor(*attribute.tensor, name);
-    }
-    for (const auto& graph : attribute.graphs) {
-      open_graph(*graph, name);
-    }
-  }
-}
-
-void ModelBytes::open_tensor(Tensor& tensor, const std::string& name) {
-  if (!tensor.external) {
-    return;
-  }
+void ModelBytes::open(Tensor& tensor, const std::string& name) {
   const std::string place = name + ": " + io::printable(tensor.name);
   const External& external = *tensor.external;
   const std::string_view* const whole = file(external.location, place);
   if (whole == nullptr) {
     return;
   }
-  const std::optional<std::uint64_t> wanted = bytes_of(tensor);
+  const std::optional<std::uint64_t> wanted = bytes_of(tensor.type, tensor.dims);
   if (wanted && external.bytes && *wanted != *external.bytes) {
     throw base::InputError(
         fmt::format("{}: its extents need {} bytes, and its external data are {}", place, *wanted,

@@ -21,18 +21,15 @@ class ModelBytes {
   ModelBytes(const ModelBytes&) = delete;
   ModelBytes& operator=(const ModelBytes&) = delete;
 
-  const std::string& model() const { return model_; }
-
-  /// Gives all tensors of `model` that have external data their elements. Files lie in the
-  /// directory of the model or below. Throws InputError "`name`: ..." for others and for places
-  /// outside of a file; those that are not there are absent.
-  void open_external(Model& model, const std::string& name);
+  /// The model, whose tensors have their elements. Files of external data lie in the directory of
+  /// the model or below. Throws InputError "`name`: ..." for others and for places outside of a
+  /// file; those that are not there are absent.
+  Model parse(const std::string& name);
   const std::set<std::string>& absent() const { return absent_; }
 
  private:
-  void open_tensor(Tensor& tensor, const std::string& name);
-  void open_node(Node& node, const std::string& name);
-  void open_graph(Graph& graph, const std::string& name);
+  /// Gives `tensor`, whose data are external, its elements.
+  void open(Tensor& tensor, const std::string& name);
   /// Nothing where there is no such file.
   const std::string_view* file(const std::string& location, const std::string& place);
 

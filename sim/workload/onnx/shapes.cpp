@@ -1,259 +1,370 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/onnx/shapes.h"
 
-#include "sim/workload/launch_list.h"
-#include "sim/workload/onnx/rule.h"
+#include "sim/workload/onnx/operators.h"
 #include "sim/workload/workload_text.h"
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <limits>
 #include <numeric>
+#include <string>
 #include <string_view>
-#include <utility>
 
 namespace sptc::workload::onnx {
 namespace {
 
 using namespace rule;
 
-Value same(const Node& /*node*/, const Inputs& in) {
-  return with_dims(at(in, 0), at(in, 0).dims);
+void same(const Node& /*node*/, const Inputs& in, Value& y) {
+  y.dims = in[0].dims;
 }
 
-Value binary(const Node& /*node*/, const Inputs& in) {
-  std::optional<Dims> dims = at(in, 0).dims;
-  for (std::size_t i = 1; i < in.size() && dims; ++i) {
-    dims = in[i].dims ? broadcast(*dims, *in[i].dims) : std::nullopt;
+void binary(const Node& /*node*/, const Inputs& in, Value& y) {
+  y.dims = in[0].dims;
+  for (std::size_t i = 1; i < in.size() && y.dims; ++i) {
+    y.dims = in[i].dims ? broadcast(*y.dims, *in[i].dims) : std::nullopt;
   }
-  return with_dims(at(in, 0), dims);
 }
 
-Value where(const Node& /*node*/, const Inputs& in) {
-  const auto& c = at(in, 0).dims;
-  const auto& a = at(in, 1).dims;
-  const auto& b = at(in, 2).dims;
-  const auto both = a && b ? broadcast(*a, *b) : std::nullopt;
-  return with_dims(at(in, 1), c && both ? broadcast(*c, *both) : std::nullopt);
+/// (condition, a, b)
+void where(const Node& node, const Inputs& in, Value& y) {
+  y = with_dims(at(in, 1), std::nullopt);
+  binary(node, {in[0], at(in, 1), at(in, 2)}, y);
+  const Dims dims = y.dims.value_or(Dims{});
+  const auto condition = spread(in[0], dims), no = spread(at(in, 2), dims);
+  y.numbers = condition && no ? spread(at(in, 1), dims) : std::nullopt;
+  for (std::size_t i = 0; y.numbers && i < y.numbers->size(); ++i) {
+    (*y.numbers)[i] = (*condition)[i] != 0 ? (*y.numbers)[i] : (*no)[i];
+  }
 }
 
 /// (a, scale, zero point, b, scale, zero point, of the output)
-Value quantized_binary(const Node& node, const Inputs& in) {
-  return binary(node, {at(in, 0), at(in, 3)});
+void quantized_binary(const Node& node, const Inputs& in, Value& y) {
+  binary(node, {in[0], at(in, 3)}, y);
 }
 
 /// (scale and zero point of the output, a, scale, zero point, ..)
-Value quantized_concat(const Node& node, const Inputs& in) {
+void quantized_concat(const Node& node, const Inputs& in, Value& y) {
   Inputs tensors;
   for (std::size_t i = 2; i < in.size(); i += 3) {
     tensors.push_back(in[i]);
   }
-  return concat(node, tensors);
+  y = with_dims(at(tensors, 0), std::nullopt);
+  concat(node, tensors, y);
+  y.numbers.reset();
 }
 
-/// (condition, a, scale, zero point, b, ..)
-Value quantized_where(const Node& node, const Inputs& in) {
-  return where(node, {at(in, 0), at(in, 1), at(in, 4)});
+void pool(const Node& node, const Inputs& in, Value& y) {
+  const Dims& x = *in[0].dims;
+  const auto window = window_of(node, x, node.integers("kernel_shape", {}));
+  if (window && x.size() > 2) {
+    y.dims = Dims{x[0], x[1]};
+    y.dims->insert(y.dims->end(), window->output.begin(), window->output.end());
+  }
 }
 
-Value pool(const Node& node, const Inputs& in) {
-  const auto& x = at(in, 0).dims;
-  if (!x || x->size() < 3) {
-    return with_dims(at(in, 0), std::nullopt);
+void global_pool(const Node& /*node*/, const Inputs& in, Value& y) {
+  y.dims = in[0].dims;
+  for (std::size_t i = 2; i < y.dims->size(); ++i) {
+    (*y.dims)[i] = 1;
   }
-  const auto window = window_of(node, *x, node.integers("kernel_shape", {}));
-  Dims dims{(*x)[0], (*x)[1]};
-  if (!window) {
-    return with_dims(at(in, 0), std::nullopt);
-  }
-  dims.insert(dims.end(), window->output.begin(), window->output.end());
-  return with_dims(at(in, 0), dims);
 }
 
-Value global_pool(const Node& /*node*/, const Inputs& in) {
-  auto dims = at(in, 0).dims;
-  for (std::size_t i = 2; dims && i < dims->size(); ++i) {
-    (*dims)[i] = 1;
-  }
-  return with_dims(at(in, 0), dims);
-}
-
-Value reduce(const Node& node, const Inputs& in) {
-  const auto& x = at(in, 0).dims;
-  if (!x) {
-    return at(in, 0);
-  }
+void reduce(const Node& node, const Inputs& in, Value& y) {
+  const Dims& x = *in[0].dims;
   auto axes = parameter(node, in, 1, "axes");
-  Value like = at(in, 0);
   if (node.op == "ArgMax" || node.op == "ArgMin") {
     axes = Dims{node.integer("axis", 0)};
-    like.type = Type::kInt64;
-    like.quantized = false;
+    y.type = Type::kInt64;
+    y.quantized = false;
   }
   const bool keep = node.integer("keepdims", 1) != 0;
-  if ((!axes || axes->empty()) && node.integer("noop_with_empty_axes", 0) != 0) {
-    return with_dims(at(in, 0), x);
+  const bool all = !axes || axes->empty();
+  const bool none = all && node.integer("noop_with_empty_axes", 0) != 0;
+  y.dims.emplace();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto named = [&](std::int64_t axis) { return axis_of(axis, size(x)) == i; };
+    const bool reduced = !none && (all || std::any_of(axes->begin(), axes->end(), named));
+    if (!reduced || keep) {
+      y.dims->push_back(reduced ? 1 : x[i]);
+    }
+  }
+}
+
+/// (x, roi, scales, sizes), and (x, scales) in older opsets: of all axes.
+void resize(const Node& node, const Inputs& in, Value& y) {
+  const auto& x = at(in, 0).dims;
+  const auto& scales = at(in, in.size() > 2 ? 2 : 1).numbers;
+  const Attribute* const policy = node.find("keep_aspect_ratio_policy");
+  const bool stretches = policy == nullptr || policy->text == "stretch";
+  if (!stretches || node.find("axes") != nullptr) {
+    return;
+  }
+  y.dims = integers_of(at(in, 3));
+  if (y.dims || !x || !scales || x->size() != scales->size()) {
+    return;
   }
   Dims dims;
-  for (std::size_t i = 0; i < x->size(); ++i) {
-    const auto named = [&](std::int64_t axis) { return axis_of(axis, size(*x)) == i; };
-    const bool reduced = !axes || axes->empty() || std::any_of(axes->begin(), axes->end(), named);
-    if (!reduced || keep) {
-      dims.push_back(reduced ? 1 : (*x)[i]);
-    }
-  }
-  return with_dims(like, dims);
-}
-
-/// (a, scale, zero point, of the output); its axes are an attribute.
-Value quantized_mean(const Node& node, const Inputs& in) {
-  return reduce(node, {at(in, 0)});
-}
-
-/// (x, roi, scales, sizes), and (x, scales) in older opsets; both are of `axes`, or of all.
-Value resize(const Node& node, const Inputs& in) {
-  const Value& x = at(in, 0);
-  const std::optional<Dims>& sizes = at(in, 3).integers;
-  const std::vector<float>& scales = at(in, in.size() > 2 ? 2 : 1).reals;
-  const auto policy = node.attributes.find("keep_aspect_ratio_policy");
-  const bool stretches = policy == node.attributes.end() || policy->second.text == "stretch";
-  if (sizes && stretches && !node.attributes.contains("axes")) {
-    return with_dims(x, sizes);
-  }
-  if (!x.dims || (sizes && !stretches)) {
-    return with_dims(x, std::nullopt);
-  }
-  Dims dims = *x.dims, all(dims.size());
-  std::iota(all.begin(), all.end(), 0);
-  const Dims axes = node.integers("axes", all);
-  if (axes.size() != (sizes ? sizes->size() : scales.size())) {
-    return with_dims(x, std::nullopt);
-  }
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const auto axis = axis_of(axes[i], size(dims));
-    if (!axis) {
-      return with_dims(x, std::nullopt);
-    }
-    const double extent =
-        sizes ? static_cast<double>((*sizes)[i])
-              : static_cast<double>((*x.dims)[*axis]) * static_cast<double>(scales[i]);
+  for (std::size_t i = 0; i < scales->size(); ++i) {
+    const double extent = static_cast<double>((*x)[i]) * (*scales)[i];
     if (!(extent >= 1 && extent <= static_cast<double>(kMaxExtent))) {
-      return with_dims(x, std::nullopt);
+      return;
     }
-    dims[*axis] = static_cast<std::int64_t>(extent);
+    dims.push_back(static_cast<std::int64_t>(extent));
   }
-  return with_dims(x, dims);
+  y.dims = dims;
 }
 
-/// Whether its output has elements of its input, which quantization does not leave.
-bool keeps_elements(std::string_view op) {
-  static const Rules kArrangements = [] {
-    Rules all;
-    add_arrangement_rules(all);
-    return all;
-  }();
-  static constexpr std::string_view kOthers[] = {
-      "DequantizeLinear", "Identity", "Cast", "MaxPool", "Relu", "Clip", "Dropout"};
-  return kArrangements.contains(op) ||
-         std::find(std::begin(kOthers), std::end(kOthers), op) != std::end(kOthers);
+/// `F` of two elements that stand in one place.
+template <typename F>
+double of_two(double a, double b) {
+  return F{}(a, b);
 }
 
-/// Operators whose output has the extents of their first input.
-constexpr std::string_view kLikeTheFirst[] = {
-    "Relu", "Sigmoid", "Tanh", "Erf", "Sqrt", "Exp", "Log", "Neg", "Abs", "Clip", "LeakyRelu",
-    "HardSigmoid", "HardSwish",
-    // Norms, and others.
-    "Softmax", "LogSoftmax", "Identity", "Dropout", "BatchNormalization", "LayerNormalization",
-    "InstanceNormalization", "GroupNormalization", "LRN", "DynamicQuantizeLinear", "IsNaN", "IsInf",
-    "Hardmax", "MeanVarianceNormalization", "RMSNormalization", "SkipSimplifiedLayerNormalization",
-    "SkipGroupNorm", "GroupNorm", "Swish", "Shrink", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh",
-    "BitwiseNot", "EyeLike", "RandomNormalLike", "RandomUniformLike", "Bernoulli",
-    "ScatterElements", "Scatter", "ReverseSequence", "QLinearSigmoid", "QLinearLeakyRelu",
-    "QLinearSoftmax", "QuickGelu", "Elu", "Selu", "Gelu", "Floor", "Ceil", "Round", "Not", "Sign",
-    "Reciprocal", "Softplus", "Mish", "PRelu", "Trilu", "CumSum", "Celu", "ThresholdedRelu", "Sin",
-    "Cos", "SkipLayerNormalization", "FastGelu", "BiasGelu", "ScatterND",
-    "SimplifiedLayerNormalization", "RotaryEmbedding", "LpNormalization", "ImageScaler",
-    "Softsign"};
-/// Those whose operands are broadcast.
-constexpr std::string_view kBroadcasts[] = {
-    "Add", "Sub", "Mul", "Div", "Pow", "Min", "Max", "Sum", "Mean",
-    // Comparisons and bits.
-    "Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "And", "Or", "Mod", "Xor",
-    "BitwiseAnd", "BitwiseOr", "BitShift"};
-/// Those that take axes together.
-constexpr std::string_view kReductions[] = {
-    "ReduceMean",      "ReduceSum", "ReduceMax",    "ReduceMin",       "ReduceL2", "ReduceProd",
-    "ReduceSumSquare", "ReduceL1",  "ReduceLogSum", "ReduceLogSumExp", "ArgMax",   "ArgMin"};
+struct FunctionRow {
+  std::string_view op;
+  Output output;
+  double (*function)(double, double);  ///< of those whose output is `same`: of the first alone
+};
+constexpr FunctionRow kFunctions[] = {
+    {"Neg", same, [](double x, double) { return -x; }},
+    {"Abs", same, [](double x, double) { return std::fabs(x); }},
+    {"Floor", same, [](double x, double) { return std::floor(x); }},
+    {"Ceil", same, [](double x, double) { return std::ceil(x); }},
+    {"Sqrt", same, [](double x, double) { return std::sqrt(x); }},
+    {"Add", binary, of_two<std::plus<>>},
+    {"Sub", binary, of_two<std::minus<>>},
+    {"Mul", binary, of_two<std::multiplies<>>},
+    {"Div", binary, of_two<std::divides<>>},
+    {"Mod", binary, [](double a, double b) { return a - b * std::floor(a / b); }},
+    {"Pow", binary, [](double a, double b) { return std::pow(a, b); }},
+    {"Min", binary, [](double a, double b) { return std::min(a, b); }},
+    {"Max", binary, [](double a, double b) { return std::max(a, b); }},
+    {"ReduceSum", reduce, of_two<std::plus<>>},
+    {"ReduceProd", reduce, of_two<std::multiplies<>>},
+    {"ReduceMin", reduce, [](double a, double b) { return std::min(a, b); }},
+    {"ReduceMax", reduce, [](double a, double b) { return std::max(a, b); }}};
+constexpr FunctionRow kTruths[] = {{"Not", same, [](double x, double) { return x == 0 ? 1.0 : 0; }},
+                                   {"Equal", binary, of_two<std::equal_to<>>},
+                                   {"Greater", binary, of_two<std::greater<>>},
+                                   {"GreaterOrEqual", binary, of_two<std::greater_equal<>>},
+                                   {"Less", binary, of_two<std::less<>>},
+                                   {"LessOrEqual", binary, of_two<std::less_equal<>>},
+                                   {"And", binary, of_two<std::logical_and<>>},
+                                   {"Or", binary, of_two<std::logical_or<>>}};
 
-const Rules& rules() {
-  static const Rules kRules = [] {
-    Rules all{{"Where", where},
-              {"MaxPool", pool},
-              {"AveragePool", pool},
-              {"GlobalAveragePool", global_pool},
-              {"GlobalMaxPool", global_pool},
-              {"Resize", resize},
-              {"Upsample", resize},
-              {"LpPool", pool},
-              {"QLinearAveragePool", pool},
-              {"QLinearAdd", quantized_binary},
-              {"QLinearMul", quantized_binary},
-              {"QLinearConcat", quantized_concat},
-              {"QLinearWhere", quantized_where},
-              {"QLinearReduceMean", quantized_mean},
-              {"GlobalLpPool", global_pool},
-              {"QLinearGlobalAveragePool", global_pool}};
-    for (const std::string_view op : kLikeTheFirst) {
-      all.emplace(op, same);
+Operators all_operators() {
+  Operators all;
+  const auto add = [&all](std::initializer_list<std::string_view> ops, const Operator& row) {
+    for (const std::string_view op : ops) {
+      all.emplace(op, row);
     }
-    for (const std::string_view op : kBroadcasts) {
-      all.emplace(op, binary);
-    }
-    for (const std::string_view op : kReductions) {
-      all.emplace(op, reduce);
-    }
-    add_arrangement_rules(all);
-    add_value_rules(all);
-    return all;
-  }();
-  return kRules;
+  };
+  for (const auto& [op, output, function] : kFunctions) {
+    add({op}, {.output = output, .function = function});
+  }
+  for (const auto& [op, output, function] : kTruths) {
+    add({op}, {.output = output, .function = function, .type = Type::kBool});
+  }
+  // The extents of the first input.
+  add({"Sigmoid", "Tanh", "Erf", "Exp", "Log", "LeakyRelu", "HardSigmoid", "HardSwish", "QuickGelu",
+       "Elu", "Selu", "Gelu", "FastGelu", "BiasGelu", "Swish", "Softplus", "Mish", "PRelu", "Celu",
+       "Softsign", "Sin", "Cos", "Round", "Sign", "Reciprocal", "IsNaN", "IsInf",
+       // Norms, and others.
+       "Softmax", "LogSoftmax", "BatchNormalization", "LayerNormalization", "InstanceNormalization",
+       "GroupNormalization", "LRN", "DynamicQuantizeLinear", "GroupNorm",
+       "MeanVarianceNormalization", "RMSNormalization", "SkipSimplifiedLayerNormalization",
+       "SkipGroupNorm", "SkipLayerNormalization", "SimplifiedLayerNormalization", "LpNormalization",
+       "Trilu", "CumSum", "ScatterND", "ScatterElements", "EyeLike", "RandomNormalLike",
+       "RandomUniformLike", "RotaryEmbedding", "QLinearSigmoid", "QLinearLeakyRelu",
+       "QLinearSoftmax"},
+      {.output = same});
+  add({"Relu", "Clip"}, {.output = same, .keeps_elements = true});
+  // Those to which the operands broadcast.
+  add({"Sum", "Mean", "Xor", "BitwiseAnd", "BitwiseOr", "BitShift"}, {.output = binary});
+  add({"Where"}, {.output = where});
+  add({"QLinearAdd", "QLinearMul"}, {.output = quantized_binary});
+  add({"QLinearConcat"}, {.output = quantized_concat, .needs_extents = false});
+  // Axes taken together.
+  add({"ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp",
+       "ArgMax", "ArgMin"},
+      {.output = reduce});
+  add({"MaxPool"}, {.output = pool, .keeps_elements = true});
+  add({"AveragePool", "LpPool", "QLinearAveragePool"}, {.output = pool});
+  add({"GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool", "QLinearGlobalAveragePool"},
+      {.output = global_pool});
+  add({"Resize", "Upsample"}, {.output = resize, .needs_extents = false});
+  add_arrangements(all);
+  add_values(all);
+  add_products(all);
+  add_layers(all);
+  return all;
 }
 
-std::vector<Value> split(const Node& node, const Inputs& inputs) {
-  const Value& x = at(inputs, 0);
-  std::vector<Value> outputs(node.outputs.size(), with_dims(x, std::nullopt));
-  const auto axis = x.dims ? axis_of(node.integer("axis", 0), size(*x.dims)) : std::nullopt;
-  if (!axis || outputs.empty()) {
-    return outputs;
+/// The elements of an output that the function of `row` makes of known ones.
+std::optional<Numbers> computed(const Operator& row, const Inputs& in, const Dims& dims) {
+  if (row.output == reduce) {  // of all elements
+    const auto& all = at(in, 0).numbers;
+    return !all || all->empty() || count_of(dims) != 1
+               ? std::nullopt
+               : std::optional(Numbers{
+                     std::accumulate(all->begin() + 1, all->end(), all->front(), row.function)});
   }
-  const auto parts = parameter(node, inputs, 1, "split");
-  const auto count = static_cast<std::int64_t>(outputs.size());
-  const std::int64_t each = ((*x.dims)[*axis] + count - 1) / count;
-  std::int64_t begin = 0;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    outputs[i].dims = x.dims;
-    std::int64_t& extent = (*outputs[i].dims)[*axis];
-    extent = parts && i < parts->size() ? (*parts)[i] : std::min(each, extent - begin);
-    if (begin < 0 || begin > kMaxExtent || extent < 0) {
-      return std::vector<Value>(node.outputs.size(), with_dims(x, std::nullopt));
+  constexpr std::size_t kMostOperands = 64;  // of Min and Max; each is spread to all elements
+  const bool is_unary = row.output == same;
+  const std::size_t operands = is_unary ? 2 : in.size();  // an element, and what is not looked at
+  if (operands < 2 || operands > kMostOperands) {
+    return std::nullopt;
+  }
+  auto result = spread(at(in, 0), dims);
+  for (std::size_t i = 1; i < operands && result; ++i) {
+    const auto other = spread(at(in, is_unary ? 0 : i), dims);
+    if (!other) {
+      return std::nullopt;
     }
-    fold_part(x, *axis, begin, outputs[i]);
-    begin += extent;
+    std::transform(result->begin(), result->end(), other->begin(), result->begin(), row.function);
   }
-  return outputs;
+  return result;
+}
+
+Value infer_output(const Node& node, const Inputs& inputs) {
+  const Operator* const row = find_operator(node.op);
+  if (row == nullptr || row->output == nullptr) {
+    return {};
+  }
+  Value value = with_dims(at(inputs, 0), std::nullopt);
+  if (at(inputs, 0).dims || !row->needs_extents) {
+    row->output(node, inputs, value);
+  }
+  if (value.quantized && !row->keeps_elements) {
+    value.quantized = false;
+    value.type = Type::kFloat;
+  }
+  if (value.dims && row->function != nullptr && node.integer("fmod", 0) == 0) {
+    value.numbers = computed(*row, inputs, *value.dims);
+  }
+  if (value.dims && row->type != Type::kNone) {
+    value.type = row->type;
+  }
+  settle(value);
+  bool weights = true;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool absent = i < node.inputs.size() && node.inputs[i].empty();
+    weights = weights && (absent || inputs[i].constant);
+  }
+  value.constant = node.op == "Constant" || (!inputs.empty() && weights);
+  return value;
 }
 
 }  // namespace
 
+const Operator* find_operator(std::string_view op) {
+  static const Operators kAll = all_operators();
+  const auto found = kAll.find(op);
+  return found == kAll.end() ? nullptr : &found->second;
+}
+
+const Value& rule::at(const Inputs& inputs, std::size_t index) {
+  static const Value kNone;
+  return index < inputs.size() ? inputs[index] : kNone;
+}
+
+std::optional<std::size_t> rule::axis_of(std::int64_t axis, std::int64_t rank) {
+  axis += axis < 0 ? rank : 0;
+  return axis < 0 || axis >= rank ? std::nullopt : std::optional(static_cast<std::size_t>(axis));
+}
+
+std::optional<double> rule::elements_of(const Dims& dims) {
+  double elements = 1;
+  for (const std::int64_t extent : dims) {
+    if (extent > kMaxExtent) {
+      return std::nullopt;
+    }
+    elements *= static_cast<double>(extent);
+  }
+  return elements;
+}
+
+std::optional<Dims> rule::parameter(const Node& node, const Inputs& inputs, std::size_t index,
+                                    const char* attribute) {
+  if (auto integers = integers_of(at(inputs, index))) {
+    return integers;
+  }
+  const Attribute* const found = node.find(attribute);
+  return found == nullptr ? std::nullopt : std::optional(found->integers);
+}
+
 Value rule::with_dims(const Value& like, const std::optional<Dims>& dims) {
   Value value = like;
-  value.integers.reset();
-  value.reals.clear();
-  value.dims.reset();
-  if (dims && dims->size() <= kMaxRank) {
-    value.dims = bounded(*dims);
-  }
+  value.numbers.reset();
+  value.origin.reset();
+  value.dims = dims;
+  settle(value);
   return value;
+}
+
+bool is_real(Type type) {
+  return type == Type::kFloat || type == Type::kFloat16 || type == Type::kBfloat16 ||
+         type == Type::kDouble;
+}
+
+Value constant_of(const Tensor& tensor) {
+  Value value;
+  value.dims = tensor.dims;
+  value.numbers = tensor.numbers;
+  value.type = tensor.type;
+  value.constant = true;
+  value.origin = Origin{tensor.raw, tensor.type, tensor.dims};
+  settle(value);
+  return value;
+}
+
+std::optional<double> only_number(const Value& value) {
+  return value.numbers && value.numbers->size() == 1 ? std::optional(value.numbers->front())
+                                                     : std::nullopt;
+}
+
+std::optional<Dims> integers_of(const Value& value) {
+  if (!value.numbers || is_real(value.type)) {
+    return std::nullopt;
+  }
+  constexpr double kBeyond = 9.2e18;
+  Dims integers;
+  for (const double number : *value.numbers) {
+    integers.push_back(number >= kBeyond    ? std::numeric_limits<std::int64_t>::max()
+                       : number <= -kBeyond ? std::numeric_limits<std::int64_t>::min()
+                                            : static_cast<std::int64_t>(number));
+  }
+  return integers;
+}
+
+void settle(Value& value) {
+  if (value.dims && value.dims->size() <= kMaxRank) {
+    value.dims = bounded(*value.dims);
+  } else {
+    value.dims.reset();
+    value.numbers.reset();
+  }
+  if (!value.numbers) {
+    return;
+  }
+  const bool real = is_real(value.type);
+  Numbers& numbers = *value.numbers;
+  if (count_of(*value.dims) != numbers.size() || (real && numbers.size() > kMaxReals) ||
+      std::any_of(numbers.begin(), numbers.end(), [](double one) { return std::isnan(one); })) {
+    value.numbers.reset();
+    return;
+  }
+  for (double& number : numbers) {
+    number = real                        ? static_cast<float>(number)
+             : value.type == Type::kBool ? (number != 0 ? 1 : 0)
+                                         : std::clamp(std::trunc(number), -0x1p63, 0x1p63);
+  }
 }
 
 Dims bounded(Dims dims) {
@@ -277,8 +388,8 @@ std::optional<Window> window_of(const Node& node, const Dims& input, const Dims&
       window.pads.size() != 2 * axes) {
     return std::nullopt;
   }
-  const auto found = node.attributes.find("auto_pad");
-  const std::string padding = found == node.attributes.end() ? "" : found->second.text;
+  const Attribute* const automatic = node.find("auto_pad");
+  const std::string padding = automatic == nullptr ? "" : automatic->text;
   const std::int64_t up = node.integer("ceil_mode", 0);
   for (std::size_t i = 0; i < axes; ++i) {
     const std::int64_t extent = input[i + 2];
@@ -327,43 +438,17 @@ std::optional<Dims> broadcast(const Dims& a, const Dims& b) {
   return dims;
 }
 
-namespace {
-
-Value infer_output(const Node& node, const Inputs& inputs) {
-  const auto rule = rules().find(node.op);
-  if (rule == rules().end()) {
-    return {};
-  }
-  Value value = rule->second(node, inputs);
-  if (value.quantized && !keeps_elements(node.op)) {
-    value.quantized = false;
-    value.type = Type::kFloat;
-  }
-  fold(node, inputs, value);
-  bool weights = true;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const bool absent = i < node.inputs.size() && node.inputs[i].empty();
-    weights = weights && (absent || inputs[i].constant);
-  }
-  value.constant = node.op == "Constant" || (!inputs.empty() && weights);
-  return value;
-}
-
-}  // namespace
-
 std::optional<Origin> quantized_origin(const Node& node, const std::vector<Value>& inputs,
                                        std::size_t quantized, std::size_t zero, std::int64_t axis) {
   std::optional<Origin> origin = at(inputs, quantized).origin;
   if (!origin) {
     return std::nullopt;
   }
-  const bool is_real = origin->type == Type::kFloat || origin->type == Type::kFloat16 ||
-                       origin->type == Type::kBfloat16 || origin->type == Type::kDouble;
-  if (is_real || zero >= node.inputs.size() || node.inputs[zero].empty()) {
+  if (is_real(origin->type) || zero >= node.inputs.size() || node.inputs[zero].empty()) {
     origin->zero_points = {0};  // QuantizeLinear makes 0 of 0
     return origin;
   }
-  const auto numbers = numbers_of(at(inputs, zero));
+  const auto& numbers = at(inputs, zero).numbers;
   const std::int64_t rank = size(origin->dims);
   const auto place = axis_of(axis, rank);
   if (!numbers || numbers->empty()) {

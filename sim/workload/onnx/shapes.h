@@ -3,9 +3,11 @@
 
 #include "sim/workload/onnx/model.h"
 
-#include <map>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sptc::workload::onnx {
@@ -24,16 +26,30 @@ struct Origin {
 
 /// What is known of a value of an ONNX graph.
 struct Value {
-  std::optional<Dims> dims;      ///< nothing: unknown
-  std::optional<Dims> integers;  ///< where the model computes with shapes
-  std::vector<float> reals;      ///< of a small constant
+  std::optional<Dims> dims;        ///< nothing: unknown
+  std::optional<Numbers> numbers;  ///< its elements, where the model computes with shapes
   Type type = Type::kNone;
-  bool constant = false;           ///< a weight, or made from weights alone
-  bool quantized = false;          ///< comes through DequantizeLinear; `type` is that before it
-  std::string lost;                ///< where the extents are unknown: why, a clause
-  std::optional<Origin> origin{};  ///< of a weight whose elements are known
-  std::int64_t scale_block = 0;    ///< elements of K that share a scale; 0: a row or all
+  bool constant = false;         ///< a weight, or made from weights alone
+  bool quantized = false;        ///< comes through DequantizeLinear; `type` is that before it
+  std::string lost;              ///< where the extents are unknown: why, a clause
+  std::optional<Origin> origin;  ///< of a weight whose elements are known
+  std::int64_t scale_block = 0;  ///< elements of K that share a scale; 0: a row or all
 };
+
+bool is_real(Type type);
+
+/// A constant of the model.
+Value constant_of(const Tensor& tensor);
+
+/// The only element of `value`; nothing where it is not known, or one of several.
+std::optional<double> only_number(const Value& value);
+/// The elements of a value of integers; nothing where they are not known.
+std::optional<Dims> integers_of(const Value& value);
+
+/// Bounds the extents of `value`, of which more than kMaxRank are unknown, and rounds its elements
+/// to those of its type. It has none where one is not a number, they are not as many as its extents
+/// say, or too many.
+void settle(Value& value);
 
 /// Extents along the axes of a window: outputs of convolutions and pools. Nothing where the window
 /// does not fit.

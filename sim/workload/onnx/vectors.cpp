@@ -4,7 +4,8 @@
 #include "sim/workload/workload_text.h"
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <span>
@@ -29,29 +30,38 @@ constexpr std::pair<std::string_view, Kind> kOperators[] = {
     {"Concat", Kind::kCopy},    {"GlobalAveragePool", Kind::kPooling},
     {"FastGelu", Kind::kGelu},  {"LayerNormalization", Kind::kLayerNorm},
     {"BiasGelu", Kind::kGelu},  {"SkipLayerNormalization", Kind::kLayerNorm},
-    {"QuickGelu", Kind::kSilu}, {"SimplifiedLayerNormalization", Kind::kRmsNorm}};
+    {"QuickGelu", Kind::kSilu}, {"SimplifiedLayerNormalization", Kind::kRmsNorm},
+    {"Where", Kind::kMask},     {"Pow", Kind::kScale},
+    {"Sqrt", Kind::kScale},     {"Exp", Kind::kScale},
+    {"Neg", Kind::kScale}};
 
 /// Formulas as exporters write them, operator by operator.
 struct Formula {
   Kind kind;
-  std::span<const std::string_view> operators;
+  std::string_view operators;
 };
-constexpr std::string_view kNorm[] = {"ReduceMean", "Sub", "Pow", "ReduceMean", "Add",
-                                      "Sqrt",       "Div", "Mul", "Add"};
-constexpr std::string_view kErfGelu[] = {"Div", "Erf", "Add", "Mul", "Mul"};
-constexpr std::string_view kErfGeluByProduct[] = {"Mul", "Erf", "Add", "Mul", "Mul"};
-constexpr std::string_view kTanhGelu[] = {"Pow", "Mul", "Add", "Mul", "Tanh", "Add", "Mul", "Mul"};
-constexpr std::string_view kRms[] = {"Pow", "ReduceMean", "Add", "Sqrt", "Div", "Mul", "Mul"};
-constexpr std::string_view kRmsByRoot[] = {"Pow",        "ReduceMean", "Add", "Sqrt",
-                                           "Reciprocal", "Mul",        "Mul"};
-constexpr std::string_view kSilu[] = {"Sigmoid", "Mul"};
-constexpr std::array<Formula, 7> kFormulas{{{Kind::kLayerNorm, kNorm},
-                                            {Kind::kGelu, kErfGelu},
-                                            {Kind::kGelu, kErfGeluByProduct},
-                                            {Kind::kGelu, kTanhGelu},
-                                            {Kind::kRmsNorm, kRms},
-                                            {Kind::kRmsNorm, kRmsByRoot},
-                                            {Kind::kSilu, kSilu}}};
+constexpr Formula kFormulas[] = {
+    {Kind::kLayerNorm, "ReduceMean Sub Pow ReduceMean Add Sqrt Div Mul Add"},
+    {Kind::kGelu, "Div Erf Add Mul Mul"},
+    {Kind::kGelu, "Mul Erf Add Mul Mul"},
+    {Kind::kGelu, "Pow Mul Add Mul Tanh Add Mul Mul"},
+    {Kind::kRmsNorm, "Pow ReduceMean Add Sqrt Div Mul Mul"},
+    {Kind::kRmsNorm, "Pow ReduceMean Add Sqrt Reciprocal Mul Mul"},
+    {Kind::kSilu, "Sigmoid Mul"}};
+
+/// How many of `steps`, from the first on, are those of `formula`; 0: they are others.
+std::size_t matched(const Formula& formula, std::span<const Step> steps) {
+  std::string_view rest = formula.operators;
+  std::size_t used = 0;
+  for (; !rest.empty(); ++used) {
+    const std::string_view op = rest.substr(0, rest.find(' '));
+    if (used == steps.size() || steps[used].op != op) {
+      return 0;
+    }
+    rest.remove_prefix(std::min(rest.size(), op.size() + 1));
+  }
+  return used;
+}
 
 std::int64_t elements(const Value& value) {
   std::int64_t count = 1;
@@ -66,26 +76,19 @@ std::int64_t elements(const Value& value) {
 
 /// Whether it is made of what flows through the network.
 bool flows(const Value& value) {
-  const bool shape = value.integers || !value.reals.empty() || value.type == Type::kInt64 ||
-                     value.type == Type::kInt32 || value.constant;
+  const bool shape =
+      value.numbers || value.type == Type::kInt64 || value.type == Type::kInt32 || value.constant;
   return value.dims && !value.dims->empty() && !shape && elements(value) > 1;
 }
 
-/// The operands that flow.
-std::vector<const Value*> flowing(const std::vector<Value>& inputs) {
-  std::vector<const Value*> result;
+/// A sum or product: with a parameter for each column, a number, a mask, or another tensor.
+Kind kind_of_binary(bool adds, const std::vector<Value>& inputs, const Value& output) {
+  std::vector<const Value*> operands;  // that flow
   for (const Value& input : inputs) {
     if (flows(input)) {
-      result.push_back(&input);
+      operands.push_back(&input);
     }
   }
-  return result;
-}
-
-/// A sum or product: with a parameter for each column, a number, a mask, or another tensor.
-std::optional<Kind> kind_of_binary(bool adds, const std::vector<Value>& inputs,
-                                   const Value& output) {
-  const std::vector<const Value*> operands = flowing(inputs);
   if (operands.size() >= 2) {
     const bool alike = elements(*operands[0]) == elements(*operands[1]);
     return adds ? (alike ? Kind::kResidual : Kind::kMask) : (alike ? Kind::kGate : Kind::kScale);
@@ -101,11 +104,6 @@ std::optional<Kind> kind_of_binary(bool adds, const std::vector<Value>& inputs,
 
 std::optional<Kind> kind_of(const std::string& op, const std::vector<Value>& inputs,
                             const Value& output) {
-  const auto* const known = std::find_if(std::begin(kOperators), std::end(kOperators),
-                                         [&](const auto& row) { return row.first == op; });
-  if (known != std::end(kOperators)) {
-    return known->second;
-  }
   if (op == "Add" || op == "Sub" || op == "Mul" || op == "Div") {
     return kind_of_binary(op == "Add" || op == "Sub", inputs, output);
   }
@@ -113,17 +111,9 @@ std::optional<Kind> kind_of(const std::string& op, const std::vector<Value>& inp
       inputs[0].dims->size() == 2) {
     return Kind::kEmbedding;
   }
-  if (op == "Where" || op == "Pow" || op == "Sqrt" || op == "Exp" || op == "Neg") {
-    return op == "Where" ? Kind::kMask : Kind::kScale;
-  }
-  return std::nullopt;
-}
-
-/// Whether operators of `steps` from `first` on are those of `formula`.
-bool matches(const Formula& formula, std::span<const Step> steps) {
-  return steps.size() >= formula.operators.size() &&
-         std::equal(formula.operators.begin(), formula.operators.end(), steps.begin(),
-                    [](std::string_view op, const Step& step) { return step.op == op; });
+  const auto* const known = std::find_if(std::begin(kOperators), std::end(kOperators),
+                                         [&](const auto& row) { return row.first == op; });
+  return known == std::end(kOperators) ? std::nullopt : std::optional(known->second);
 }
 
 std::optional<VectorOperation> operation(Kind kind, const Step& step, const Step& last) {
@@ -148,7 +138,7 @@ std::optional<VectorOperation> operation(Kind kind, const Step& step, const Step
 
 std::optional<Step> step_of(const Node& node, const std::vector<Value>& inputs,
                             const Value& output) {
-  if (!output.dims || output.integers) {
+  if (!output.dims || (output.numbers && !is_real(output.type))) {
     return std::nullopt;
   }
   const bool flow = std::any_of(inputs.begin(), inputs.end(), flows);
@@ -170,11 +160,12 @@ std::optional<Step> step_of(const Node& node, const std::vector<Value>& inputs,
 std::vector<VectorOperation> vector_operations(std::span<const Step> steps) {
   std::vector<VectorOperation> result;
   while (!steps.empty()) {
-    const auto formula = std::find_if(kFormulas.begin(), kFormulas.end(),
-                                      [&](const Formula& row) { return matches(row, steps); });
-    const std::size_t used = formula == kFormulas.end() ? 1 : formula->operators.size();
-    const std::optional<Kind> kind =
-        formula == kFormulas.end() ? steps.front().kind : formula->kind;
+    const auto* const formula =
+        std::find_if(std::begin(kFormulas), std::end(kFormulas),
+                     [&](const Formula& row) { return matched(row, steps) > 0; });
+    const bool is_formula = formula != std::end(kFormulas);
+    const std::size_t used = is_formula ? matched(*formula, steps) : 1;
+    const std::optional<Kind> kind = is_formula ? formula->kind : steps.front().kind;
     if (kind) {
       if (auto op = operation(*kind, steps.front(), steps[used - 1])) {
         result.push_back(std::move(*op));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/onnx/weight.h"
 
-#include "models/base/shape.h"
 #include "models/base/text.h"
-#include "models/numerics/codec.h"
+#include "models/numerics/data_type.h"
+#include "sim/io/tensor_layout.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/dense_role.h"
 
@@ -11,7 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <cstddef>
 #include <optional>
 #include <utility>
 
@@ -20,8 +20,7 @@ namespace {
 
 /// Types whose values are those of a weight.
 bool is_weight_type(Type type) {
-  return type == Type::kFloat || type == Type::kFloat16 || type == Type::kBfloat16 ||
-         type == Type::kInt8 || type == Type::kUint8 || type == Type::kDouble;
+  return is_real(type) || type == Type::kInt8 || type == Type::kUint8;
 }
 
 class TensorWeight : public WeightValues {
@@ -30,7 +29,8 @@ class TensorWeight : public WeightValues {
                const WeightLayout& layout)
       : bytes_(std::move(bytes)),
         raw_(origin.raw),
-        type_(origin.type),
+        element_(*element_of(origin.type)),
+        integral_(origin.type == Type::kInt8 || origin.type == Type::kUint8),
         layout_(layout),
         zero_points_(origin.zero_points) {
     for (std::size_t axis = origin.zero_axis + 1; axis < origin.dims.size(); ++axis) {
@@ -53,8 +53,8 @@ class TensorWeight : public WeightValues {
   float largest() const override {
     if (!largest_) {
       float most = 0;
-      const auto elements = static_cast<std::int64_t>(raw_.size() / element_bytes(type_));
-      for (std::int64_t i = 0; i < elements; ++i) {
+      const auto bytes = static_cast<std::int64_t>(raw_.size());
+      for (std::int64_t i = 0; i < bytes / element_.bytes; ++i) {
         const float magnitude = std::fabs(at(i));
         most = magnitude > most ? magnitude : most;
       }
@@ -63,45 +63,21 @@ class TensorWeight : public WeightValues {
     return *largest_;
   }
 
-  bool integral() const override { return type_ == Type::kInt8 || type_ == Type::kUint8; }
+  bool integral() const override { return integral_; }
 
  private:
-  float at(std::int64_t index) const { return stored(index) - zero_point(index); }
-
-  float zero_point(std::int64_t index) const {
+  float at(std::int64_t index) const {
+    const auto* const from = reinterpret_cast<const std::byte*>(raw_.data());
     const auto several = static_cast<std::int64_t>(zero_points_.size());
-    return several == 0 ? 0
-                        : zero_points_[static_cast<std::size_t>(index / zero_stride_ % several)];
-  }
-
-  float stored(std::int64_t index) const {
-    const std::size_t size = element_bytes(type_);
-    const char* const from = raw_.data() + static_cast<std::size_t>(index) * size;
-    if (type_ == Type::kInt8) {
-      return static_cast<float>(static_cast<signed char>(*from));
-    }
-    if (type_ == Type::kUint8) {
-      return static_cast<float>(static_cast<unsigned char>(*from));
-    }
-    if (type_ == Type::kDouble) {
-      double value = 0;
-      std::memcpy(&value, from, size);
-      return static_cast<float>(value);
-    }
-    if (type_ == Type::kFloat) {
-      float value = 0;
-      std::memcpy(&value, from, size);
-      return value;
-    }
-    std::uint16_t bits = 0;
-    std::memcpy(&bits, from, size);
-    return static_cast<float>(numerics::to_double(
-        bits, type_ == Type::kFloat16 ? numerics::DataType::kF16 : numerics::DataType::kBf16));
+    const float zero =
+        several == 0 ? 0 : zero_points_[static_cast<std::size_t>(index / zero_stride_ % several)];
+    return static_cast<float>(element_.value(from + index * element_.bytes)) - zero;
   }
 
   std::shared_ptr<const ModelBytes> bytes_;
   std::string_view raw_;  ///< inside of them
-  Type type_;
+  const io::ElementType& element_;
+  bool integral_;
   WeightLayout layout_;
   std::vector<float> zero_points_;
   std::int64_t zero_stride_ = 1;  ///< elements from one zero point to the next
@@ -112,13 +88,9 @@ class TensorWeight : public WeightValues {
 
 std::shared_ptr<const WeightValues> onnx_weight(const std::shared_ptr<const ModelBytes>& bytes,
                                                 const Origin& origin, const WeightLayout& layout) {
-  std::optional<std::int64_t> size = static_cast<std::int64_t>(element_bytes(origin.type));
-  for (const std::int64_t extent : origin.dims) {
-    size = size && extent > 0 ? base::checked_multiply(*size, extent) : std::nullopt;
-  }
   const bool unsettled = origin.type == Type::kUint8 && origin.zero_points.empty();
-  if (!is_weight_type(origin.type) || unsettled || !size ||
-      static_cast<std::size_t>(*size) != origin.raw.size()) {
+  if (!is_weight_type(origin.type) || unsettled ||
+      bytes_of(origin.type, origin.dims) != origin.raw.size()) {
     return nullptr;
   }
   return std::make_shared<TensorWeight>(bytes, origin, layout);

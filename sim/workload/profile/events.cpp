@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -34,14 +33,12 @@ class Linker {
     std::sort(events.ops.begin(), events.ops.end(), [](const Op& a, const Op& b) {
       return std::tuple(a.thread, a.begin, -a.end) < std::tuple(b.thread, b.begin, -b.end);
     });
-    std::sort(events.calls.begin(), events.calls.end(), [](const auto& a, const auto& b) {
-      return std::pair(a.process, a.correlation) < std::pair(b.process, b.correlation);
-    });
-    by_external_.resize(events.ops.size());
-    std::iota(by_external_.begin(), by_external_.end(), 0U);
-    std::sort(by_external_.begin(), by_external_.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return external_key(events.ops[a]) < external_key(events.ops[b]);
-    });
+    for (const ProfileEvents::Call& call : events.calls) {
+      calls_.emplace(Key(call.process, call.correlation), &call);
+    }
+    for (std::size_t i = 0; i < events.ops.size(); ++i) {
+      by_external_.emplace(Key(events.ops[i].process, events.ops[i].external), i);
+    }
     find_parents();
   }
 
@@ -97,28 +94,18 @@ class Linker {
     }
   }
 
-  /// Ids are those of a process.
+  /// Ids are those of a process, and 0 is none.
   using Key = std::pair<std::uint32_t, std::int64_t>;
-  static Key external_key(const Op& op) { return {op.process, op.external}; }
 
   std::optional<std::size_t> with_external(const Key& key) const {
-    const auto found = std::lower_bound(by_external_.begin(), by_external_.end(), key,
-                                        [&](std::uint32_t index, const Key& wanted) {
-                                          return external_key(events_.ops[index]) < wanted;
-                                        });
-    const bool is_it = found != by_external_.end() && external_key(events_.ops[*found]) == key;
-    return is_it && key.second != 0 ? std::optional<std::size_t>(*found) : std::nullopt;
+    const auto found = key.second == 0 ? by_external_.end() : by_external_.find(key);
+    return found == by_external_.end() ? std::nullopt : std::optional(found->second);
   }
 
   const ProfileEvents::Call* call_of(const Kernel& kernel) const {
     const Key key(kernel.process, kernel.correlation);
-    const auto found = std::lower_bound(events_.calls.begin(), events_.calls.end(), key,
-                                        [](const auto& call, const Key& wanted) {
-                                          return Key(call.process, call.correlation) < wanted;
-                                        });
-    const bool is_it = found != events_.calls.end() && found->process == kernel.process &&
-                       found->correlation == kernel.correlation;
-    return is_it && kernel.correlation != 0 ? &*found : nullptr;
+    const auto found = key.second == 0 ? calls_.end() : calls_.find(key);
+    return found == calls_.end() ? nullptr : found->second;
   }
 
   std::optional<std::size_t> innermost(std::uint32_t thread, double time) const {
@@ -137,7 +124,8 @@ class Linker {
   }
 
   ProfileEvents& events_;
-  std::vector<std::uint32_t> by_external_;
+  std::map<Key, const ProfileEvents::Call*> calls_;
+  std::map<Key, std::size_t> by_external_;
   std::vector<std::int64_t> parents_;
 };
 
@@ -229,8 +217,8 @@ class Profile {
   /// that hold GEMMs.
   LaunchList launches(const std::string& file, const std::string& no_shapes) {
     std::unordered_map<std::size_t, std::vector<const Kernel*>> kernels_of;
-    std::map<std::pair<std::uint32_t, std::string>, Launched> others;
-    std::map<std::pair<std::uint32_t, std::string>, std::int64_t> other_counts;
+    // Time and number of other kernels, by name and reason.
+    std::map<std::pair<std::uint32_t, std::string>, std::pair<double, std::int64_t>> others;
     for (const Kernel& kernel : events_.kernels) {
       if (!(kernel.duration <= kMaxRecordedUs)) {
         throw base::InputError(fmt::format("{}: a kernel takes at most {} us, not {}", file,
@@ -251,8 +239,9 @@ class Profile {
                                                   events_.names[events_.ops[*op].name] +
                                                   ", whose recorded inputs do not tell m, n and k"
                                             : no_shapes);
-        others[key].time_us += std::max(kernel.duration, 0.0);
-        ++other_counts[key];
+        auto& [time_us, count] = others[key];
+        time_us += std::max(kernel.duration, 0.0);
+        ++count;
       }
     }
     LaunchList list;
@@ -265,11 +254,11 @@ class Profile {
         }
       }
     }
-    for (const auto& [key, launched] : others) {
+    for (const auto& [key, sum] : others) {
       RecordedLaunch left;
       left.op.name = short_name(events_.names[key.first]);
-      left.op.count = other_counts[key];
-      left.op.recorded.time_us = launched.time_us / static_cast<double>(left.op.count);
+      left.op.count = sum.second;
+      left.op.recorded.time_us = sum.first / static_cast<double>(sum.second);
       left.dtype = decoded_[key.first] ? decoded_[key.first]->a_type : "";
       left.reason = key.second;
       list.add(std::move(left), file);
@@ -348,68 +337,66 @@ class Profile {
 
 }  // namespace
 
-void ProfileBuilder::add_op(std::uint64_t process, std::uint64_t thread, double begin,
-                            double duration, std::int64_t external, TorchCall& call,
-                            const std::function<std::string()>& place) {
+void ProfileEvents::add_op(std::uint64_t process, std::uint64_t thread, double begin,
+                           double duration, std::int64_t external, TorchCall& call,
+                           const std::function<std::string()>& place) {
   Parts launched{-1, 1};
   if (is_leaf_gemm(call.name)) {
     const auto [found, is_new] = launches_.emplace(call.signature(), Parts{});
     if (is_new) {
-      std::vector<RecordedLaunch> launches = launches_of(call, place());
-      found->second = {static_cast<std::int32_t>(events.launches.size()),
-                       static_cast<std::uint8_t>(launches.size())};
-      std::move(launches.begin(), launches.end(), std::back_inserter(events.launches));
+      std::vector<RecordedLaunch> more = launches_of(call, place());
+      found->second = {static_cast<std::int32_t>(launches.size()),
+                       static_cast<std::uint8_t>(more.size())};
+      std::move(more.begin(), more.end(), std::back_inserter(launches));
     }
     launched = found->second;
   }
-  events.ops.push_back({begin, begin + std::max(duration, 0.0), external, thread_index(thread),
-                        enter_process(process), name_index(call.name), launched.first,
-                        launched.number});
+  ops.push_back({begin, begin + std::max(duration, 0.0), external, thread_index(thread),
+                 enter_process(process), name_index(call.name), launched.first, launched.number});
 }
 
-void ProfileBuilder::add_kernel(ProfileEvents::Kernel kernel, std::string& name) {
+void ProfileEvents::add_kernel(Kernel kernel, std::string& name) {
   kernel.name = name_index(name);
   kernel.near = process_;
-  events.kernels.push_back(kernel);
+  kernels.push_back(kernel);
 }
 
-void ProfileBuilder::add_call(std::uint64_t process, std::uint64_t thread, double begin,
-                              std::int64_t correlation) {
-  events.calls.push_back({correlation, begin, thread_index(thread), enter_process(process)});
+void ProfileEvents::add_call(std::uint64_t process, std::uint64_t thread, double begin,
+                             std::int64_t correlation) {
+  calls.push_back({correlation, begin, thread_index(thread), enter_process(process)});
 }
 
-void ProfileBuilder::add_step(std::uint64_t process, ProfileEvents::Step step) {
+void ProfileEvents::add_step(std::uint64_t process, Step step) {
   step.process = enter_process(process);
-  events.steps.push_back(std::move(step));
+  steps.push_back(std::move(step));
 }
 
-void ProfileBuilder::add_gpu(const std::string& name) {
-  if (std::find(events.gpus.begin(), events.gpus.end(), name) == events.gpus.end()) {
-    events.gpus.push_back(name);
+void ProfileEvents::add_gpu(const std::string& name) {
+  if (std::find(gpus.begin(), gpus.end(), name) == gpus.end()) {
+    gpus.push_back(name);
   }
 }
 
-std::uint32_t ProfileBuilder::process_index(std::uint64_t process) const {
+std::uint32_t ProfileEvents::process_index(std::uint64_t process) const {
   const auto found = processes_.find(process);
-  return found == processes_.end() ? ProfileEvents::kNoProcess : found->second;
+  return found == processes_.end() ? kNoProcess : found->second;
 }
 
-std::uint32_t ProfileBuilder::enter_process(std::uint64_t process) {
-  const auto [found, is_new] = processes_.emplace(process, events.processes);
-  events.processes += is_new ? 1 : 0;
-  events.one_after_other = events.one_after_other && (is_new || found->second == process_);
+std::uint32_t ProfileEvents::enter_process(std::uint64_t process) {
+  const auto [found, is_new] = processes_.emplace(process, processes);
+  processes += is_new ? 1 : 0;
+  one_after_other = one_after_other && (is_new || found->second == process_);
   return process_ = found->second;
 }
 
-std::uint32_t ProfileBuilder::thread_index(std::uint64_t thread) {
+std::uint32_t ProfileEvents::thread_index(std::uint64_t thread) {
   return threads_.emplace(thread, static_cast<std::uint32_t>(threads_.size())).first->second;
 }
 
-std::uint32_t ProfileBuilder::name_index(std::string& name) {
-  const auto [found, is_new] =
-      names_.emplace(name, static_cast<std::uint32_t>(events.names.size()));
+std::uint32_t ProfileEvents::name_index(std::string& name) {
+  const auto [found, is_new] = names_.emplace(name, static_cast<std::uint32_t>(names.size()));
   if (is_new) {
-    events.names.push_back(std::move(name));
+    names.push_back(std::move(name));
   }
   return found->second;
 }

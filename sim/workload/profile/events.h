@@ -13,7 +13,8 @@
 namespace sptc::workload::profile {
 
 /// What a profile of a program holds, without what no GEMM needs. Times are in us.
-struct ProfileEvents {
+class ProfileEvents {
+ public:
   static constexpr std::uint32_t kUnknownProcess = 0xFFFFFFFF;
   static constexpr std::uint32_t kNoProcess = 0xFFFFFFFE;  ///< none of those that launch
   struct Op {
@@ -29,7 +30,6 @@ struct ProfileEvents {
     double begin = 0, duration = 0;              ///< as recorded: it may be negative
     std::int64_t external = 0, correlation = 0;  ///< of its process alone
     std::uint32_t name = 0;
-    std::uint32_t device = 0;                 ///< any number that is another for another GPU
     std::uint32_t process = kUnknownProcess;  ///< that launched it, as far as it is recorded
     std::uint32_t near = kUnknownProcess;  ///< that of the operation or call before it in the file
   };
@@ -46,6 +46,18 @@ struct ProfileEvents {
     std::uint32_t process = 0;
   };
 
+  /// `place` is called where the operation is a GEMM whose shapes contradict each other.
+  /// `process` and `thread` are any numbers that are others for others.
+  void add_op(std::uint64_t process, std::uint64_t thread, double begin, double duration,
+              std::int64_t external, TorchCall& call, const std::function<std::string()>& place);
+  void add_kernel(Kernel kernel, std::string& name);
+  void add_call(std::uint64_t process, std::uint64_t thread, double begin,
+                std::int64_t correlation);
+  void add_step(std::uint64_t process, Step step);
+  void add_gpu(const std::string& name);
+  /// The number of `process` in the events; kNoProcess where nothing of it was added.
+  std::uint32_t process_index(std::uint64_t process) const;
+
   std::vector<Op> ops;
   std::vector<Kernel> kernels;
   std::vector<Call> calls;
@@ -55,43 +67,26 @@ struct ProfileEvents {
   std::vector<std::string> gpus;         ///< each name once
   std::uint32_t processes = 0;           ///< those of operations and calls are counted from 0
   bool one_after_other = true;  ///< the operations and calls of a process follow each other
-};
-
-/// Fills ProfileEvents.
-class ProfileBuilder {
- public:
-  /// `place` is called where the operation is a GEMM whose shapes contradict each other.
-  /// `process` and `thread` are any numbers that are others for others.
-  void add_op(std::uint64_t process, std::uint64_t thread, double begin, double duration,
-              std::int64_t external, TorchCall& call, const std::function<std::string()>& place);
-  void add_kernel(ProfileEvents::Kernel kernel, std::string& name);
-  void add_call(std::uint64_t process, std::uint64_t thread, double begin,
-                std::int64_t correlation);
-  void add_step(std::uint64_t process, ProfileEvents::Step step);
-  void add_gpu(const std::string& name);
-  /// The number of `process` in the events; kNoProcess where nothing of it was added.
-  std::uint32_t process_index(std::uint64_t process) const;
-  ProfileEvents events;
 
  private:
   std::uint32_t enter_process(std::uint64_t process);
   std::uint32_t thread_index(std::uint64_t thread);
   std::uint32_t name_index(std::string& name);
 
-  std::unordered_map<std::string, std::uint32_t> names_;
-  /// Where in `events.launches`.
+  /// Where in `launches` those of a call are.
   struct Parts {
     std::int32_t first = 0;
     std::uint8_t number = 0;
   };
+  std::unordered_map<std::string, std::uint32_t> names_;
   std::unordered_map<std::string, Parts> launches_;
   std::unordered_map<std::uint64_t, std::uint32_t> threads_, processes_;
-  std::uint32_t process_ = ProfileEvents::kUnknownProcess;  ///< of the last operation or call
+  std::uint32_t process_ = kUnknownProcess;  ///< of the last operation or call
 };
 
 /// Says of each kernel of `events` which process launched it, where its recording does not: ids of
 /// operations and calls are those of a process, and files of several ranks repeat them. `notes`
-/// gets that processes are counted together, and where the order alone tells them apart.
+/// gets that processes are counted together, and where nothing tells them apart.
 void assign_processes(ProfileEvents& events, std::vector<std::string>& notes);
 
 /// Takes the launches of `events` into `recording`; `no_shapes` is why a kernel without operation

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -18,14 +19,10 @@ bool contains(std::string_view text, std::string_view part) {
 /// The parts of a name between underscores.
 std::vector<std::string_view> words_of(std::string_view name) {
   std::vector<std::string_view> words;
-  while (true) {
-    const std::size_t at = name.find('_');
-    words.push_back(name.substr(0, at));
-    if (at == std::string_view::npos) {
-      return words;
-    }
-    name.remove_prefix(at + 1);
+  for (const auto word : std::views::split(name, '_')) {
+    words.emplace_back(word.begin(), word.end());
   }
+  return words;
 }
 
 /// The type that libraries call `word`; empty where it is none.
@@ -157,20 +154,6 @@ KernelName decode_nvjet(std::string_view name) {
   return kernel;
 }
 
-/// Mangled: ..9GemmShapeILi128ELi128ELi32EE..10tfloat32_t..
-std::optional<KernelName> decode_mangled(std::string_view name) {
-  if (!contains(name, "GemmShapeILi")) {
-    return std::nullopt;
-  }
-  KernelName kernel;
-  kernel.a_type = contains(name, "tfloat32_t")   ? "tf32"
-                  : contains(name, "bfloat16_t") ? "bf16"
-                  : contains(name, "half_t")     ? "f16"
-                                                 : "";
-  kernel.unit = contains(name, "TensorOp") ? Unit::kTensorCore : Unit::kSimt;
-  return kernel;
-}
-
 /// Kernels whose name has no tile.
 std::optional<KernelName> decode_plain(std::string_view name) {
   static constexpr std::pair<std::string_view, Unit> kUnits[] = {
@@ -217,9 +200,6 @@ std::string_view bare_name(std::string_view name) {
 std::optional<KernelName> decode_kernel_name(std::string_view name) {
   if (auto plain = decode_plain(name)) {
     return plain;
-  }
-  if (name.starts_with("_Z")) {
-    return decode_mangled(name);
   }
   const std::string_view bare = bare_name(name);
   if (bare.starts_with("nvjet")) {

@@ -135,37 +135,34 @@ std::uint64_t process_of(sqlite3_stmt* row, int column) {
 }
 
 /// After the calls, whose processes are known then.
-void read_kernels(const Database& database, const Names& names, ProfileBuilder& builder) {
+void read_kernels(const Database& database, const Names& names, ProfileEvents& events) {
   const std::string kTable = "CUPTI_ACTIVITY_KIND_KERNEL";
-  const auto column = [&](const char* name) {
-    return database.has(kTable, name) ? std::string(name) : std::string("NULL");
-  };
-  database.each("SELECT start, end, correlationId, demangledName, " + column("globalPid") + ", " +
-                    column("deviceId") + " FROM " + kTable + " ORDER BY start",
+  const std::string process = database.has(kTable, "globalPid") ? "globalPid" : "NULL";
+  database.each("SELECT start, end, correlationId, demangledName, " + process + " FROM " + kTable +
+                    " ORDER BY start",
                 [&](sqlite3_stmt* row) {
                   const double begin = sqlite3_column_double(row, 0) * kUsPerNs;
                   const double duration = sqlite3_column_double(row, 1) * kUsPerNs - begin;
                   const bool known = sqlite3_column_type(row, 4) != SQLITE_NULL;
                   std::string name = name_of(names, row, 3);
                   ProfileEvents::Kernel kernel{begin, duration, 0, sqlite3_column_int64(row, 2)};
-                  kernel.device = static_cast<std::uint32_t>(sqlite3_column_int64(row, 5));
-                  kernel.process = known ? builder.process_index(process_of(row, 4))
+                  kernel.process = known ? events.process_index(process_of(row, 4))
                                          : ProfileEvents::kUnknownProcess;
-                  builder.add_kernel(kernel, name);
+                  events.add_kernel(kernel, name);
                 });
 }
 
-void read_calls(const Database& database, ProfileBuilder& builder) {
+void read_calls(const Database& database, ProfileEvents& events) {
   database.each("SELECT start, globalTid, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME",
                 [&](sqlite3_stmt* row) {
-                  builder.add_call(
+                  events.add_call(
                       process_of(row, 1), static_cast<std::uint64_t>(sqlite3_column_int64(row, 1)),
                       sqlite3_column_double(row, 0) * kUsPerNs, sqlite3_column_int64(row, 2));
                 });
 }
 
 void read_ranges(const Database& database, const std::string& file, const Names& names,
-                 ProfileBuilder& builder) {
+                 ProfileEvents& events) {
   const std::string id = database.has("NVTX_EVENTS", "textId") ? "textId" : "NULL";
   database.each(
       "SELECT start, end, globalTid, text, rowid, " + id +
@@ -175,11 +172,11 @@ void read_ranges(const Database& database, const std::string& file, const Names&
         TorchCall call = call_of(has_text ? Database::text(row, 3) : name_of(names, row, 5));
         const double begin = sqlite3_column_double(row, 0) * kUsPerNs;
         const double duration = sqlite3_column_double(row, 1) * kUsPerNs - begin;
-        builder.add_op(process_of(row, 2), static_cast<std::uint64_t>(sqlite3_column_int64(row, 2)),
-                       begin, duration, 0, call, [&] {
-                         return fmt::format("{}: NVTX_EVENTS row {}", file,
-                                            sqlite3_column_int64(row, 4));
-                       });
+        events.add_op(process_of(row, 2), static_cast<std::uint64_t>(sqlite3_column_int64(row, 2)),
+                      begin, duration, 0, call, [&] {
+                        return fmt::format("{}: NVTX_EVENTS row {}", file,
+                                           sqlite3_column_int64(row, 4));
+                      });
       });
 }
 
@@ -193,21 +190,21 @@ void read(input::InputStream& input, const ImportOptions& options, Recording& re
         ": this SQLite file has no kernels of Nsight Systems (nsys export --type "
         "sqlite writes them)");
   }
-  ProfileBuilder builder;
+  ProfileEvents events;
   const Names names = names_of(database);
   if (database.has("CUPTI_ACTIVITY_KIND_RUNTIME", "globalTid")) {
-    read_calls(database, builder);
+    read_calls(database, events);
   }
   if (database.has("NVTX_EVENTS", "globalTid")) {
-    read_ranges(database, input.name(), names, builder);
+    read_ranges(database, input.name(), names, events);
   }
-  read_kernels(database, names, builder);
+  read_kernels(database, names, events);
   if (database.has("TARGET_INFO_GPU", "name")) {
     database.each("SELECT name FROM TARGET_INFO_GPU",
-                  [&](sqlite3_stmt* row) { builder.add_gpu(Database::text(row, 0)); });
+                  [&](sqlite3_stmt* row) { events.add_gpu(Database::text(row, 0)); });
   }
-  builder.events.one_after_other = false;  // in tables of their own
-  take_profile(builder.events, input.name(), kNoShapes, options.tf32, recording);
+  events.one_after_other = false;  // in tables of their own
+  take_profile(events, input.name(), kNoShapes, options.tf32, recording);
 }
 
 }  // namespace

@@ -4,86 +4,40 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <cstdint>
 #include <set>
 #include <unordered_map>
+#include <vector>
 
 namespace sptc::workload::profile {
 namespace {
 
 using Kernel = ProfileEvents::Kernel;
-using Processes = std::set<std::uint32_t>;
 
-/// Which processes have a call or an operation of an id.
-class Candidates {
- public:
-  explicit Candidates(const ProfileEvents& events) {
-    for (const auto& call : events.calls) {
-      calls_[call.correlation].insert(call.process);
-    }
-    for (const auto& op : events.ops) {
-      ops_[op.external].insert(op.process);
-    }
-  }
+using Processes = std::unordered_map<std::int64_t, std::uint32_t>;
 
-  const Processes& of(const Kernel& kernel) const {
-    static const Processes kNone;
-    for (const auto& [processes, id] :
-         {std::pair(&calls_, kernel.correlation), std::pair(&ops_, kernel.external)}) {
-      const auto found = processes->find(id);
-      if (id != 0 && found != processes->end()) {
-        return found->second;
-      }
+/// The process of each id of `records`; kNoProcess where several have it.
+template <typename Record>
+Processes by_id(const std::vector<Record>& records, std::int64_t Record::*id) {
+  Processes processes;
+  for (const Record& record : records) {
+    const auto [found, is_new] = processes.emplace(record.*id, record.process);
+    if (!is_new && found->second != record.process) {
+      found->second = ProfileEvents::kNoProcess;
     }
-    return kNone;
   }
+  return processes;
+}
 
- private:
-  std::unordered_map<std::int64_t, Processes> calls_, ops_;
-};
-
-/// The process of each GPU: that to which alone most of its kernels can belong, and where there is
-/// none, the next in order that no other GPU has. `guessed` is set then.
-std::map<std::uint32_t, std::uint32_t> processes_of_gpus(const ProfileEvents& events,
-                                                         const Candidates& candidates,
-                                                         bool& guessed) {
-  std::map<std::uint32_t, std::map<std::uint32_t, std::int64_t>> certain;
-  std::map<std::uint32_t, Processes> possible;
-  for (const Kernel& kernel : events.kernels) {
-    const Processes& processes = candidates.of(kernel);
-    possible[kernel.device].insert(processes.begin(), processes.end());
-    certain[kernel.device];
-    if (processes.size() == 1) {
-      ++certain[kernel.device][*processes.begin()];
-    }
-  }
-  std::map<std::uint32_t, std::uint32_t> result;
-  Processes taken;
-  for (const auto& [device, votes] : certain) {
-    if (!votes.empty()) {
-      result[device] =
-          std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) {
-            return a.second < b.second;
-          })->first;
-      taken.insert(result[device]);
-    }
-  }
-  for (const auto& [device, processes] : possible) {
-    if (result.contains(device) || processes.empty()) {
-      continue;
-    }
-    const auto open = std::find_if(processes.begin(), processes.end(),
-                                   [&](std::uint32_t process) { return !taken.contains(process); });
-    result[device] = open == processes.end() ? *processes.begin() : *open;
-    taken.insert(result[device]);
-    guessed = true;
-  }
-  return result;
+/// kUnknownProcess where none has `id`, of which 0 is none.
+std::uint32_t process_with(const Processes& processes, std::int64_t id) {
+  const auto found = processes.find(id);
+  return id == 0 || found == processes.end() ? ProfileEvents::kUnknownProcess : found->second;
 }
 
 /// Ranks have operations each. Where one process alone has some, the others are names of its own.
 void join_without_operations(ProfileEvents& events) {
-  Processes with_operations;
+  std::set<std::uint32_t> with_operations;
   for (const auto& op : events.ops) {
     with_operations.insert(op.process);
   }
@@ -128,24 +82,21 @@ void assign_processes(ProfileEvents& events, std::vector<std::string>& notes) {
     }
     return;
   }
-  const Candidates candidates(events);
-  bool guessed = false;
-  const auto of_gpus = processes_of_gpus(events, candidates, guessed);
-  const bool told_apart = !guessed || of_gpus.size() >= events.processes;
+  const Processes calls = by_id(events.calls, &ProfileEvents::Call::correlation);
+  const Processes ops = by_id(events.ops, &ProfileEvents::Op::external);
+  bool shared = false;
   for (Kernel& kernel : events.kernels) {
-    const Processes& processes = candidates.of(kernel);
-    if (unknown(kernel) && !processes.empty()) {
-      const std::uint32_t of_gpu = of_gpus.at(kernel.device);
-      kernel.process = !told_apart && processes.size() > 1 ? ProfileEvents::kNoProcess
-                       : processes.contains(of_gpu)        ? of_gpu
-                                                           : *processes.begin();
+    if (unknown(kernel)) {
+      const std::uint32_t caller = process_with(calls, kernel.correlation);
+      kernel.process =
+          caller != ProfileEvents::kUnknownProcess ? caller : process_with(ops, kernel.external);
+      shared = shared || kernel.process == ProfileEvents::kNoProcess;
     }
   }
-  if (guessed) {
-    notes.push_back(std::string("the file does not say which process launched the kernels of a "
-                                "GPU: ") +
-                    (told_apart ? "GPUs and processes are matched in their order"
-                                : "kernels whose ids several processes have are of none"));
+  if (shared) {
+    notes.emplace_back(
+        "the file does not say which process launched the kernels of a GPU: kernels whose ids "
+        "several processes have are of none");
   }
 }
 

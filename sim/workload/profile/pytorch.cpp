@@ -17,7 +17,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -90,67 +89,40 @@ std::vector<std::string> texts_of(const json& list) {
   return all;
 }
 
-/// Of a process and its thread, or of a process of a GPU and its device.
-std::uint64_t mixed(std::uint64_t first, std::uint64_t second) {
-  constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15U;
-  return first * kMix + second;
+/// Adds event `number` of a list of `file`.
+void take_event(std::size_t number, const json& event, const std::string& file,
+                ProfileEvents& events) {
+  std::string name = text_of(member(event, {"name"}));
+  if (text_of(member(event, {"ph"})) != "X") {
+    return;
+  }
+  const std::string category = text_of(member(event, {"cat"}));
+  const json& arguments = member(event, {"args"});
+  const std::uint64_t process = identity_of(member(event, {"pid"}));
+  constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15U;  // threads are counted by process
+  const std::uint64_t thread = process * kMix + identity_of(member(event, {"tid"}));
+  const double begin = number_of(member(event, {"ts"}));
+  const double duration = number_of(member(event, {"dur"}));
+  const std::int64_t external = integer_of(member(arguments, {"External id", "external id"}));
+  const std::int64_t correlation = integer_of(member(arguments, {"correlation"}));
+  // The profiler that PyTorch had before Kineto writes no categories.
+  const bool operation = category == "cpu_op" || category == "Operator" ||
+                         (category.empty() && name.starts_with("aten::"));
+  if (operation) {
+    TorchCall call{std::move(name), extents_of(member(arguments, {"Input Dims", "Input dims"})),
+                   extents_of(member(arguments, {"Input Strides"})),
+                   texts_of(member(arguments, {"Input type"})),
+                   texts_of(member(arguments, {"Concrete Inputs"}))};
+    events.add_op(process, thread, begin, duration, external, call,
+                  [&] { return fmt::format("{}: /traceEvents/{}", file, number); });
+  } else if (category == "kernel" || category == "Kernel") {
+    events.add_kernel({begin, duration, external, correlation}, name);
+  } else if (category == "cuda_runtime" || category == "cuda_driver" || category == "Runtime") {
+    events.add_call(process, thread, begin, correlation);
+  } else if (category == "user_annotation" && name.starts_with("ProfilerStep#")) {
+    events.add_step(process, {std::move(name), begin, begin + std::max(duration, 0.0)});
+  }
 }
-
-/// Gathers the events of a profile.
-class ProfileReader {
- public:
-  explicit ProfileReader(const std::string& file) : file_(file) {}
-
-  void take(std::string_view list, std::size_t number, const json& element) {
-    const json& name = member(element, {"name"});
-    if (list != "deviceProperties") {
-      take_event(number, text_of(name), element);
-    } else if (name.is_string()) {
-      builder_.add_gpu(text_of(name));
-    }
-  }
-
-  ProfileEvents events() && { return std::move(builder_.events); }
-
- private:
-  void take_event(std::size_t number, std::string name, const json& event) {
-    if (text_of(member(event, {"ph"})) != "X") {
-      return;
-    }
-    const std::string category = text_of(member(event, {"cat"}));
-    const json& arguments = member(event, {"args"});
-    const std::uint64_t process = identity_of(member(event, {"pid"}));
-    const std::uint64_t thread = mixed(process, identity_of(member(event, {"tid"})));
-    const double begin = number_of(member(event, {"ts"}));
-    const double duration = number_of(member(event, {"dur"}));
-    const std::int64_t external = integer_of(member(arguments, {"External id", "external id"}));
-    const std::int64_t correlation = integer_of(member(arguments, {"correlation"}));
-    // The profiler that PyTorch had before Kineto writes no categories.
-    const bool operation = category == "cpu_op" || category == "Operator" ||
-                           (category.empty() && name.starts_with("aten::"));
-    if (operation) {
-      TorchCall call{std::move(name), extents_of(member(arguments, {"Input Dims", "Input dims"})),
-                     extents_of(member(arguments, {"Input Strides"})),
-                     texts_of(member(arguments, {"Input type"})),
-                     texts_of(member(arguments, {"Concrete Inputs"}))};
-      builder_.add_op(process, thread, begin, duration, external, call,
-                      [&] { return fmt::format("{}: /traceEvents/{}", file_, number); });
-    } else if (category == "kernel" || category == "Kernel") {
-      const std::int64_t of_process = integer_of(member(arguments, {"device"}));
-      const std::uint64_t gpu = mixed(process, static_cast<std::uint64_t>(of_process));
-      const auto device = devices_.emplace(gpu, static_cast<std::uint32_t>(devices_.size())).first;
-      builder_.add_kernel({begin, duration, external, correlation, 0, device->second}, name);
-    } else if (category == "cuda_runtime" || category == "cuda_driver" || category == "Runtime") {
-      builder_.add_call(process, thread, begin, correlation);
-    } else if (category == "user_annotation" && name.starts_with("ProfilerStep#")) {
-      builder_.add_step(process, {std::move(name), begin, begin + std::max(duration, 0.0)});
-    }
-  }
-
-  const std::string& file_;
-  ProfileBuilder builder_;
-  std::unordered_map<std::uint64_t, std::uint32_t> devices_;
-};
 
 /// An input of a node that is no tensor: "[1, 1]" is "[1,1]", and what is no integer or word "?".
 std::string value_text(const json& value) {
@@ -191,13 +163,16 @@ bool is_profile(const Head& head) {
 }
 
 void read_profile(input::InputStream& input, const ImportOptions& options, Recording& recording) {
-  ProfileReader reader(input.name());
+  ProfileEvents events;
   recording.account.add_note(
       input::read_elements(input.stream(), input.name(), {"", "traceEvents", "deviceProperties"},
                            [&](std::string_view list, std::size_t number, const json& element) {
-                             reader.take(list, number, element);
+                             if (list != "deviceProperties") {
+                               take_event(number, element, input.name(), events);
+                             } else if (member(element, {"name"}).is_string()) {
+                               events.add_gpu(text_of(member(element, {"name"})));
+                             }
                            }));
-  ProfileEvents events = std::move(reader).events();
   take_profile(
       events, input.name(),
       "a kernel without operation, as graph replay leaves them: no shapes; record without CUDA "

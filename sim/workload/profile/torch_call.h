@@ -22,18 +22,14 @@ struct TorchCall {
 
   /// Extents of an input; none where there is no such input.
   const std::vector<std::int64_t>& input(std::size_t index) const;
+  /// The type of an input as PyTorch calls it; empty where it is not recorded.
+  std::string_view type(std::size_t index) const;
   /// All of it in one text: equal calls have the same.
   std::string signature() const;
 };
 
 /// Whether `name` is an operation that launches GEMMs itself: mm and not linear, which calls it.
 bool is_leaf_gemm(std::string_view name);
-
-/// The reason of a launch of a recording without shapes.
-inline constexpr std::string_view kNotRecorded = "no shapes: record with record_shapes=True";
-
-/// Our name of a type as PyTorch calls it; as recorded where there is none.
-std::string our_type(std::string_view word);
 
 /// What `call` launches, one after the other, without time. A is the weight: m = N of PyTorch, n =
 /// M of PyTorch. Where the recording does not say enough, `reason` says why. Throws InputError

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <utility>
 
 namespace sptc::workload::topology {
 namespace {
@@ -93,18 +92,13 @@ std::string timeloop_text(const Workload& workload) {
 }
 
 ExportFormat parse_export_format(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, ExportFormat>, 3> kFormats{
-      {{"workload", ExportFormat::kWorkload},
-       {"scalesim", ExportFormat::kScaleSimRows},
-       {"timeloop", ExportFormat::kTimeloopProblems}}};
-  std::array<std::string_view, kFormats.size()> names{};
-  for (std::size_t i = 0; i < kFormats.size(); ++i) {
-    names[i] = kFormats[i].first;
-    if (kFormats[i].first == name) {
-      return kFormats[i].second;
-    }
+  constexpr std::array<std::string_view, 3> kFormats{"workload", "scalesim", "timeloop"};
+  const auto* const found = std::ranges::find(kFormats, name);
+  if (found == kFormats.end()) {
+    throw base::InputError("--to: unknown format " +
+                           base::unknown_name(io::printable(name), kFormats));
   }
-  throw base::InputError("--to: unknown format " + base::unknown_name(io::printable(name), names));
+  return static_cast<ExportFormat>(found - kFormats.begin());
 }
 
 }  // namespace sptc::workload::topology

@@ -16,7 +16,8 @@ std::string scale_sim_text(const Workload& workload);
 /// implicit GEMMs. Prunable weights have the density of the pattern that their type executes.
 std::string timeloop_text(const Workload& workload);
 
-/// What `import --to` writes: "workload", "scalesim" or "timeloop". Throws InputError.
+/// What `import --to` writes: "workload", "scalesim" or "timeloop", in this order. Throws
+/// InputError.
 enum class ExportFormat { kWorkload, kScaleSimRows, kTimeloopProblems };
 ExportFormat parse_export_format(std::string_view name);
 

@@ -17,6 +17,64 @@ using nlohmann::json;
 
 constexpr std::string_view kTextPart = "text_config";
 
+// Defaults of the configuration classes of Hugging Face's transformers (Apache-2.0), read from
+// src/transformers/models/*/configuration_*.py of this version.
+constexpr std::string_view kTransformersVersion = "transformers 5.24.0";
+
+constexpr unsigned kBiases = kQkvBias | kOutputBias | kMlpBias;
+constexpr unsigned kGemma3 = kGated | kQkNorm | kPostNorms;
+
+constexpr Family kText = Family::kDecoder;
+constexpr const char* kTanhGelu = "gelu_pytorch_tanh";
+
+// vocab, hidden, ffn, layers, heads, kv, head; experts, each token, ffn of one, of the shared;
+// window, pattern; rotary part, activation
+constexpr ModelClass kClasses[] = {
+    {"llama", "LlamaConfig", kText, kGated, 32000, 4096, 11008, 32, 32},
+    {"mistral", "MistralConfig", kText, kGated, 32000, 4096, 14336, 32, 32, 8, 0, 0, 0, 0, 0, 4096},
+    {"mixtral", "MixtralConfig", kText, kGated, 32000, 4096, 14336, 32, 32, 8, 0, 8, 2},
+    {"qwen2", "Qwen2Config", kText, kGated | kQkvBias, 151936, 4096, 22016, 32, 32, 32},
+    {"qwen2_moe", "Qwen2MoeConfig", kText, kGated | kQkvBias, 151936, 2048, 5632, 24, 16, 16, 0, 60,
+     4, 1408, 5632},
+    {"qwen3", "Qwen3Config", kText, kGated | kQkNorm, 151936, 4096, 22016, 32, 32, 32, 128},
+    {"qwen3_moe", "Qwen3MoeConfig", kText, kGated | kQkNorm, 151936, 2048, 6144, 24, 32, 4, 0, 128,
+     8, 768},
+    {"qwen3_vl", "Qwen3VLTextConfig", kText, kGated | kQkNorm, 151936, 4096, 22016, 32, 32, 32,
+     128},
+    {"qwen3_vl_text", "Qwen3VLTextConfig", kText, kGated | kQkNorm, 151936, 4096, 22016, 32, 32, 32,
+     128},
+    {"gemma", "GemmaConfig", kText, kGated, 256000, 3072, 24576, 28, 16, 16, 256, 0, 0, 0, 0, 0, 1,
+     1, kTanhGelu},
+    {"gemma2", "Gemma2Config", kText, kGated | kPostNorms, 256000, 2304, 9216, 26, 8, 4, 256, 0, 0,
+     0, 0, 4096, 2, 1, kTanhGelu},
+    {"gemma3", "Gemma3TextConfig", kText, kGemma3, 262208, 2304, 9216, 26, 8, 4, 256, 0, 0, 0, 0,
+     4096, 6, 1, kTanhGelu},
+    {"gemma3_text", "Gemma3TextConfig", kText, kGemma3, 262208, 2304, 9216, 26, 8, 4, 256, 0, 0, 0,
+     0, 4096, 6, 1, kTanhGelu},
+    {"phi", "PhiConfig", kText, kLayerNorm | kBiases | kParallel | kOneNorm | kHeadBias, 51200,
+     2048, 8192, 24, 32, 0, 0, 0, 0, 0, 0, 0, 1, 0.5, "gelu_new"},
+    {"phi3", "Phi3Config", kText, kGated, 32064, 3072, 8192, 32, 32},
+    {"olmo", "OlmoConfig", kText, kGated | kLayerNorm, 50304, 4096, 11008, 32, 32},
+    {"olmo2", "Olmo2Config", kText, kGated | kQkNorm, 50304, 4096, 11008, 32, 32},
+    {"granite", "GraniteConfig", kText, kGated, 32000, 4096, 11008, 32, 32},
+    {"gpt2", "GPT2Config", kText, kLayerNorm | kBiases | kNoRotary, 50257, 768, 0, 12, 12, 0, 0, 0,
+     0, 0, 0, 0, 1, 1, "gelu_new"},
+    {"gpt_neox", "GPTNeoXConfig", kText, kLayerNorm | kBiases | kParallel, 50432, 6144, 24576, 44,
+     64, 0, 0, 0, 0, 0, 0, 0, 1, 0.25, "gelu"},
+    {"opt", "OPTConfig", kText, kLayerNorm | kBiases | kNoRotary, 50272, 768, 3072, 12, 12, 0, 0, 0,
+     0, 0, 0, 0, 1, 1, "relu"},
+    {"bert", "BertConfig", Family::kEncoder, 0, 30522, 768, 3072, 12, 12, 0, 0, 0, 0, 0, 0, 0, 1, 1,
+     "gelu"},
+    {"roberta", "RobertaConfig", Family::kEncoder, 0, 50265, 768, 3072, 12, 12, 0, 0, 0, 0, 0, 0, 0,
+     1, 1, "gelu"},
+    {"xlm-roberta", "XLMRobertaConfig", Family::kEncoder, 0, 30522, 768, 3072, 12, 12, 0, 0, 0, 0,
+     0, 0, 0, 1, 1, "gelu"},
+    {"vit", "ViTConfig", Family::kVision, 0, 0, 768, 3072, 12, 12, 0, 0, 0, 0, 0, 0, 0, 1, 1,
+     "gelu"},
+    {"deit", "DeiTConfig", Family::kVision, 0, 0, 768, 3072, 12, 12, 0, 0, 0, 0, 0, 0, 0, 1, 1,
+     "gelu"},
+};
+
 /// Keys that change no operation of a pass: of tokens, training, generation and files.
 constexpr std::string_view kOfNoOperation[] = {
     "architectures", "auto_map", "transformers_version", "_name_or_path", "_commit_hash",
@@ -50,16 +108,15 @@ constexpr std::string_view kOfNoOperation[] = {
     "finetuning_task", "unsloth_version", "unsloth_fixed", "encoder_stride", "max_window_layers",
     "do_layer_norm_before", "_remove_final_layer_norm", "enable_bias", "use_qkv_bias"};
 
-/// The group of a quantisation: of a row where it is -1 or 0.
-std::int64_t group_of(const io::JsonObject& object, std::string_view key) {
-  const bool said = object.has(key) && object.require(key).is_number_integer();
-  const std::int64_t group = said ? object.require(key).get<std::int64_t>() : 0;
-  return group > 0 && group <= kMostInScaleBlock ? group : 0;
-}
-
 std::int64_t integer_of(const io::JsonObject& object, std::string_view key) {
   const bool said = object.has(key) && object.require(key).is_number_integer();
   return said ? object.require(key).get<std::int64_t>() : 0;
+}
+
+/// The group of a quantisation: of a row where it is -1 or 0.
+std::int64_t group_of(const io::JsonObject& object, std::string_view key) {
+  const std::int64_t group = integer_of(object, key);
+  return group > 0 && group <= kMostInScaleBlock ? group : 0;
 }
 
 std::string word_of(const io::JsonObject& object, std::string_view key) {
@@ -71,14 +128,15 @@ std::string word_of(const io::JsonObject& object, std::string_view key) {
 const ModelClass& class_of(const io::JsonObject& root, const io::JsonObject& config) {
   const std::string type = root.text("model_type");
   const std::string part = word_of(config, "model_type");
-  for (const std::string& name : {part, type}) {
-    if (const ModelClass* const found = find_model_class(name)) {
-      return *found;
-    }
-  }
   std::vector<std::string_view> known;
-  for (const ModelClass& row : model_classes()) {
-    known.push_back(row.type);
+  for (const std::string& name : {part, type}) {
+    known.clear();
+    for (const ModelClass& row : kClasses) {
+      if (row.type == name) {
+        return row;
+      }
+      known.push_back(row.type);
+    }
   }
   (root.place() / "model_type")
       .fail(fmt::format("model_type {} is not modelled yet; known are: {}", io::printable(type),
@@ -119,10 +177,10 @@ std::int64_t ModelConfig::extent(std::initializer_list<std::string_view> keys, s
   return value;
 }
 
-std::int64_t ModelConfig::extent_or(std::string_view key, std::int64_t absent,
-                                    std::int64_t follows) {
+std::int64_t ModelConfig::extent_or(std::string_view key, std::int64_t absent, std::int64_t follows,
+                                    std::int64_t least) {
   if (find(key) != nullptr) {
-    return config_.integer(key, 1, kMaxExtent);
+    return config_.integer(key, least, kMaxExtent);
   }
   const std::int64_t value = absent == 0 || config_.has(key) ? follows : absent;
   if (absent != 0 && !config_.has(key)) {

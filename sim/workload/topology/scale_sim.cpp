@@ -6,9 +6,9 @@
 #include "models/base/text.h"
 #include "sim/io/csv.h"
 #include "sim/io/text_file.h"
+#include "sim/workload/csv_row.h"
 #include "sim/workload/launch_list.h"
 #include "sim/workload/readers.h"
-#include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,12 +17,11 @@
 #include <cctype>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sptc::workload::topology {
 namespace {
-
-enum class Kind { kGemm, kConvolution };
 
 std::string lower_without_blanks(std::string_view text) {
   std::string result;
@@ -34,26 +33,23 @@ std::string lower_without_blanks(std::string_view text) {
   return base::lower_case(result);
 }
 
-/// The columns of a file, as its header names them.
-struct Columns {
-  Kind kind = Kind::kGemm;
-  bool tabs = false;              ///< stand between them
-  bool two_strides = false;       ///< of height and width, as SCALE-Sim's own writer has them
-  std::vector<std::string> more;  ///< names of those behind: "sparsity", "batchsize", others
+constexpr const char* kBatch = "the batch size";
 
-  /// Columns that each row has.
-  std::size_t fixed() const {
-    constexpr std::size_t kOfGemm = 4, kOfConvolution = 8;
-    return kind == Kind::kGemm ? kOfGemm : kOfConvolution + (two_strides ? 1 : 0);
-  }
+/// The columns of a file.
+struct Columns {
+  bool convolutions = false;
+  bool two_strides = false;        ///< of height and width, as SCALE-Sim's own writer has them
+  bool tabs = false;               ///< stand between them
+  std::size_t fixed = 0;           ///< that each row has
+  std::vector<std::string> names;  ///< of the fixed ones as messages say them, then of the header
 };
 
-/// By the header; nothing where the file is none of SCALE-Sim.
+/// Reads the header; nothing where the file is none of SCALE-Sim.
 std::optional<Columns> columns_of(std::string_view head) {
   const std::string_view line = head.substr(0, head.find_first_of("\r\n"));
   Columns columns;
   columns.tabs = line.find(',') == std::string_view::npos;
-  std::vector<std::string> names;
+  std::vector<std::string>& names = columns.names;
   for (std::size_t at = 0; at <= line.size();) {
     const std::size_t end = std::min(line.find(columns.tabs ? '\t' : ',', at), line.size());
     names.push_back(lower_without_blanks(line.substr(at, end - at)));
@@ -67,16 +63,29 @@ std::optional<Columns> columns_of(std::string_view head) {
   if (names.size() < kFewest || (first != "layer" && first != "layername" && first != "l")) {
     return std::nullopt;
   }
+  std::vector<std::string> fixed{"layer", "M", "N", "K"};
   const bool intraline = lower_without_blanks(line).find("intraline") != std::string::npos;
   if (is(1, "ifmap") && is(2, "ifmap") && is(3, "filter") && is(4, "filter") && !intraline) {
-    columns.kind = Kind::kConvolution;
+    columns.convolutions = true;
+    fixed = {"layer",
+             "the IFMAP height",
+             "the IFMAP width",
+             "the filter height",
+             "the filter width",
+             "the number of channels",
+             "the number of filters",
+             "the stride"};
     columns.two_strides = is(7, "strideh") && is(8, "stridew");
+    if (columns.two_strides) {
+      fixed.emplace_back("the stride of the width");
+    }
   } else if (names[1] != "m" || names[2] != "n" || names[3] != "k") {
     return std::nullopt;
   }
-  if (names.size() > columns.fixed()) {
-    columns.more.assign(names.begin() + static_cast<std::ptrdiff_t>(columns.fixed()), names.end());
-  }
+  columns.fixed = fixed.size();
+  names.resize(std::max(names.size(), fixed.size()));
+  std::copy(fixed.begin(), fixed.end(), names.begin());
+  std::replace(names.begin(), names.end(), std::string("batchsize"), std::string(kBatch));
   return columns;
 }
 
@@ -86,81 +95,41 @@ std::string trimmed(const std::string& text) {
                                     : text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-/// One row; blank fields at its end do not count, nor does what stands behind a '#'.
-class Row {
- public:
-  Row(const io::CsvRecord& record, std::string place) : place_(std::move(place)) {
-    for (const std::string& field : record.fields) {
-      const std::size_t comment = field.find('#');
-      fields_.push_back(trimmed(field.substr(0, comment)));
-      if (comment != std::string::npos) {
-        commented_ = true;
-        break;
-      }
-    }
-    while (!fields_.empty() && fields_.back().empty()) {
-      fields_.pop_back();
+/// Returns the fields without blank ones at the end and without what stands behind a '#'.
+std::vector<std::string> fields_of(const io::CsvRecord& record, std::int64_t& comments) {
+  std::vector<std::string> fields;
+  for (const std::string& field : record.fields) {
+    const std::size_t comment = field.find('#');
+    fields.push_back(trimmed(field.substr(0, comment)));
+    if (comment != std::string::npos) {
+      ++comments;
+      break;
     }
   }
-
-  bool empty() const { return fields_.empty(); }
-  bool commented() const { return commented_; }
-  std::size_t size() const { return fields_.size(); }
-  const std::string& place() const { return place_; }
-  const std::string& text(std::size_t column) const { return fields_.at(column); }
-  std::int64_t integer(std::size_t column, const char* name) const {
-    if (column >= fields_.size()) {
-      throw base::InputError(
-          fmt::format("{}: {} fields, so {} is missing", place_, fields_.size(), name));
-    }
-    const std::int64_t value = recorded_integer(fields_[column], place_, name);
-    if (value < 1 || value > kMaxExtent) {
-      throw base::InputError(
-          fmt::format("{}: {} must be from 1 to {}, not {}", place_, name, kMaxExtent, value));
-    }
-    return value;
+  while (!fields.empty() && fields.back().empty()) {
+    fields.pop_back();
   }
+  return fields;
+}
 
- private:
-  std::vector<std::string> fields_;
-  std::string place_;
-  bool commented_ = false;
-};
-
-/// What a row has behind the columns of its kind.
-struct Rest {
-  std::optional<std::string> sparsity;  ///< "2:4" and others; "1:1" is dense
-  std::int64_t batch = 1;
-};
-
-Rest rest_of(const Row& row, const Columns& columns) {
-  Rest rest;
+/// "2:4" and others behind the columns of its kind, "1:1" is dense; empty: nothing is said.
+std::string sparsity_of(const std::vector<std::string>& fields, const Columns& columns,
+                        const CsvRow& row) {
   std::string sparsity;
-  for (std::size_t i = columns.fixed(); i < row.size(); ++i) {
-    const std::size_t more = i - columns.fixed();
-    const std::string& name = more < columns.more.size() ? columns.more[more] : std::string();
-    const std::string& text = row.text(i);
-    if (name == "batchsize") {
-      rest.batch = row.integer(i, "the batch size");
-    } else if ((name.empty() || name == "sparsity") && !text.empty()) {
-      sparsity += (sparsity.empty() ? "" : ":") + text;  // "2:4", or 2 and 4
+  for (std::size_t i = columns.fixed; i < fields.size(); ++i) {
+    const std::string& name = i < columns.names.size() ? columns.names[i] : std::string();
+    if ((name.empty() || name == "sparsity") && !fields[i].empty()) {
+      sparsity += (sparsity.empty() ? "" : ":") + fields[i];  // "2:4", or 2 and 4
     }
   }
   const bool pattern = sparsity.size() >= 3 &&
                        std::count(sparsity.begin(), sparsity.end(), ':') == 1 &&
                        sparsity.find_first_not_of("0123456789:") == std::string::npos;
   if (!pattern && !sparsity.empty()) {
-    throw base::InputError(fmt::format("{}: must end in a sparsity such as 2:4, not '{}'",
-                                       row.place(), io::printable(row.text(row.size() - 1))));
+    row.fail(
+        fmt::format("must end in a sparsity such as 2:4, not '{}'", io::printable(fields.back())));
   }
-  if (pattern) {
-    rest.sparsity = sparsity;
-  }
-  return rest;
-}
-
-void read_gemm(const Row& row, RecordedLaunch& launch) {
-  launch.op.shape = {row.integer(2, "N"), row.integer(1, "M"), row.integer(3, "K")};
+  return sparsity;
 }
 
 /// Its output is rounded up, so that the input is as large as that needs.
@@ -168,32 +137,32 @@ std::int64_t padded_input(std::int64_t input, std::int64_t filter, std::int64_t 
   return input < filter ? input : (input - filter + stride - 1) / stride * stride + filter;
 }
 
-void read_convolution(const Row& row, const Columns& columns, std::int64_t batch,
-                      RecordedLaunch& launch) {
+void read_convolution(const CsvRow& row, bool two_strides, RecordedLaunch& launch) {
   ConvGeometry conv;
-  conv.n = batch;
-  conv.r = row.integer(3, "the filter height");
-  conv.s = row.integer(4, "the filter width");
-  conv.c = row.integer(5, "the number of channels");
-  conv.k = row.integer(6, "the number of filters");
-  conv.stride = {row.integer(7, "the stride"),
-                 row.integer(columns.two_strides ? 8 : 7, "the stride of the width")};
-  conv.h = padded_input(row.integer(1, "the IFMAP height"), conv.r, conv.stride[0]);
-  conv.w = padded_input(row.integer(2, "the IFMAP width"), conv.s, conv.stride[1]);
+  conv.n = row.integer_or(kBatch, 1);
+  conv.r = row.integer("the filter height");
+  conv.s = row.integer("the filter width");
+  conv.c = row.integer("the number of channels");
+  conv.k = row.integer("the number of filters");
+  conv.stride = {row.integer("the stride"),
+                 row.integer(two_strides ? "the stride of the width" : "the stride")};
+  conv.h = padded_input(row.integer("the IFMAP height"), conv.r, conv.stride[0]);
+  conv.w = padded_input(row.integer("the IFMAP width"), conv.s, conv.stride[1]);
   if (launch.op.name.find("DP") != std::string::npos) {  // depthwise, by SCALE-Sim's own rule
     conv.groups = conv.c;
     conv.k = extent_product({conv.c, conv.k});
   }
   if (!lower_convolution(conv, launch.op)) {
-    throw base::InputError(row.place() + ": the geometry of this convolution gives no GEMM");
+    row.fail("the geometry of this convolution gives no GEMM");
   }
 }
 
 /// On what of the file is not read.
 void add_notes(const Columns& columns, std::int64_t comments, std::vector<std::string>& notes) {
   std::vector<std::string> unread;
-  for (const std::string& name : columns.more) {
-    if (!name.empty() && name != "sparsity" && name != "batchsize") {
+  for (std::size_t i = columns.fixed; i < columns.names.size(); ++i) {
+    const std::string& name = columns.names[i];
+    if (!name.empty() && name != "sparsity" && name != kBatch) {
       unread.push_back("'" + io::printable(name) + "'");
     }
   }
@@ -222,23 +191,25 @@ void read(input::InputStream& input, const ImportOptions& /*options*/, Recording
   std::int64_t comments = 0;
   LaunchList list;
   for (std::size_t i = 1; i < records.size(); ++i) {
-    const Row row(records[i], fmt::format("{}:{}", input.name(), records[i].line));
-    comments += row.commented() ? 1 : 0;
-    if (row.empty()) {
+    const std::vector<std::string> fields = fields_of(records[i], comments);
+    if (fields.empty()) {
       continue;
     }
+    const CsvRow row(columns->names, fields, fmt::format("{}:{}", input.name(), records[i].line));
     RecordedLaunch launch;
-    launch.op.name = row.text(0);
+    launch.op.name = fields[0];
     launch.dtype = "f16";
-    const Rest rest = rest_of(row, *columns);
-    columns->kind == Kind::kGemm ? read_gemm(row, launch)
-                                 : read_convolution(row, *columns, rest.batch, launch);
-    launch.weight = rest.sparsity != "1:1";
+    const std::string sparsity = sparsity_of(fields, *columns, row);
+    if (columns->convolutions) {
+      read_convolution(row, columns->two_strides, launch);
+    } else {
+      launch.op.shape = {row.integer("N"), row.integer("M"), row.integer("K")};
+    }
+    launch.weight = sparsity != "1:1";
     // What is 1:2 is 2:4, too.
-    if (rest.sparsity && rest.sparsity != "1:1" && rest.sparsity != "2:4" &&
-        rest.sparsity != "1:2") {
+    if (!sparsity.empty() && sparsity != "1:1" && sparsity != "2:4" && sparsity != "1:2") {
       launch.reason =
-          fmt::format("sparsity {}: --pattern simulates it, as 2:4 in the file", *rest.sparsity);
+          fmt::format("sparsity {}: --pattern simulates it, as 2:4 in the file", sparsity);
     }
     list.add(std::move(launch), row.place());
   }

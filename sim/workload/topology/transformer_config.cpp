@@ -56,9 +56,7 @@ class Builder {
     notes_.emplace_back("attention is counted whole: causal masks do not make it smaller");
     form_ = config_.weights();
     const std::int64_t ffn = ffn_size();
-    const std::int64_t projected = config_.find("word_embed_proj_dim") == nullptr
-                                       ? hidden_
-                                       : config_.extent({"word_embed_proj_dim"}, 0);
+    const std::int64_t projected = config_.extent_or("word_embed_proj_dim", 0, hidden_);
     embedding(projected);
     attention_part(context.value_or(seq));
     const std::int64_t experts = experts_of();
@@ -75,10 +73,7 @@ class Builder {
       weight("project_out", projected, "batch", hidden_, 1);
     }
     const std::int64_t vocab = config_.extent({"vocab_size"}, class_.vocab);
-    weight("lm_head", vocab, "batch", projected, 1);
-    if (has(kHeadBias)) {
-      vector("lm_head.bias", "bias", "batch", vocab, 1);
-    }
+    linear("lm_head", vocab, "batch", projected, 1, has(kHeadBias));
   }
 
   void encoder() {
@@ -125,8 +120,7 @@ class Builder {
     const nlohmann::json* const labels = config_.find("id2label");
     if (labels != nullptr && labels->is_object() && !labels->empty()) {
       form_ = plain_;
-      weight("head", static_cast<std::int64_t>(labels->size()), "batch", hidden_, 1);
-      vector("head.bias", "bias", "batch", static_cast<std::int64_t>(labels->size()), 1);
+      linear("head", static_cast<std::int64_t>(labels->size()), "batch", hidden_, 1, true);
     }
   }
 
@@ -181,9 +175,7 @@ class Builder {
 
   /// Layers that have experts: of every decoder_sparse_step the last, and none of mlp_only_layers.
   std::int64_t sparse_layers() {
-    const std::int64_t step = config_.find("decoder_sparse_step") == nullptr
-                                  ? 1
-                                  : config_.extent({"decoder_sparse_step"}, 1);
+    const std::int64_t step = config_.extent_or("decoder_sparse_step", 0, 1);
     std::vector<std::int64_t> dense;
     if (const nlohmann::json* const list = config_.array("mlp_only_layers")) {
       for (std::size_t i = 0; i < list->size(); ++i) {
@@ -225,12 +217,10 @@ class Builder {
     }
     require_features(head);
     const std::int64_t turned = product({heads_ + kv, head});
-    weight("attn.qkv", product({heads_ + 2 * kv, head}), kTokens, hidden_, layers_);
+    const std::int64_t projections = product({heads_ + 2 * kv, head});
     const bool biases = config_.boolean("attention_bias", false) ||
                         config_.boolean("bias", false) || config_.boolean("use_bias", false);
-    if (biases || has(kQkvBias)) {
-      vector("attn.qkv.bias", "bias", kTokens, product({heads_ + 2 * kv, head}), layers_);
-    }
+    linear("attn.qkv", projections, kTokens, hidden_, layers_, biases || has(kQkvBias));
     if (has(kQkNorm)) {
       vector("attn.qk_norm", norm_, times(heads_ + kv, kTokens), head, layers_);
     }
@@ -259,10 +249,8 @@ class Builder {
     if (shortens) {
       attend(fmt::format("min(context, {})", window), windowed);
     }
-    weight("attn.o", hidden_, kTokens, product({heads_, head}), layers_);
-    if (biases || has(kOutputBias)) {
-      vector("attn.o.bias", "bias", kTokens, hidden_, layers_);
-    }
+    linear("attn.o", hidden_, kTokens, product({heads_, head}), layers_,
+           biases || has(kOutputBias));
     if (!has(kParallel)) {
       close_layer("attn", layers_, 2);
     } else if (!has(kOneNorm)) {
@@ -292,16 +280,13 @@ class Builder {
       return 0;
     }
     if (class_.type.starts_with("qwen")) {  // off where nothing says that it is on
-      const std::int64_t full = config_.find("max_window_layers") == nullptr
-                                    ? layers_
-                                    : config_.extent({"max_window_layers"}, layers_, 0);
+      const std::int64_t full = config_.extent_or("max_window_layers", 0, layers_, 0);
       return config_.boolean("use_sliding_window", false)
                  ? std::max<std::int64_t>(0, layers_ - full)
                  : 0;
     }
-    const std::int64_t pattern = config_.find("sliding_window_pattern") == nullptr
-                                     ? class_.window_pattern
-                                     : config_.extent({"sliding_window_pattern"}, 1);
+    const std::int64_t pattern =
+        config_.extent_or("sliding_window_pattern", 0, class_.window_pattern);
     return pattern == 1 ? layers_ : layers_ - layers_ / pattern;
   }
 
@@ -361,6 +346,15 @@ class Builder {
     ops_.push_back(std::move(op));
   }
 
+  /// A weight and, where there is one, its bias.
+  void linear(const std::string& name, std::int64_t m, const std::string& n, std::int64_t k,
+              std::int64_t count, bool bias) {
+    weight(name, m, n, k, count);
+    if (bias) {
+      vector(name + ".bias", "bias", n, m, count);
+    }
+  }
+
   void vector(const std::string& name, const std::string& kind, const std::string& rows,
               const json& columns, std::int64_t count, const json& more = json::object()) {
     json op = {
@@ -381,16 +375,10 @@ class Builder {
     const std::string first = name + (has(kGated) ? ".gate_up" : ".fc1");
     const std::string second = name + (has(kGated) ? ".down" : ".fc2");
     const std::int64_t width = has(kGated) ? product({2, ffn}) : ffn;
-    weight(first, width, tokens, hidden_, layers);
-    if (biases) {
-      vector(first + ".bias", "bias", tokens, width, layers);
-    }
+    linear(first, width, tokens, hidden_, layers, biases);
     vector(name + (has(kGated) ? ".gate" : "." + kind), has(kGated) ? "gate" : kind, tokens, ffn,
            layers);
-    weight(second, hidden_, tokens, ffn, layers);
-    if (biases) {
-      vector(second + ".bias", "bias", tokens, hidden_, layers);
-    }
+    linear(second, hidden_, tokens, ffn, layers, biases);
   }
 
   void mixture(std::int64_t experts, std::int64_t tokens, std::int64_t dense_ffn,
@@ -436,21 +424,18 @@ class Builder {
       vector(name + ".residual", "residual", tokens, hidden_, layers_);
       vector(name + ".norm", "layer_norm", tokens, hidden_, layers_);
     };
-    weight("attn.qkv", product({3, hidden_}), tokens, hidden_, layers_);
-    vector("attn.qkv.bias", "bias", tokens, product({3, hidden_}), layers_);
-    vector("attn.split_heads", "copy", tokens, product({3, hidden_}), layers_);
+    const std::int64_t projections = product({3, hidden_});
+    linear("attn.qkv", projections, tokens, hidden_, layers_, true);
+    vector("attn.split_heads", "copy", tokens, projections, layers_);
     const std::string rows =
         masked ? times(heads_, tokens) : times(product({heads_, std::stoll(seq)}), "batch");
     attention({seq, seq, times(heads_, "batch"), rows}, head, layers_, masked, false);
     vector("attn.merge_heads", "copy", tokens, hidden_, layers_);
-    weight("attn.output", hidden_, tokens, hidden_, layers_);
-    vector("attn.output.bias", "bias", tokens, hidden_, layers_);
+    linear("attn.output", hidden_, tokens, hidden_, layers_, true);
     norm("attn");
-    weight("ffn.intermediate", ffn, tokens, hidden_, layers_);
-    vector("ffn.intermediate.bias", "bias", tokens, ffn, layers_);
+    linear("ffn.intermediate", ffn, tokens, hidden_, layers_, true);
     vector("ffn." + kind, kind, tokens, ffn, layers_);
-    weight("ffn.output", hidden_, tokens, ffn, layers_);
-    vector("ffn.output.bias", "bias", tokens, hidden_, layers_);
+    linear("ffn.output", hidden_, tokens, ffn, layers_, true);
     norm("ffn");
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every vector, compared as register words. What the files are: README.md beside this one.
 #include "models/mma/fragment_layout.h"
+#include "models/mma/instruction.h"
 #include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
 #include "models/sparsity/metadata.h"
@@ -166,9 +167,16 @@ TEST(SparseMmaVectors, MetadataOfEverySelectorIsEqualAsWords) {
   EXPECT_EQ(words, 4 * 4 + 4 * 2 + 2 * 4 + 2 * 2 + 4 * (2 * 2 + 2 * 1) + 2 * 2 * 1);
 }
 
-sparsity::CanonicalMetadata read_canonical(const json& vector) {
-  return {.type = type_of(vector),
-          .elements = read_matrix<std::uint32_t>(vector.at("meta_canonical_row_major"), from_hex)};
+base::Matrix<std::uint32_t> read_canonical(const json& vector) {
+  return read_matrix<std::uint32_t>(vector.at("meta_canonical_row_major"), from_hex);
+}
+
+/// The nibbles that `words` in `form` are of a matrix of the extents of `vector`.
+base::Matrix<std::uint8_t> nibbles_of(const base::Matrix<std::uint32_t>& words, const json& vector,
+                                      const sparsity::MetadataForm& form) {
+  const base::Matrix<std::uint8_t> extents = read_nibbles(vector.at("nibbles_row_major"));
+  return sparsity::unpack_metadata({words.data(), words.size()}, extents.rows(), extents.cols(),
+                                   form);
 }
 
 TEST(MetadataMatrixVectors, FullGroupsCompressToTheSameWords) {
@@ -180,7 +188,8 @@ TEST(MetadataMatrixVectors, FullGroupsCompressToTheSameWords) {
         sparsity::compress(read_words(vector.at("A_dense"), type), type);
     if (title(vector).ends_with("_full")) {
       EXPECT_EQ(compressed.values, read_words(vector.at("A_compressed"), type));
-      EXPECT_EQ(sparsity::pack_canonical(compressed), read_canonical(vector));
+      EXPECT_EQ(sparsity::pack_metadata(compressed.nibbles, {.type = type}),
+                read_canonical(vector));
       ++full;
     }
   }
@@ -192,11 +201,12 @@ TEST(MetadataMatrixVectors, DecompressToTheDenseMatrixWhicheverWayGroupsWereFill
     SCOPED_TRACE(title(vector));
     const DataType type = type_of(vector);
     const base::Matrix<Word> dense = read_words(vector.at("A_dense"), type);
-    const CompressedMatrix theirs{.type = type,
-                                  .pattern = sparsity::hardware_pattern(type),
-                                  .logical_k = dense.cols(),
-                                  .values = read_words(vector.at("A_compressed"), type),
-                                  .nibbles = sparsity::unpack_canonical(read_canonical(vector))};
+    const CompressedMatrix theirs{
+        .type = type,
+        .pattern = sparsity::hardware_pattern(type),
+        .logical_k = dense.cols(),
+        .values = read_words(vector.at("A_compressed"), type),
+        .nibbles = nibbles_of(read_canonical(vector), vector, {.type = type})};
     EXPECT_EQ(theirs.nibbles, read_nibbles(vector.at("nibbles_row_major")));
     EXPECT_EQ(sparsity::decompress(theirs), dense);
     EXPECT_EQ(sparsity::decompress(sparsity::compress(dense, type)), dense);
@@ -206,16 +216,18 @@ TEST(MetadataMatrixVectors, DecompressToTheDenseMatrixWhicheverWayGroupsWereFill
 TEST(MetadataMatrixVectors, ReorderedMetadataIsEqualAsWords) {
   for (const json& vector : vectors_of(kMatrices)) {
     SCOPED_TRACE(title(vector));
-    const auto canonical = read_canonical(vector);
-    EXPECT_EQ(sparsity::metadata_element_bits(canonical.type),
+    const base::Matrix<std::uint8_t> nibbles = read_nibbles(vector.at("nibbles_row_major"));
+    const sparsity::MetadataForm form{.type = type_of(vector),
+                                      .order = sparsity::MetadataOrder::kCutlass};
+    EXPECT_EQ(sparsity::metadata_element_bits(form.type),
               vector.at("meta_element_bits").get<int>());
     std::vector<std::uint32_t> expected;
     for (const json& element : vector.at("meta_reordered_flat")) {
       expected.push_back(from_hex(element));
     }
-    const sparsity::ReorderedMetadata reordered = sparsity::to_reordered(canonical);
-    EXPECT_EQ(reordered.elements, expected);
-    EXPECT_EQ(sparsity::to_canonical(reordered), canonical);
+    const base::Matrix<std::uint32_t> reordered = sparsity::pack_metadata(nibbles, form);
+    EXPECT_EQ(std::vector(reordered.data(), reordered.data() + reordered.size()), expected);
+    EXPECT_EQ(nibbles_of(reordered, vector, form), nibbles);
   }
 }
 
@@ -243,13 +255,18 @@ TEST(MetadataMatrixVectors, SharedLaneRegistersAreEqualAsWords) {
   int tiles = 0;
   for (const json& vector : vectors_of(kMatrices)) {
     SCOPED_TRACE(title(vector));
-    const auto canonical = read_canonical(vector);
-    const RegisterTile tile = register_tile(canonical.type);
+    const base::Matrix<std::uint8_t> nibbles = read_nibbles(vector.at("nibbles_row_major"));
+    const DataType type = type_of(vector);
+    const RegisterTile tile = register_tile(type);
+    const auto format = sparsity::metadata_register_format(type, tile.logical_k);
+    const std::size_t k_tiles = nibbles.cols() / static_cast<std::size_t>(format.groups());
     // Row tile i of those that share a register takes selector i.
-    std::vector<sparsity::LaneMetadata> lanes;
+    std::vector<base::Matrix<std::uint32_t>> lanes;
     for (std::size_t i = 0; i < tile.rows / 16; ++i) {
-      lanes.push_back(sparsity::to_lanes(canonical, tile.logical_k, static_cast<int>(i)));
-      EXPECT_EQ(sparsity::to_canonical(lanes.back()), canonical);
+      const sparsity::MetadataForm form{type, sparsity::MetadataOrder::kLanes, tile.logical_k,
+                                        static_cast<int>(i)};
+      lanes.push_back(sparsity::pack_metadata(nibbles, form));
+      EXPECT_EQ(nibbles_of(lanes.back(), vector, form), nibbles);
     }
     for (const json& words : vector.at("ptx_lane_words").at("tiles")) {
       const std::size_t row_tile = words.at("row0").get<std::size_t>() / 16;
@@ -258,7 +275,7 @@ TEST(MetadataMatrixVectors, SharedLaneRegistersAreEqualAsWords) {
       LaneWords shared{};
       for (std::size_t i = 0; i < lanes.size(); ++i) {
         for (std::size_t lane = 0; lane < shared.size(); ++lane) {
-          shared[lane] |= lanes[i].words(row_tile + i, k_tile)[lane];
+          shared[lane] |= lanes[i]((row_tile + i) * k_tiles + k_tile, lane);
         }
       }
       EXPECT_EQ(shared, read_lane_words(words.at("lane_words")))

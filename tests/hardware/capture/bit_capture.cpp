@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/random.h"
+#include "models/numerics/data_type_info.h"
 #include "sim/compare/vectors/bit_array.h"
 #include "sim/io/text_file.h"
 #include "tests/hardware/capture/operand_image.h"

@@ -2,6 +2,7 @@
 #include "tests/hardware/capture/operand_image.h"
 
 #include "models/base/error.h"
+#include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
 #include "models/sparsity/metadata_register.h"
 #include "tests/hardware/capture/wgmma_tile.h"
@@ -275,7 +276,7 @@ std::vector<std::uint32_t> OperandImage::metadata(const base::Matrix<std::uint8_
     const sparsity::LaneWords registers = sparsity::gather_metadata(
         format, selector, nibbles, static_cast<std::size_t>(16 * warp), 0);
     for (int lane = 0; lane < kWarp; ++lane) {
-      const bool counts = sparsity::metadata_place(format, selector, {lane, 0}).has_value();
+      const bool counts = lane % 4 / format.lanes_per_quad() == selector;
       words.push_back(counts ? registers[static_cast<std::size_t>(lane)]
                              : others.at(static_cast<std::size_t>(warp * kWarp + lane)));
     }

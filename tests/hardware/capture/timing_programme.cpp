@@ -2,6 +2,7 @@
 #include "tests/hardware/capture/timing_programme.h"
 
 #include "models/mma/catalogue.h"
+#include "models/numerics/data_type_info.h"
 #include "tests/hardware/capture/case_generator.h"
 #include "tests/hardware/capture/element_source.h"
 #include "tests/hardware/capture/kernel_list.h"

@@ -14,7 +14,7 @@ for _torch_name, _name in (("float8_e4m3fn", "e4m3"), ("float8_e5m2", "e5m2")):
 # Products whose two factors are the arguments `first` and `first` + 1; the addend, if any, is argument 0.
 _MATRIX_PRODUCTS = {"mm": 0, "_int_mm": 0, "_scaled_mm": 0, "bmm": 0, "mv": 0, "addmm": 1, "addmm_": 1,
                     "baddbmm": 1, "baddbmm_": 1, "addmv": 1, "addmv_": 1}
-_CONVOLUTIONS = {"convolution": 0, "_convolution": 0, "convolution_overrideable": 0}
+_CONVOLUTIONS = ("convolution", "_convolution", "convolution_overrideable")
 
 # Operations that multiply matrices inside a kernel of their own.
 _OPAQUE = {"_addmm_activation": "fused activation", "_cdist_forward": "distance", "_cudnn_rnn": "recurrence",
@@ -47,7 +47,6 @@ class Grouped:
     """Products of experts in one kernel, which are taken to get as many tokens."""
     first: torch.Tensor
     second: torch.Tensor
-    experts: int
     weight: typing.Optional[int]  # the factor that holds the experts, 0 or 1; None: a gradient, or no tokens are shared
     op: dict  # m, n, k and, of several, batch
 
@@ -116,7 +115,7 @@ def grouped_of(func, args, kwargs):
         op["m"], op["n"] = op["n"], op["m"]
     if batch > 1:
         op["batch"] = batch
-    return Grouped(a, b, experts, weight, op)
+    return Grouped(a, b, weight, op)
 
 
 def product_of(func, args, kwargs):

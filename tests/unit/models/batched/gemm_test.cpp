@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/mma/dot_step.h"
+#include "models/numerics/codec.h"
 
 #include <gtest/gtest.h>
 

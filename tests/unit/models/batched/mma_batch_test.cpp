@@ -2,6 +2,7 @@
 #include "models/batched/mma_batch.h"
 
 #include "models/base/error.h"
+#include "models/numerics/codec.h"
 
 #include <gtest/gtest.h>
 
@@ -41,12 +42,6 @@ class MmaBatchTest : public testing::Test {
   std::vector<Word> b = std::vector<Word>(240, numerics::from_double(2.0, DataType::kF16));
   MmaBatch batch;
 };
-
-TEST_F(MmaBatchTest, WithoutAnAccumulatorStartsFromZero) {
-  std::vector<Word> d(30, 7);
-  mma_batch(instruction, rules, batch, d, 2);
-  EXPECT_EQ(d, std::vector<Word>(30, numerics::from_double(32.0, DataType::kF32)));
-}
 
 TEST_F(MmaBatchTest, RefusesAnOperandOfAnotherSize) {
   batch.b = std::span<const Word>(b).first(239);

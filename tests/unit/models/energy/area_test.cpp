@@ -44,12 +44,6 @@ TEST(TensorCoreArea, WiderAddersScaleTheRoundingOfEachOfTheirSums) {
   EXPECT_DOUBLE_EQ(area.multipliers_um2, 32 * 100);
 }
 
-TEST(TensorCoreArea, ADenseCoreHasNoSelector) {
-  TensorCoreShape dense = kSparse;
-  dense.selector_inputs = dense.kept = 1;
-  EXPECT_EQ(tensor_core_area(dense, table()).sparse_overhead(), 0);
-}
-
 TEST(TensorCoreArea, ATypeWithoutAMultiplierIsRefused) {
   TensorCoreShape shape = kSparse;
   shape.type = DataType::kE4m3;

@@ -45,22 +45,6 @@ TEST(DynamicEnergy, AnEventCostsItsOwnEnergyAndNoOther) {
   }
 }
 
-TEST(DynamicEnergy, TotalsAreConservedWhenKernelsAreAdded) {
-  EventCounts one(DataType::kF16);
-  EventCounts two(DataType::kF16);
-  for (const EventInfo& row : kEvents) {
-    one.add(row.event, 3, 0.25);
-    two.add(row.event, 5, 1.5);
-  }
-  const EnergyTable table = counting_table();
-  const double apart =
-      dynamic_energy(one, table, 0.9).total_pj() + dynamic_energy(two, table, 0.9).total_pj();
-  EventCounts both = one;
-  both += two;
-  EXPECT_NEAR(dynamic_energy(both, table, 0.9).total_pj(), apart, 1e-9);
-  EXPECT_NEAR(dynamic_energy(both.scaled(2), table, 0.9).total_pj(), 2 * apart, 1e-9);
-}
-
 TEST(DynamicEnergy, StillOperandsCostTheFixedShareOnly) {
   EventCounts counts(DataType::kF16);
   counts.add(Event::kMultiply, 8, 0);

@@ -56,12 +56,6 @@ TEST(Power, AverageIsEnergyOverTimeComputedByHand) {
   EXPECT_NEAR(result.average_w, 1100 + 25, 1e-6);
 }
 
-TEST(Power, IdleSmsLeakLessThanBusyOnes) {
-  const PowerResult all = power_at(small_gpu(), thousand_cycles(1e9), 1000);
-  const PowerResult half = power_at(small_gpu(), thousand_cycles(1e9, 0, 5), 1000);
-  EXPECT_NEAR(all.average_w - half.average_w, 5 * (1 - 0.5), 1e-9);
-}
-
 TEST(Power, TheClockOfBusySmsFollowsClockAndSupply) {
   PowerSpec spec = small_gpu();
   spec.static_power.busy_sm_w = 3;
@@ -100,13 +94,6 @@ TEST(Power, TheBoardTakesWhatItsReadingExceedsThatOfTheChip) {
   EXPECT_NEAR(average_w(), 1020, 1e-9);
 }
 
-TEST(Power, NoMoreSmsAreBusyThanThereAre) {
-  const auto average_w = [](double busy_sms) {
-    return power_at(small_gpu(), thousand_cycles(1e9, 0, busy_sms), 1000).average_w;
-  };
-  EXPECT_EQ(average_w(20), average_w(10));
-}
-
 TEST(Power, PeakExceedsTheAverageWhereTensorCoresWait) {
   // 1000 W of products in half of the time, 100 W of HBM all the time.
   Work work = thousand_cycles(1e9, 1e7);
@@ -114,12 +101,6 @@ TEST(Power, PeakExceedsTheAverageWhereTensorCoresWait) {
   const PowerResult result = power_at(small_gpu(), work, 1000);
   EXPECT_NEAR(result.average_w, 25 + 1000 + 100, 1e-6);
   EXPECT_NEAR(result.peak_w, 25 + 2 * 1000 + 100, 1e-6);
-}
-
-TEST(LimitedClock, IsTheClockAskedForBelowTheLimit) {
-  const PowerResult result = power_limited(small_gpu(), thousand_cycles(1e8), 900);
-  EXPECT_DOUBLE_EQ(result.clock_mhz, 900);
-  EXPECT_FALSE(result.limited);
 }
 
 TEST(LimitedClock, IsTheFixedPointOfPowerAndLimit) {

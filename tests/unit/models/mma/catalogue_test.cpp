@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/mma/catalogue.h"
 
+#include "models/mma/step_rules.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>

@@ -100,30 +100,5 @@ TEST(ElementTrace, HasTheResultOfTheWholeDotProductForEveryInstructionOfTheCatal
   EXPECT_GT(refused, 0);
 }
 
-TEST(ElementTrace, RefusesWhatHasNoStepsOfProducts) {
-  for (const auto& [target, name] :
-       {std::pair{"A100", "m8n8k4.f64.f64.f64.f64"}, {"A100", "m16n8k256.s32.b1.b1.s32.and"}}) {
-    const MmaInstruction instruction = parse_instruction(name);
-    const StepRules rules = instruction_rules(find_target(target), instruction);
-    EXPECT_THROW(trace_element({}, {}, 0, instruction, rules), base::InputError) << name;
-  }
-}
-
-// 1 * 1 + 2^-13 * 2^-13 + 0 with 24 fraction bits: the small product loses its last bits.
-TEST(ElementTrace, ShowsTheBitsThatAlignmentCutsOff) {
-  const MmaInstruction instruction = parse_instruction("m16n8k8.f32.f16.f16.f32");
-  const StepRules rules = instruction_rules(find_target("A100"), instruction);
-  std::vector<Word> a(8), b(8);
-  a[0] = b[0] = 0x3c00;
-  a[1] = b[1] = 0x0801;  // (1 + 2^-10) * 2^-13
-  const std::vector<ElementStep> steps = trace_element(a, b, 0, instruction, rules);
-  ASSERT_EQ(steps.size(), 1U);
-  EXPECT_EQ(*steps[0].trace.largest_exponent, 0);
-  EXPECT_EQ(steps[0].addends[0].aligned, 1 << rules.fraction_bits);
-  EXPECT_EQ(steps[0].addends[1].aligned, (1 << rules.fraction_bits) >> 26);
-  EXPECT_EQ(steps[0].addends[1].significand, 1025U * 1025U);
-  EXPECT_EQ(steps[0].addends[1].unit_exponent, -46);
-}
-
 }  // namespace
 }  // namespace sptc::mma

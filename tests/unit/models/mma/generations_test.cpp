@@ -4,12 +4,10 @@
 #include "models/base/random.h"
 #include "models/mma/catalogue.h"
 #include "models/mma/dot_step.h"
-#include "models/mma/lowered_fp8.h"
+#include "models/numerics/codec.h"
 
 #include <gtest/gtest.h>
 
-#include <bit>
-#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -48,49 +46,6 @@ double value_of(Word word) {
   return numerics::to_double(word, DataType::kF32);
 }
 
-// Khattak and Mikaitis: the same real products in another factorisation.
-TEST(Volta, DoesNotNormaliseProducts) {
-  const Instruction volta("V100", "m8n8k4.f32.f16.f16.f32");
-  const std::vector<Word> b{0x3e00, 0x0c00, 0x0c00, 0};
-  const std::vector<Word> a{0x3e00, 0x1000, 0x1000, 0};
-  EXPECT_EQ(dense_dot(a, b, 0, volta.instruction, volta.rules), 0x40100001U);
-  const std::vector<Word> a2{0x3c00, 0x1000, 0x1000, 0};
-  const std::vector<Word> b2{0x4080, 0x0c00, 0x0c00, 0};
-  EXPECT_EQ(dense_dot(a2, b2, 0, volta.instruction, volta.rules), 0x40100000U);
-}
-
-TEST(Generations, KeepZeroOneOrTwoBitsBelowF32) {
-  // 1 and twice 2^-24, or four times 2^-25: each alone is below the last place of f32.
-  const std::vector<double> twice{1, 0x1p-12, 0x1p-12};
-  const std::vector<double> twice_b{1, 0x1p-12, 0x1p-12};
-  const std::vector<double> four{1, 0x1p-12, 0x1p-12, 0x1p-12, 0x1p-12};
-  const std::vector<double> four_b{1, 0x1p-13, 0x1p-13, 0x1p-13, 0x1p-13};
-  const Instruction volta("V100", "m8n8k4.f32.f16.f16.f32");
-  const Instruction turing("T4", "m16n8k8.f32.f16.f16.f32");
-  const Instruction ampere("A100", "m16n8k8.f32.f16.f16.f32");
-  const Instruction hopper("H100", "m16n8k8.f32.f16.f16.f32");
-  EXPECT_EQ(value_of(volta(twice, twice_b, 0)), 1);
-  EXPECT_EQ(value_of(turing(twice, twice_b, 0)), 1 + 0x1p-23);
-  EXPECT_EQ(value_of(ampere(twice, twice_b, 0)), 1 + 0x1p-23);
-  EXPECT_EQ(value_of(ampere(four, four_b, 0)), 1);
-  EXPECT_EQ(value_of(hopper(four, four_b, 0)), 1 + 0x1p-23);
-}
-
-TEST(Generations, RoundAfterFourEightOrSixteenProducts) {
-  // 2^24 + 1 - 2^24: the 1 is lost where a rounding stands between.
-  std::vector<double> a(16), ones(16, 1.0);
-  a[0] = 2048;
-  ones[0] = 8192;
-  a[1] = 1;
-  a[8] = -2048;
-  ones[8] = 8192;
-  const double c = 0;
-  const Instruction ampere("A100", "m16n8k16.f32.f16.f16.f32");
-  const Instruction hopper("H100", "m16n8k16.f32.f16.f16.f32");
-  EXPECT_EQ(value_of(ampere(a, ones, f32(c))), 0);
-  EXPECT_EQ(value_of(hopper(a, ones, f32(c))), 1);
-}
-
 TEST(Generations, TheDepthOfTheInstructionIsNotSeenWhereStepsAreAsWide) {
   // Kernels of Volta and Turing use shorter instructions than those of Ampere.
   const base::RandomStream random(11);
@@ -122,36 +77,10 @@ TEST(Volta, WidensAnF16Addend) {
   EXPECT_EQ(volta({}, {}, 0xFC00), 0xFF800000U);
 }
 
-TEST(AdaFp8, CutsEvenAnUntouchedAccumulatorToThirteenBits) {
-  const Instruction ada("L40S", "m16n8k32.f32.e4m3.e4m3.f32");
-  EXPECT_EQ(ada({}, {}, 0x3FFFFFFFU), 0x3FFFFC00U);
-  const Instruction blackwell("sm_120", "m16n8k32.f32.e4m3.e4m3.f32");
-  EXPECT_EQ(blackwell({}, {}, 0x3FFFFFFFU), 0x3FFFFFFFU);
-}
-
 TEST(AdaFp8, SeesTheNanOfAnAccumulatorWhosePayloadIsInTheBitsItCuts) {
   const Instruction ada("L40S", "m16n8k32.f32.e4m3.e4m3.f32");
   EXPECT_EQ(ada({}, {}, 0x7F800001U), 0x7FFFFFFFU);
   EXPECT_EQ(ada({}, {}, 0xFF800000U), 0xFF800000U);
-}
-
-TEST(LoweredFp8, AddsCByAnIeeeAddition) {
-  // 1 + 2^-24 is a tie: to even gives 1; a truncation of 1 + 1.5 * 2^-24 would give 1 too.
-  const Instruction hopper("H100", "m16n8k32.f32.e4m3.e4m3.f32");
-  EXPECT_EQ(value_of(hopper({0x1p-6}, {0x1p-6}, f32(0x1p12 + 0x1p-11))), 0x1p12 + 2 * 0x1p-11);
-  EXPECT_EQ(value_of(hopper({0x1p-6}, {0x1p-6}, f32(0x1p12))), 0x1p12);
-  EXPECT_EQ(hopper({}, {}, 0x80000000U), 0U) << "+0 + -0";
-}
-
-TEST(LoweredFp8, TakesPairsOfKInTwoSteps) {
-  const Instruction hopper("H200", "m16n8k32.f16.e5m2.e5m2.f16");
-  std::vector<Word> a(32), b(32, numerics::from_double(1, DataType::kE5m2));
-  a[0] = numerics::from_double(3, DataType::kE5m2);
-  a[5] = numerics::from_double(5, DataType::kE5m2);
-  a[2] = numerics::from_double(7, DataType::kE5m2);
-  const LoweredTrace trace = trace_lowered_fp8(a, b, 0, hopper.instruction, hopper.rules);
-  EXPECT_EQ(numerics::to_double(trace.partial[0], DataType::kF16), 8);
-  EXPECT_EQ(numerics::to_double(trace.partial[1], DataType::kF16), 15);
 }
 
 TEST(LoweredFp8, OfHalfTheDepthTakesEightProductsInEachStep) {
@@ -275,26 +204,6 @@ TEST(Integers, WrapOrSaturateOnceAtTheEnd) {
   std::vector<Word> a(32, 0x7F), b(32, 0x7F);
   std::fill(b.begin() + 16, b.end(), 0x81);
   EXPECT_EQ(dense_dot(a, b, 0x7FFFFFFF, saturating.instruction, saturating.rules), 0x7FFFFFFFU);
-}
-
-TEST(Bits, AreCombinedAndCounted) {
-  const auto run = [](std::string_view name) {
-    const Instruction instruction("A100", name);
-    const std::vector<Word> a(32, 0xF0), b(32, 0x30);
-    return dense_dot(a, b, 0xFFFFFFFF, instruction.instruction, instruction.rules);
-  };
-  EXPECT_EQ(run("m16n8k256.s32.b1.b1.s32.and.popc"), 63U);
-  EXPECT_EQ(run("m16n8k256.s32.b1.b1.s32.xor.popc"), 63U);
-}
-
-TEST(F64, IsAChainOfFusedMultiplyAdds) {
-  const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
-  const double tiny = 0x1p-27;
-  const std::vector<std::uint64_t> a{bits(1 + tiny), bits(-1)};
-  const std::vector<std::uint64_t> b{bits(1 - tiny), bits(1)};
-  // The first product is rounded to 1 only together with C.
-  EXPECT_EQ(f64_dot(a, b, bits(0)), bits(std::fma(1 + tiny, 1 - tiny, 0.0) - 1));
-  EXPECT_EQ(f64_dot(std::vector{a[0]}, std::vector{b[0]}, bits(-1)), bits(-0x1p-54));
 }
 
 TEST(F64, TakesTheNanOfBThenOfTheSumThenOfA) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A format of one's own as data: the example of models/numerics/ADD_A_FORMAT.md.
 #include "models/numerics/codec.h"
+#include "models/numerics/float_format.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/numerics/data_type.h"
 
+#include "models/numerics/data_type_info.h"
+
 #include <gtest/gtest.h>
 
 #include <utility>

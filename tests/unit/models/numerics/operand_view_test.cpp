@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -44,22 +43,6 @@ TYPED_TEST(OperandViewOf, ElementsStandWhereTheStrideSays) {
   EXPECT_EQ(words_of(all, 1, 0, 3), (std::vector<Word>{20, 21, 22}));
   EXPECT_EQ(words_of(all, 2, 1, 3), (std::vector<Word>{31, 32}));
   EXPECT_EQ(words_of(all, 2, 1, 1), std::vector<Word>{});
-}
-
-TYPED_TEST(OperandViewOf, RowsKeepTheirStride) {
-  const OperandView part = view<TypeParam>().rows_between(1, 3);
-  EXPECT_EQ(part.rows(), 2U);
-  EXPECT_EQ(part.cols(), 3U);
-  EXPECT_EQ(part(0, 2), 22U);
-  EXPECT_EQ(words_of(part, 1, 0, 3), (std::vector<Word>{30, 31, 32}));
-}
-
-TYPED_TEST(OperandViewOf, AMatrixIsItsRowsOneBehindTheOther) {
-  base::Matrix<TypeParam> matrix(2, 3);
-  std::ranges::copy(std::array<TypeParam, 6>{1, 2, 3, 4, 5, 255}, matrix.data());
-  const OperandView whole = matrix;
-  EXPECT_EQ(whole(1, 2), 255U);
-  EXPECT_EQ(words_of(whole, 1, 0, 2), (std::vector<Word>{4, 5}));
 }
 
 TEST(OperandView, WordsAreNotCopied) {

@@ -2,6 +2,7 @@
 //
 // The formats below 16 bits: every bit pattern, and the values that their specifications list.
 #include "models/numerics/codec.h"
+#include "models/numerics/data_type_info.h"
 
 #include <gtest/gtest.h>
 

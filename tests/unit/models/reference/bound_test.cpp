@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bounds of fp8 lowered to f16, of f16 and of f32 accumulators: they hold, and little is to
 // spare.
+#include "models/numerics/codec.h"
+#include "models/numerics/data_type_info.h"
 #include "tests/unit/models/reference/checked_gemm.h"
 
 #include <gtest/gtest.h>
@@ -179,12 +181,16 @@ TEST(Bound, FindsOneWrongProduct) {
     for (std::size_t i = 0; i < 8; ++i) {
       const Word sign = Word{1} << (numerics::storage_bits(which.instruction.a_type) - 1);
       right.a(i, 3 * i + 1) ^= sign;
-      found += static_cast<int>(right.check().mismatches);
+      const Findings findings = right.check();
+      found += static_cast<int>(findings.mismatches);
+      if (findings.first_violation) {
+        EXPECT_EQ(findings.first_violation->row, i) << which.name;
+      }
       right.a(i, 3 * i + 1) ^= sign;
     }
     return found;
   };
-  for (const Arithmetic& which : both()) {
+  for (const Arithmetic& which : with_f32()) {
     // A product may happen to change by less than the bound; nearly all do not. An f16 accumulator
     // loses more at K = 4096 than a product is worth.
     const bool is_f32 = which.instruction.accumulator == DataType::kF32;

@@ -5,6 +5,7 @@
 #include "models/mma/dot_step.h"
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
+#include "models/numerics/codec.h"
 #include "models/reference/checker.h"
 
 #include <cmath>

@@ -20,29 +20,11 @@ constexpr Pattern kTwoOfFour{2, 4, 1};
 constexpr Pattern kOneOfTwo{1, 2, 1};
 constexpr Pattern kPairs{4, 8, 2};
 
-TEST(Compress, WritesTheSixOrderedPairsOfIndices) {
-  const CompressedMatrix compressed = compress(
-      words({{1, 2, 0, 0}, {1, 0, 2, 0}, {0, 1, 2, 0}, {1, 0, 0, 2}, {0, 1, 0, 2}, {0, 0, 1, 2}},
-            kF16),
-      kF16);
-  EXPECT_EQ(compressed.nibbles, nibbles({{0x4}, {0x8}, {0x9}, {0xC}, {0xD}, {0xE}}));
-  EXPECT_EQ(compressed.values, words({{1, 2}, {1, 2}, {1, 2}, {1, 2}, {1, 2}, {1, 2}}, kF16));
-  EXPECT_EQ(compressed.logical_k, 4U);
-  EXPECT_EQ(compressed.compressed_k(), 2U);
-  EXPECT_EQ(compressed.pattern, kTwoOfFour);
-}
-
 TEST(Compress, FillsUnderFullGroupsWithTheSmallestUnusedIndices) {
   const CompressedMatrix compressed = compress(
       words({{0, 0, 0, 0}, {7, 0, 0, 0}, {0, 7, 0, 0}, {0, 0, 7, 0}, {0, 0, 0, 7}}, kS8), kS8);
   EXPECT_EQ(compressed.nibbles, nibbles({{0x4}, {0x4}, {0x4}, {0x8}, {0xC}}));
   EXPECT_EQ(compressed.values, words({{0, 0}, {7, 0}, {0, 7}, {0, 7}, {0, 7}}, kS8));
-}
-
-TEST(Compress, WritesTheTwoCodesOfTf32) {
-  const CompressedMatrix compressed = compress(words({{5, 0, 0, 6, 0, 0}}, kTf32), kTf32);
-  EXPECT_EQ(compressed.nibbles, nibbles({{0x4, 0xE, 0x4}}));
-  EXPECT_EQ(compressed.values, words({{5, 6, 0}}, kTf32));
 }
 
 TEST(Compress, RefusesAGroupWithTooManyNonZerosByItsPlaceAndValues) {
@@ -98,16 +80,6 @@ TEST(Compress, TakesTf32WithOnlyDiscardedBitsForZero) {
   EXPECT_EQ(compress(dense, kTf32).nibbles, nibbles({{0xE}}));
 }
 
-TEST(FindViolation, FindsTheFirstOne) {
-  const base::Matrix<Word> dense =
-      words({{1, 0, 0, 0, 1, 1, 0, 1}, {1, 1, 1, 1, 0, 0, 0, 0}}, kF16);
-  const auto violation = find_violation(dense, kF16, kTwoOfFour);
-  ASSERT_TRUE(violation);
-  EXPECT_EQ(violation->row, 0U);
-  EXPECT_EQ(violation->group, 1U);
-  EXPECT_FALSE(find_violation(words({{1, 0, 1, 0}}, kF16), kF16, kOneOfTwo));
-}
-
 TEST(FindViolation, CountsRunsAndNotElementsWherePairsAreKept) {
   EXPECT_FALSE(find_violation(words({{1, 1, 0, 0, 0, 0, 1, 1}}, kS8), kS8, kPairs));
   EXPECT_TRUE(find_violation(words({{1, 0, 1, 0, 0, 0, 1, 0}}, kS8), kS8, kPairs));
@@ -124,15 +96,6 @@ CompressedMatrix one_group(std::uint8_t nibble, const Pattern& pattern, DataType
     matrix.values(0, i) = static_cast<Word>(i + 1);
   }
   return matrix;
-}
-
-TEST(Decompress, PutsEachSlotWhereItsIndexSaysAlsoOutOfOrder) {
-  EXPECT_EQ(decompress(one_group(0x6, kTwoOfFour, kS8)), words({{0, 2, 1, 0}}, kS8));
-  EXPECT_EQ(decompress(one_group(0x3, kTwoOfFour, kS8)), words({{2, 0, 0, 1}}, kS8));
-}
-
-TEST(Decompress, MovesPairsWherePairsAreKept) {
-  EXPECT_EQ(decompress(one_group(0xD, kPairs, kS8)), words({{0, 0, 1, 2, 0, 0, 3, 4}}, kS8));
 }
 
 TEST(Decompress, RefusesEqualIndicesInTwoOfFour) {
@@ -184,18 +147,6 @@ TEST(Decompress, RefusesExtentsThatDoNotBelongTogether) {
   matrix = one_group(0x4, kTwoOfFour, kF16);
   matrix.nibbles = base::Matrix<std::uint8_t>(2, 1, 0x4);
   EXPECT_THROW(decompress(matrix), base::InputError);
-}
-
-TEST(SelectedPosition, IsWhatAMultiplexerDoesForAllSixteenNibbles) {
-  for (int nibble = 0; nibble < 16; ++nibble) {
-    const auto code = static_cast<std::uint8_t>(nibble);
-    EXPECT_EQ(selected_position(code, 0, kTwoOfFour), nibble % 4);
-    EXPECT_EQ(selected_position(code, 1, kTwoOfFour), nibble / 4);
-    EXPECT_EQ(selected_position(code, 3, kPairs), 2 * (nibble / 4) + 1);
-    EXPECT_EQ(selected_position(code, 0, kOneOfTwo), nibble % 4 / 2);
-  }
-  EXPECT_EQ(selected_position(0x4, 0, kOneOfTwo), 0);
-  EXPECT_EQ(selected_position(0xE, 0, kOneOfTwo), 1);
 }
 
 }  // namespace

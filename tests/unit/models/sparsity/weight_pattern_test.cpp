@@ -2,7 +2,7 @@
 #include "models/sparsity/weight_pattern.h"
 
 #include "models/base/random.h"
-#include "models/sparsity/compress.h"
+#include "models/sparsity/pattern_execution.h"
 #include "models/sparsity/prune.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/unit/models/sparsity/test_matrix.h"
@@ -31,6 +31,27 @@ base::Matrix<Word> random_matrix(std::size_t rows, std::size_t cols) {
     matrix.data()[i] = numerics::from_double(random.normal(i), kF16);
   }
   return matrix;
+}
+
+TEST(HardwarePattern, IsTwoOfFourForSixteenAndEightBitsAndOneOfTwoForTf32) {
+  EXPECT_EQ(hardware_pattern(DataType::kF16), (Pattern{2, 4, 1}));
+  EXPECT_EQ(hardware_pattern(DataType::kBf16), (Pattern{2, 4, 1}));
+  EXPECT_EQ(hardware_pattern(DataType::kS8), (Pattern{2, 4, 1}));
+  EXPECT_EQ(hardware_pattern(DataType::kTf32), (Pattern{1, 2, 1}));
+}
+
+TEST(HardwarePattern, RefusesAccumulatorTypes) {
+  EXPECT_EQ(refusal([] { hardware_pattern(DataType::kF32); }),
+            "no N:M pattern for the accumulator type 'f32' (nearest valid: 'tf32'; allowed: f16, "
+            "bf16, tf32, s8, f64, e4m3, e5m2, e3m2, e2m3, e2m1, u8, s4, u4, b1)");
+  EXPECT_THROW(hardware_pattern(DataType::kS32), base::InputError);
+}
+
+TEST(Pattern, CountsChoicesInRuns) {
+  const Pattern pairs{4, 8, 2};
+  EXPECT_EQ(pairs.candidates(), 4);
+  EXPECT_EQ(pairs.choices(), 2);
+  EXPECT_EQ(pairs.name(), "4:8");
 }
 
 TEST(WeightPattern, IsReadAndWrittenAsOnePutsIt) {
@@ -99,20 +120,6 @@ TEST(PatternExecution, WithoutAWayIsRefusedWithWhatIsMissing) {
   support::expect_input_error([] { on("64:2:8", kTwoOfFour, DataType::kTf32); },
                               {"2:4 hardware", "1:2"});
   support::expect_input_error([] { on("64:2:8", {2, 2}); }, {"2:4 hardware"});
-}
-
-TEST(PruneToKept, AtTwoOfFourIsWhatCompressionGives) {
-  const base::Matrix<Word> dense = random_matrix(5, 64);
-  const CompressedMatrix compressed = compress(prune_by_magnitude(dense, kF16), kF16);
-  const auto kept = prune_to_kept(dense, kF16, parse_weight_pattern("2:4"), on("2:4", kTwoOfFour));
-  for (std::size_t row = 0; row < dense.rows(); ++row) {
-    for (std::size_t i = 0; i < kept[row].values.size(); ++i) {
-      EXPECT_EQ(kept[row].values[i], compressed.values(row, i));
-      EXPECT_EQ(kept[row].columns[i] % 4,
-                static_cast<std::size_t>(selected_position(compressed.nibbles(row, i / 2),
-                                                           static_cast<int>(i % 2), {2, 4, 1})));
-    }
-  }
 }
 
 TEST(PruneToKept, KeepsTheValuesOfThePrunedMatrix) {

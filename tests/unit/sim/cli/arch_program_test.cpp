@@ -13,8 +13,6 @@
 namespace sptc::cli {
 namespace {
 
-using Outcome = support::ProgramOutcome;
-
 TEST_F(Program, ListsShowsAndValidatesArchitectures) {
   expect_has(run("arch list --names").out, "a100-sxm4-80gb\n");
   const std::string boards = run("arch list").out;
@@ -74,9 +72,7 @@ TEST_F(Program, TakesAliasesOfBoardsAndNamesTheBoardInReports) {
 TEST_F(Program, ShowsEnoughOfAnArchitectureToWriteItsFileAnew) {
   using Json = nlohmann::json;
   const auto shown = [&](const std::string& name) {
-    const Outcome outcome = run("arch show " + name + " --format json");
-    EXPECT_EQ(outcome.exit_code, 0) << name << ": " << outcome.err;
-    return Json::parse(outcome.out);
+    return json_of("arch show " + name + " --format json");
   };
   const auto take = [](Json& document, const Json& parameter) {
     Json number = parameter;

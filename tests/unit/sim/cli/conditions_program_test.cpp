@@ -55,16 +55,4 @@ TEST_F(ConditionsOfALaunch, AGraphLaunchesSoonerThanAStreamAndAnEagerHostLater) 
   }
 }
 
-TEST_F(ConditionsOfALaunch, AWiderDWritesMoreBytes) {
-  for (const std::string fidelity : {"analytic", "timing"}) {
-    const auto written = [&](const std::string& type) {
-      const nlohmann::json launch = dense("--fidelity " + fidelity + type);
-      return launch["bytes"]["hbm_written"].get<std::int64_t>();
-    };
-    EXPECT_EQ(written(""), 2 * 1024 * 1024) << fidelity;
-    EXPECT_EQ(written(" --d-dtype f16"), written("")) << fidelity;
-    EXPECT_EQ(written(" --d-dtype f32"), 2 * written("")) << fidelity;
-  }
-}
-
 }  // namespace

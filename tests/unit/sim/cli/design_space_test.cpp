@@ -16,6 +16,7 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -227,22 +228,6 @@ class DesignSpace : public JsonProgram {
   }
 };
 
-TEST_F(DesignSpace, ADotProductTakesAtLeastOneF16OfA) {
-  const auto narrow = [&](int bytes) {
-    std::ofstream(path("narrow.json")) << fmt::format(
-        R"({{"base": "a100-sxm4-80gb", "name": "narrow", "sm": {{"tensor_core": {{"dot_width_bytes":
-            {{"value": {}, "evidence": "assumed", "source": "a test"}}}}}}}})",
-        bytes);
-    return "gemm 64 64 64 --arch " + path("narrow.json");
-  };
-  expect_refused(narrow(1),
-                 "narrow.json: /sm/tensor_core/dot_width_bytes/value: must be a whole "
-                 "number from 2 to 4096, not 1");
-  for (const int bytes : {2, 3}) {
-    EXPECT_EQ(run(narrow(bytes)).exit_code, 0) << bytes;
-  }
-}
-
 TEST_F(DesignSpace, EveryNumberThatChangesMovesTheTimeTheRightWay) {
   const std::vector<std::pair<double, double>> figures = measure_all();
   for (std::size_t i = 0; i < figures.size(); ++i) {
@@ -328,29 +313,6 @@ TEST_F(DesignSpace, IsTestedWhole) {
   }
 }
 
-TEST_F(DesignSpace, FewerFractionBitsLoseAccuracyAndSaveEnergyAndNoTime) {
-  double last_error = 0;
-  double last_energy = 1e300;
-  for (const double bits : {24.0, 16.0, 10.0}) {
-    json document = {{"base", "a100-sxm4-80gb"}, {"name", "changed"}};
-    if (bits != 24) {
-      set(document, "accumulator_fraction_bits", bits);
-    } else {
-      set(document, "sms", 107);  // a derived file changes something
-    }
-    std::ofstream(path("f.json")) << document;
-    const json op = json_of(
-        "gemm 64 64 4096 --fidelity analytic --check eigen --energy a100-sxm4-80gb --variants "
-        "dense "
-        "--format json --arch " +
-        path("f.json"))["operations"][0]["dense"];
-    EXPECT_GT(op["check"]["worst_error"], 4 * last_error);
-    last_error = op["check"]["worst_error"];
-    EXPECT_LT(op["energy_uj"]["align_add"], last_energy);
-    last_energy = op["energy_uj"]["align_add"];
-  }
-}
-
 TEST_F(DesignSpace, WhatHasNoEffectIsRefused) {
   expect_refused("gemm 64 64 64 --variants dense --pattern 1:4", "--pattern has no effect");
   expect_refused("gemm 64 64 64 --pattern 4:8", "need a selector of 8 inputs");
@@ -361,23 +323,6 @@ TEST_F(DesignSpace, WhatHasNoEffectIsRefused) {
   std::ofstream(path("h.json")) << R"({"base": "h100-sxm5-80gb", "name": "h", "sm": {"tensor_core":
       {"mma_m": {"value": 32, "evidence": "assumed", "source": "a test"}}}})";
   expect_refused("gemm 64 64 64 --arch " + path("h.json"), "no effect beside wgmma");
-}
-
-TEST_F(DesignSpace, PatternsCostWhatTheirBandwidthAllows) {
-  const auto speedup = [&](const std::string& options) {
-    return json_of(
-               "gemm 4096 4096 4096 --fidelity analytic --clock boost --check none --format json " +
-               options)["totals"]["speedup"]
-        .get<double>();
-  };
-  const double two_of_four = speedup("");
-  EXPECT_NEAR(speedup("--pattern 1:4"), two_of_four, 1e-9)
-      << "within 2:4 the rest are explicit zeros";
-  EXPECT_NEAR(speedup("--pattern 2:8"), two_of_four, 1e-9);
-  const double six_of_eight = speedup("--pattern 6:8");
-  EXPECT_GT(six_of_eight, 1.05) << "decomposed on 2:4";
-  EXPECT_LT(six_of_eight, 8.0 / 6);
-  EXPECT_GT(speedup("--pattern 128:2:16"), two_of_four);
 }
 
 TEST_F(DesignSpace, SaysWhereTheLibraryHasOldKernelsOfDenseIntegers) {

@@ -2,6 +2,7 @@
 //
 // Documents do not lie: every command of a page runs and prints the lines that stand below it, in a
 // block or within a sentence, and its code stands in the file that the page names.
+#include "models/base/matrix.h"
 #include "sim/io/npz.h"
 #include "sim/io/tensor_file.h"
 #include "tests/support/onnx_file.h"

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <fstream>
-#include <sstream>
 #include <string>
 
 namespace {
@@ -17,26 +16,6 @@ namespace {
 using Outcome = sptc::support::ProgramOutcome;
 
 class EnergyProgram : public sptc::cli::JsonProgram {};
-
-TEST_F(EnergyProgram, ListsAndShowsWhatItKnows) {
-  expect_output("energy list", "a100-sxm4-80gb");
-  expect_output("energy list", "h200-sxm");
-  expect_output("energy show a100-sxm4-80gb-mig-2g.20gb", "2/7 of the whole card");
-  expect_output("energy show a100-sxm4-80gb", "/events/hbm_pj_per_byte");
-  expect_output("energy area a100-sxm4-80gb", "sparsity adds");
-}
-
-TEST_F(EnergyProgram, ADerivedDesignHasTheEnergiesOfItsGpuAndAnAreaOfItsOwn) {
-  const std::string wide = path("wide.json");
-  std::ofstream(wide) << R"({"base": "a100-sxm4-80gb", "name": "wide", "sm": {"tensor_core": {
-    "selector_inputs": {"value": 8, "evidence": "assumed", "source": "a test"}}}})";
-  expect_output("energy area " + wide, "selector (2:8)");
-  expect_output("energy show " + wide, "a100-sxm4-80gb: 7 nm");
-  // An energy file may have a base, too.
-  expect_output(
-      "energy show " + std::string(SPTC_SOURCE_DIR) + "/configs/energy/a100-pcie-40gb.json",
-      "a100-pcie-40gb: 7 nm");
-}
 
 TEST_F(EnergyProgram, ABoardThatStatesNoPowerLimitSaysWhoseItHas) {
   std::ofstream(path("a10.json")) << R"({"base": "a40", "name": "a10", "board": true,
@@ -60,41 +39,6 @@ TEST_F(EnergyProgram, ABoardThatStatesNoPowerLimitSaysWhoseItHas) {
   EXPECT_FALSE(says(a10 + " --power-limit 150"));
   EXPECT_FALSE(says("a40"));
   EXPECT_FALSE(says("h200"));
-}
-
-TEST_F(EnergyProgram, EveryShippedBoardKeepsItsPowerLimit) {
-  std::istringstream names(run("arch list --names").out);
-  int boards = 0;
-  for (std::string name; std::getline(names, name); ++boards) {
-    const auto report = json_of(
-        "gemm 4096 4096 4096 --variants dense --check none --quiet "
-        "--fidelity analytic --format json --clock limited --arch " +
-        name);
-    const auto& dense = report["operations"][0]["dense"];
-    const std::string clock = report["options"]["clock"];  // "limited by 70 W, at most boost"
-    ASSERT_TRUE(clock.starts_with("limited by ")) << name << ": " << clock;
-    const double watts = dense["power_w"];
-    EXPECT_GT(watts, 0) << name;
-    EXPECT_LE(watts, std::stod(clock.substr(std::string("limited by ").size())) * 1.0001) << name;
-  }
-  EXPECT_EQ(boards, 25);
-}
-
-TEST_F(EnergyProgram, APowerLimitLowersTheClockOfARun) {
-  const std::string gemm = "gemm 2048 2048 512 --check none --quiet --format csv --clock limited";
-  const auto clock = [](const std::string& csv) {
-    std::size_t field = csv.find("dense,");
-    for (int comma = 0; comma < 3; ++comma) {
-      field = csv.find(',', field) + 1;
-    }
-    return std::stod(csv.substr(field));
-  };
-  const Outcome wide = run(gemm + " --power-limit 2000");
-  const Outcome tight = run(gemm + " --power-limit 200");
-  ASSERT_EQ(wide.exit_code, 0) << wide.err;
-  ASSERT_EQ(tight.exit_code, 0) << tight.err;
-  EXPECT_DOUBLE_EQ(clock(wide.out), 1410) << wide.out;
-  EXPECT_LT(clock(tight.out), 1400) << tight.out;
 }
 
 TEST_F(EnergyProgram, ExplainsALimitedLaunchAtTheClockThatItGets) {
@@ -171,14 +115,6 @@ TEST_F(EnergyProgram, TheClockUnderLoadIsNoPowerLimit) {
   expect_output(small + " --clock boost", "clock_mhz 1830");
   // Launches from rest are over before the clock falls.
   expect_output(small + " --warmup 1 --repeat 2", "clock_mhz 1830");
-}
-
-TEST_F(EnergyProgram, ExplainsWhereTheJoulesGo) {
-  const std::string gemm = "gemm 1024 1024 1024 --check none --quiet --fidelity analytic --explain";
-  expect_output(gemm, "reading metadata");
-  expect_output(gemm + " --arch h200-sxm", "selecting operands");
-  expect_output(gemm + " --format json --variants dense", "\"operand_latch\"");
-  expect_output(gemm + " --arch a100-sxm4-80gb-mig-1g.10gb --format json", "power_over_time");
 }
 
 TEST_F(EnergyProgram, ADerivedDesignHasTheEnergiesOfItsBase) {

@@ -2,12 +2,11 @@
 //
 // What the program leaves of the files that it reads and writes.
 #include "tests/support/database_rows.h"
-#include "tests/support/program_fixture.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <string>
 
@@ -16,12 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class FilesOfTheProgram : public support::ProgramFixture {
+class FilesOfTheProgram : public JsonProgram {
  protected:
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(path(name), std::ios::binary) << text;
-  }
-
   /// Contents of all files, but for those of the program's own streams.
   std::map<std::string, std::string> contents() const {
     std::map<std::string, std::string> result;
@@ -83,7 +78,7 @@ TEST_F(FilesOfTheProgram, WhatAnArchitectureStartsFromIsKept) {
   }
 }
 
-TEST_F(FilesOfTheProgram, TheSpecOfASweepIsKeptByAllItsCommands) {
+TEST_F(FilesOfTheProgram, TheSpecOfASweepIsKeptByTheCommandsThatReadIt) {
   write("w.csv", "m,n,k\n64,64,64\n");
   write("spec.json", R"({"schema": "sptcsim-sweep/0.1", "name": "small", "workloads": ["w.csv"],
                          "arch": "a40", "options": {"fidelity": "analytic"},
@@ -92,8 +87,6 @@ TEST_F(FilesOfTheProgram, TheSpecOfASweepIsKeptByAllItsCommands) {
   const std::string results = path("results.sqlite");
   ASSERT_EQ(run(sweep + " --jobs 1 --db " + results).exit_code, 0) << read(path("err"));
   expect_kept("sweep report " + results + " --out " + results, "--out " + results);
-  expect_kept("sweep report " + results + " --out " + path("spec.json"),
-              "--out " + path("spec.json"));
   for (const char* name : {"w.csv", "spec.json"}) {
     expect_kept("sweep emit slurm " + path("spec.json") + " --shards 2 --out " + path(name),
                 "--out " + path(name));
@@ -103,15 +96,6 @@ TEST_F(FilesOfTheProgram, TheSpecOfASweepIsKeptByAllItsCommands) {
   EXPECT_EQ(run("sweep merge " + results + " --out " + path("link")).exit_code, 0);
   EXPECT_TRUE(fs::is_symlink(path("link")));
   EXPECT_EQ(support::database_rows(path("united.sqlite")), support::database_rows(results));
-}
-
-TEST_F(FilesOfTheProgram, TwoResultsDoNotGoToOneFile) {
-  write("m.csv", "m,n,k,time_us_median\n64,64,64,3\n");
-  expect_refused("validate " + path("m.csv") + " --out " + path("x") + " --rows " + path("./x"),
-                 "--rows " + path("./x") + ": --out names the same file");
-  expect_refused("gemm 64 64 64 --out " + path("x") + " --vcd " + path("x"),
-                 "--vcd " + path("x") + ": --out names the same file");
-  EXPECT_FALSE(fs::exists(path("x")));
 }
 
 TEST_F(FilesOfTheProgram, ALinkToNoFileLeadsToTheOneThatIsWritten) {

@@ -15,16 +15,6 @@ using Outcome = sptc::support::ProgramOutcome;
 
 class MicrobenchProgram : public sptc::cli::JsonProgram {};
 
-TEST_F(MicrobenchProgram, PrintsThePublishedRowsOfAnInstruction) {
-  const auto rows =
-      json_of("microbench --instruction m16n8k16.f32.f16.f16.f32 --format json")["rows"];
-  ASSERT_EQ(rows.size(), 3U);
-  EXPECT_EQ(rows[0]["warps"], 1);
-  EXPECT_DOUBLE_EQ(rows[0]["latency_cycles"], 25);
-  EXPECT_EQ(rows[2]["warps"], 8);
-  EXPECT_NEAR(rows[2]["fma_per_clk_per_sm"], 1024, 1);
-}
-
 TEST_F(MicrobenchProgram, RunsTheWarpsAndTheIlpThatTheUserAsksFor) {
   expect_output_without("microbench --arch v100-sxm2-16gb --format csv",
                         "ldmatrix");  // from sm_75 on
@@ -69,34 +59,6 @@ TEST_F(MicrobenchProgram, TakesTheSelectorsOfSparseInstructionsInTurn) {
       run("microbench --format json --instruction mma.sp.m16n8k16.f32.f16.f16.f32").out)["rows"];
   ASSERT_EQ(published.size(), 3U);
   EXPECT_EQ(published[1], in_turn);
-}
-
-TEST_F(MicrobenchProgram, RunsAtTheRateOfTheRoundingStepsAsGemmsDo) {
-  struct Design {
-    const char* numbers;       // of the tensor core
-    double f16_rate, s8_rate;  // of the shipped one; sums of integers are not rounded
-  };
-  const std::string assumed = R"(, "evidence": "assumed", "source": "a test"})";
-  const auto rate = [&](const std::string& arch, const std::string& instruction) {
-    return json_of("microbench --warps 8 --ilp 4 --format json --arch " + arch + " --instruction " +
-                   instruction)["rows"][0]["fma_per_clk_per_sm"]
-        .get<double>();
-  };
-  for (const Design& design :
-       {Design{R"("accumulator_step_bytes": {"value": 8)", 0.5, 1},
-        Design{R"("accumulator_step_bytes": {"value": 4)", 0.25, 1},
-        Design{R"("dot_width_bytes": {"value": 24)", 1, 1},
-        Design{R"("selector_bytes_per_cycle": {"value": 1024, "evidence": "assumed",
-                  "source": "a test"}, "dot_width_bytes": {"value": 32)",
-               1, 2}}) {
-    std::ofstream(path("d.json"))
-        << R"({"base": "a100-sxm4-80gb", "name": "d", "sm": {"tensor_core": {)" << design.numbers
-        << assumed << "}}}";
-    EXPECT_NEAR(rate(path("d.json"), "m16n8k16.f32.f16.f16.f32"), 1024 * design.f16_rate, 1)
-        << design.numbers;
-    EXPECT_NEAR(rate(path("d.json"), "m16n8k32.s32.s8.s8.s32"), 2048 * design.s8_rate, 2)
-        << design.numbers;
-  }
 }
 
 TEST_F(MicrobenchProgram, RefusesWhatRunsAsTwoInstructionsOrDidOnTheLastGenerationThatIsKnown) {

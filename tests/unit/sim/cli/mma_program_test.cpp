@@ -45,16 +45,6 @@ TEST_F(MmaProgram, TakesBoardsAndTheirAliasesAsArchitectures) {
   expect_refused("mma --list --arch a100-sxm4-4", "nearest valid: 'a100-sxm4-40gb'");
 }
 
-TEST_F(MmaProgram, VerifiesADirectoryInBothProfiles) {
-  for (const char* profile : {"hardware", "mma-sim"}) {
-    const auto json = json_of("verify " + kGolden.string() + " --format json --profile " + profile);
-    EXPECT_EQ(json["totals"]["files"], 70);
-    EXPECT_EQ(json["totals"]["mismatches"], 0);
-    EXPECT_EQ(json["files"].size(), 70U);
-    EXPECT_TRUE(json["files"][0]["first"].is_null());
-  }
-}
-
 TEST_F(MmaProgram, ReadsAllThatItIsGivenBeforeItWrites) {
   const std::string command = "mma --arch sm_89 --instruction m16n8k32.f32.e4m3.e5m2.f32" +
                               operands(kAda) + " --out " + path("d.npy") + " --expect ";

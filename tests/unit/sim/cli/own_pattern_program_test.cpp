@@ -15,24 +15,23 @@ namespace {
 
 using nlohmann::json;
 
-class OwnPatternProgram : public sptc::support::ProgramFixture {
+class OwnPatternProgram : public sptc::cli::JsonProgram {
  protected:
   /// An A100 whose multipliers choose from `inputs` candidates.
   std::string selector(int inputs) const {
-    const std::string file = path("selector" + std::to_string(inputs) + ".json");
-    std::ofstream(file) << R"({"base": "a100-sxm4-80gb", "name": "own", "sm": {"tensor_core": )"
-                        << R"({"selector_inputs": {"value": )" << inputs
-                        << R"(, "evidence": "assumed", "source": "what if"}}}})";
-    return file;
+    return write("selector" + std::to_string(inputs) + ".json",
+                 R"({"base": "a100-sxm4-80gb", "name": "own", "sm": {"tensor_core": )"
+                 R"({"selector_inputs": {"value": )" +
+                     std::to_string(inputs) +
+                     R"(, "evidence": "assumed", "source": "what if"}}}})");
   }
 
   /// The check of `gemm`, with 2:4 a sparse variant alone.
   json checked(const std::string& gemm) const {
-    const sptc::support::ProgramOutcome outcome =
-        run("gemm " + gemm +
-            " --variants sparse --fidelity datapath --check exact --quiet --format json");
-    EXPECT_EQ(outcome.exit_code, 0) << gemm << "\n" << outcome.err;
-    return outcome.exit_code == 0 ? json::parse(outcome.out)["operations"][0]["sparse"] : json();
+    json report = json_of("gemm " + gemm +
+                          " --variants sparse --fidelity datapath --check exact --quiet "
+                          "--format json");
+    return report["operations"][0]["sparse"];
   }
 
   void expect_exact(const std::string& gemm, std::int64_t elements) const {
@@ -61,10 +60,9 @@ TEST_F(OwnPatternProgram, PatternsThatRunWithin2Of4CarryValuesToo) {
 TEST_F(OwnPatternProgram, TakesAsLongAsWithoutValues) {
   const std::string gemm = "256 128 512 --arch " + selector(8) + " --pattern 2:8";
   const json with = checked(gemm);
-  const json without = json::parse(run("gemm " + gemm +
-                                       " --variants sparse --no-extrapolate --check none --quiet "
-                                       "--kernels library --format json")
-                                       .out)["operations"][0]["sparse"];
+  const json without = json_of("gemm " + gemm +
+                               " --variants sparse --no-extrapolate --check none --quiet "
+                               "--kernels library --format json")["operations"][0]["sparse"];
   const json with_library = checked(gemm + " --kernels library");
   EXPECT_EQ(with_library["kernel"], without["kernel"]);
   EXPECT_EQ(with_library["cycles"], without["cycles"]);

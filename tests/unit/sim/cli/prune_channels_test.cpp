@@ -181,6 +181,13 @@ TEST_F(PruneChannels, StayWhereAVectorLiesAlongAnotherAxis) {
                     onnx::node("Conv", {"s", "c2"}, "y") + onnx::output("y"));
 }
 
+TEST_F(PruneChannels, StayWhereTheGraphGivesThemAway) {
+  const Weights weights = block();
+  expect_unpermuted(weights.bytes + onnx::input("x", 1, {1, 8, 4, 4}) +
+                    onnx::node("Conv", {"x", "c1"}, "h") + onnx::node("Conv", {"h", "c2"}, "y") +
+                    onnx::output("h") + onnx::output("y"));
+}
+
 TEST_F(PruneChannels, StayWhereAConvolutionHasGroups) {
   Weights weights = block();
   weights.add("grouped", {16, 8, 1, 1});

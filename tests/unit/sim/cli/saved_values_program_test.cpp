@@ -9,16 +9,12 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
-#include <sys/wait.h>
 #include <vector>
 
 namespace sptc::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 using Outcome = support::ProgramOutcome;
@@ -58,53 +54,11 @@ TEST_F(SavedValues, AreAKernelThatIsRight) {
   expect_right("64 24 130 --variants sparse", {"gemm.sparse"});
   expect_right("64 24 64 --d-dtype bf16", {"gemm", "gemm.sparse"});
   expect_right("64 24 64 --fidelity analytic", {"gemm"});
-  expect_right("32 16 64 --batch 3", {"gemm --entry 2", "gemm.sparse --entry 1"});
-}
-
-TEST_F(SavedValues, AreThoseThatTravelThroughTheDataPath) {
   for (const char* const dtype : {"f16", "tf32", "s8"}) {
-    const std::string gemm = std::string("gemm 48 40 160 --dtype ") + dtype + " --fidelity ";
-    ASSERT_EQ(run(gemm + "timing" + saved()).exit_code, 0);
-    const std::vector<io::Tensor> timing = io::read_npz(path("d.npz"));
-    ASSERT_EQ(run(gemm + "datapath" + saved()).exit_code, 0);
-    const std::vector<io::Tensor> datapath = io::read_npz(path("d.npz"));
-    ASSERT_EQ(timing.size(), 2U);
-    ASSERT_EQ(datapath.size(), 2U);
-    for (std::size_t i = 0; i < timing.size(); ++i) {
-      EXPECT_EQ(timing[i].name, datapath[i].name);
-      EXPECT_EQ(timing[i].shape, (std::vector<std::int64_t>{48, 40}));
-      EXPECT_TRUE(timing[i].bytes == datapath[i].bytes) << dtype << ", " << timing[i].name;
-    }
+    expect_right(std::string("48 40 160 --fidelity datapath --dtype ") + dtype,
+                 {"gemm", "gemm.sparse"});
   }
-}
-
-TEST_F(SavedValues, HaveTheNamesAndTypesOfTheirLaunches) {
-  ASSERT_EQ(run("gemm 64 24 128 --dtype bf16 --batch 2" + saved()).exit_code, 0);
-  std::vector<std::string> names;
-  for (const io::Tensor& tensor : io::read_npz(path("o.npz"))) {
-    names.push_back(tensor.name + " " + tensor.dtype);
-    for (const std::int64_t extent : tensor.shape) {
-      names.back() += tensor.dtype == "U8" ? "" : " " + std::to_string(extent);
-    }
-  }
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "gemm.a U16 2 64 128", "gemm.b U16 2 128 24", "gemm.kernel U8",
-                       "gemm.sparse.a U16 2 64 64", "gemm.sparse.metadata U16 2 64 8",
-                       "gemm.sparse.pruned_a U16 2 64 128", "gemm.sparse.kernel U8"}));
-}
-
-TEST_F(SavedValues, ThatDoNotFitOnTheDiskAreRefusedAndLeaveNothing) {
-  const std::string command = "ulimit -f 20; " + std::string(SPTC_PROGRAM) + " gemm 128 96 256" +
-                              saved() + " >" + path("out") + " 2>" + path("err");
-  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2);
-  expect_has(read(path("err")), "o.npz: cannot be written");
-  EXPECT_FALSE(fs::exists(path("o.npz")));
-  EXPECT_FALSE(fs::exists(path("d.npz")));
-  const auto left =
-      std::count_if(fs::directory_iterator(temporary.path()), {}, [](const auto& entry) {
-        return entry.path().filename().string().find(".tmp") != std::string::npos;
-      });
-  EXPECT_EQ(left, 0);
+  expect_right("32 16 64 --batch 3", {"gemm --entry 2", "gemm.sparse --entry 1"});
 }
 
 TEST_F(SavedValues, AreRefusedInOneSentence) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What each command prints with --format json follows its schema in configs/schema.
-#include "sim/io/text_file.h"
-#include "tests/support/json_schema.h"
-#include "tests/support/program_fixture.h"
+#include "tests/unit/sim/cli/program.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -16,16 +14,13 @@ namespace {
 const std::string kSource = SPTC_SOURCE_DIR;
 const std::string kGolden = kSource + "/tests/golden/numerics/";
 
-class SchemaProgram : public sptc::support::ProgramFixture {
+class SchemaProgram : public sptc::cli::JsonProgram {
  protected:
-  void expect_follows(const std::string& schema, const std::string& arguments,
+  void expect_follows(const std::string& name, const std::string& arguments,
                       int exit_code = 0) const {
-    const std::string file = kSource + "/configs/schema/" + schema + ".schema.json";
-    const sptc::support::JsonSchema expected(
-        nlohmann::json::parse(sptc::io::read_text_file(file, 1 << 20)));
     const sptc::support::ProgramOutcome outcome = run(arguments);
     ASSERT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.err;
-    EXPECT_EQ(expected.fault(nlohmann::json::parse(outcome.out)), "") << arguments;
+    EXPECT_EQ(schema(name).fault(nlohmann::json::parse(outcome.out)), "") << arguments;
   }
 };
 

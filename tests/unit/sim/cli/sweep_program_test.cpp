@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `sptcsim sweep` as a user meets it: killed, interrupted, without disk, twice at once, in shards.
+// `sptcsim sweep` as a user meets it: killed, interrupted, in shards.
 #include "tests/support/browser.h"
 #include "tests/support/database_rows.h"
 #include "tests/support/held_pipe.h"
@@ -18,7 +18,6 @@
 #include <set>
 #include <signal.h>
 #include <string>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -31,8 +30,6 @@ using Outcome = sptc::support::ProgramOutcome;
 
 class SweepProgram : public sptc::support::ProgramFixture {
  protected:
-  rlim_t file_size_limit = RLIM_INFINITY;
-
   void SetUp() override {
     // 32 points of a few milliseconds each.
     write("s.json", R"({"schema": "sptcsim-sweep/0.1", "name": "test",
@@ -53,7 +50,7 @@ class SweepProgram : public sptc::support::ProgramFixture {
   pid_t start(const std::vector<std::string>& arguments) const {
     std::vector<std::string> all{"sweep"};
     all.insert(all.end(), arguments.begin(), arguments.end());
-    return sptc::support::start_program(all, path("out"), path("err"), file_size_limit);
+    return sptc::support::start_program(all, path("out"), path("err"));
   }
   static int wait(pid_t child) { return sptc::support::wait_for_program(child); }
   Outcome sweep(const std::vector<std::string>& arguments) const {
@@ -134,35 +131,6 @@ TEST_F(SweepProgram, KilledAmongPointsWithoutAProcessOfTheirOwnItGoesOnWhereItWa
   }
 }
 
-TEST_F(SweepProgram, AFullDiskLosesNothingThatWasStored) {
-  const std::string whole = undisturbed();
-  file_size_limit = 120 * 1024;
-  const Outcome full = sweep({path("s.json"), "--db", path("full.sqlite")});
-  EXPECT_EQ(full.exit_code, 2) << full.err;
-  sptc::cli::expect_has(full.err, "points are stored, and the rest follows");
-  file_size_limit = RLIM_INFINITY;
-  const Outcome again = sweep({path("s.json"), "--db", path("full.sqlite")});
-  EXPECT_EQ(again.exit_code, 1) << again.err;
-  sptc::cli::expect_lacks(again.err, " 0 before");
-  EXPECT_EQ(rows("full.sqlite"), whole);
-}
-
-TEST_F(SweepProgram, TwoSweepsOnOneFileLeaveOneOfThemOut) {
-  write("long.json", R"({"schema": "sptcsim-sweep/0.1", "name": "long",
-      "workloads": [{"m": 64, "n": 64, "k": 64}], "options": {"check": "none", "fidelity": "timing"},
-      "axes": [{"option": "seed", "range": {"from": 1, "to": 5000, "step": 1}}]})");
-  const pid_t first = start({path("long.json"), "--db", path("a.sqlite"), "--quiet"});
-  for (int i = 0; i < 12000 && !std::filesystem::exists(path("a.sqlite.run")); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  ::kill(first, SIGSTOP);  // or it might end before the other one gives up waiting
-  expect_refused({path("long.json"), "--db", path("a.sqlite")}, "another sweep is writing");
-  ::kill(first, SIGINT);
-  ::kill(first, SIGCONT);
-  EXPECT_EQ(wait(first), 130);
-  EXPECT_FALSE(std::filesystem::exists(path("a.sqlite-wal"))) << "closed in order";
-}
-
 TEST_F(SweepProgram, ShardsMergeToTheSameRows) {
   const std::string whole = undisturbed();
   for (const int shards : {1, 3, 7}) {
@@ -218,19 +186,6 @@ TEST_F(SweepProgram, APipeInThePlaceOfResultsIsRefused) {
   }
 }
 
-// Names that a sweep gives to files beside its results, and the usual one of the results.
-TEST_F(SweepProgram, ALinkThatNobodyNamedIsNotFollowed) {
-  write("victim", "of somebody else");
-  for (const char* const end : {".run", ".timing", "-wal", "-shm", "-journal"}) {
-    std::filesystem::create_symlink(path("victim"), path("a.sqlite") + end);
-    expect_refused({path("s.json"), "--db", path("a.sqlite")},
-                   path("a.sqlite") + end + ": not a regular file");
-    std::filesystem::remove(path("a.sqlite") + end);
-    EXPECT_FALSE(std::filesystem::exists(path("a.sqlite")));
-  }
-  EXPECT_EQ(read(path("victim")), "of somebody else");
-}
-
 TEST_F(SweepProgram, SaysHowManyPointsAreMissing) {
   const auto at = [&](const char* shard) {
     sweep({path("s.json"), "--db", path("p" + std::string(1, shard[0])), "--shard", shard});
@@ -269,37 +224,6 @@ TEST_F(SweepProgram, APlanNamesDesignsWithoutEnergiesAndWhatHasNoClosedForm) {
   EXPECT_EQ(plan.exit_code, 0) << plan.err;
   sptc::cli::expect_has(plan.out, "in closed form: not these points: the fidelity is an axis");
   sptc::cli::expect_has(plan.out, "without energies: own;");
-}
-
-TEST_F(SweepProgram, ADerivedDesignHasTheEnergiesOfItsBase) {
-  write("derived.json", R"({"base": "a100-sxm4-80gb", "name": "derived",
-      "sms": {"value": 96, "evidence": "assumed", "source": "what if"}})");
-  write("d.json",
-        R"({"schema": "sptcsim-sweep/0.1", "name": "d", "arch": ["h100-pcie", "derived.json"],
-      "workloads": [{"m": 512, "n": 512, "k": 512}],
-      "options": {"fidelity": "analytic", "check": "none", "kernels": "library", "variants": "dense"},
-      "axes": []})");
-  const Outcome plan = sweep({"plan", path("d.json")});
-  sptc::cli::expect_has(plan.out, "d: 2 points of 2; closed form; axes: workload, arch\n");
-  sptc::cli::expect_lacks(plan.out, "without energies");
-  ASSERT_EQ(sweep({path("d.json"), "--db", path("d.sqlite")}).exit_code, 0);
-  const std::string report = sweep({"report", path("d.sqlite")}).out;
-  sptc::cli::expect_has(report, "least dense_energy_uj_total");
-  sptc::cli::expect_lacks(report, "Not among them");
-}
-
-TEST_F(SweepProgram, DoesNotGoOnWhereAFileThatAnOptionNamesHasChanged) {
-  write("listed.json", R"({"schema": "sptcsim-sweep/0.1", "name": "listed",
-      "workloads": [{"m": 64, "n": 64, "k": 64, "name": "a"}],
-      "options": {"check": "none", "sparsity": ")" +
-                           path("l.txt") + R"("}})");
-  write("l.txt", "a\n");
-  const std::vector<std::string> command{path("listed.json"), "--db", path("listed.sqlite")};
-  EXPECT_EQ(sweep(command).exit_code, 0);
-  sptc::cli::expect_has(sweep(command).err, "1 of 1 points: 0 now");
-  write("l.txt", "# none\n");
-  expect_refused(command,
-                 "a workload, an architecture or a file that it or an option names has changed");
 }
 
 TEST_F(SweepProgram, TheStatusTellsFromOutsideWhatASweepDoes) {
@@ -405,12 +329,9 @@ TEST_F(SweepProgram, RefusesWhatItCannotDo) {
   expect_refused({"report", path("s.json")}, "no results of a sweep");
   expect_refused({"merge", path("s.json"), "--out", path("m")}, "no results of a sweep");
   const std::pair<std::string, std::string> specs[] = {
-      {R"("options": {"fidelty": "timing"})", "/options: unknown option 'fidelty'"},
-      {R"("options": {"out": "x"})", "unknown option 'out'"},
       {R"("options": {"memory": "x.so"})",
        "/options: --memory loads code, which no specification may name"},
       {R"("axes": [{"option": "memory", "values": ["x.so"]}])", "/axes/0: --memory loads code"},
-      {R"("options": {"check": "magic"})", "/options: unknown --check 'magic'"},
       {R"("axes": [{"option": "fidelity", "values": ["timing", "magic"]}])",
        "/axes/0: unknown --fidelity 'magic'"}};
   for (const auto& [spec, problem] : specs) {
@@ -444,19 +365,6 @@ TEST_F(SweepProgram, AConditionThatLeavesNoPointOrCannotBeEvaluatedLeavesNoFile)
   EXPECT_FALSE(std::filesystem::exists(path("none.sqlite")));
   write("none.json", with_condition("sms > 1"));
   EXPECT_EQ(sweep({path("none.json"), "--db", path("none.sqlite")}).exit_code, 0);
-}
-
-TEST_F(SweepProgram, AReportIsWrittenToAPipeAndNotToADirectory) {
-  undisturbed();
-  std::filesystem::create_directory(path("folder"));
-  expect_refused({"report", path("whole.sqlite"), "--out", path("folder")},
-                 "--out " + path("folder") + ": exists and is not a regular file");
-  // A regular file, as Linux says, that cannot be read.
-  expect_refused({"report", path("whole.sqlite"), "--out", "/proc/self/mem"},
-                 "--out /proc/self/mem: the directory '/proc/self' cannot be written to");
-  const sptc::support::HeldPipe pipe(path("pipe"));
-  EXPECT_EQ(sweep({"report", path("whole.sqlite"), "--out", path("pipe")}).exit_code, 0);
-  EXPECT_EQ(pipe.text(), sweep({"report", path("whole.sqlite")}).out);
 }
 
 TEST_F(SweepProgram, TheReportRunsInABrowser) {

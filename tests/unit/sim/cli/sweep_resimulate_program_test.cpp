@@ -114,16 +114,5 @@ TEST_F(SweepResimulate, InterruptedItAddsWhatIsDoneAndLeavesNoFile) {
   EXPECT_EQ(support::database_rows(path("stopped")), whole);
 }
 
-TEST_F(SweepResimulate, WhatIsLeftOfOneThatWasAllButDoneIsTakenInAndRemoved) {
-  const std::string whole = undisturbed();
-  EXPECT_EQ(signalled("killed", SIGKILL), 1000 + SIGKILL);
-  for (const std::string& name : beside("killed")) {
-    fs::copy_file(path(name), path("whole" + name.substr(std::string("killed").size())));
-  }
-  EXPECT_EQ(finish("whole"), 0) << read(path("err"));
-  EXPECT_TRUE(beside("whole").empty()) << beside("whole").front();
-  EXPECT_EQ(support::database_rows(path("whole")), whole);
-}
-
 }  // namespace
 }  // namespace sptc::cli

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -174,51 +173,6 @@ TEST_F(TimelineProgram, ALongLogIsShownInStretches) {
   EXPECT_GT(mixed, 100);
   EXPECT_FALSE(kinds.contains("b"));  // no single instructions
   EXPECT_GT(last, 20'000);
-}
-
-TEST_F(TimelineProgram, TheStallsOfALaunchAreAllOfItsCycles) {
-  const std::string text =
-      run("gemm 1024 1024 1024 --check none --quiet --explain --variants sparse").out;
-  std::istringstream row(text.substr(text.find("  2:4 ", text.find("% of cycles"))));
-  std::string name;
-  row >> name;
-  int tenths = 0;
-  double percent = 0;
-  for (int i = 0; i < 12 && row >> percent; ++i) {
-    tenths += static_cast<int>(std::lround(10 * percent));
-  }
-  EXPECT_EQ(tenths, 1000) << text;
-  for (const char* const arguments : {" --no-extrapolate", ""}) {
-    const json report = json::parse(run("gemm 1024 1024 1024 --check none --quiet --explain "
-                                        "--format json" +
-                                        std::string(arguments))
-                                        .out);
-    for (const char* const variant : {"dense", "sparse"}) {
-      double sum = 0;
-      for (const json& share : report["operations"][0][variant]["explanation"]["stalls"]) {
-        sum += share["percent"].get<double>();
-      }
-      EXPECT_NEAR(sum, 100, 1e-9) << arguments << " " << variant;
-    }
-  }
-}
-
-TEST_F(TimelineProgram, EveryCycleOfATensorCoreHasOneReason) {
-  ASSERT_EQ(run(kGemm + " --no-extrapolate --timeline " + path("t.json")).exit_code, 0);
-  const json document = json::parse(read(path("t.json")));
-  constexpr int kFirstTensorCore = 20;
-  std::int64_t end = -1;
-  std::set<std::string> reasons;
-  for (const json& event : document["traceEvents"]) {
-    if (event["ph"] == "X" && event["tid"] == kFirstTensorCore) {
-      EXPECT_TRUE(end < 0 || event["ts"] == end) << event;
-      end = event["ts"].get<std::int64_t>() + event["dur"].get<std::int64_t>();
-      reasons.insert(event["name"]);
-    }
-  }
-  EXPECT_TRUE(reasons.contains("multiplies"));
-  EXPECT_TRUE(reasons.contains("is in prologues and epilogues"));
-  EXPECT_GE(reasons.size(), 3U);
 }
 
 TEST_F(TimelineProgram, TheWindowLimitsWhatIsLoggedAndNothingElse) {

@@ -8,82 +8,25 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <string>
-#include <utility>
 
 namespace {
 
-using Outcome = sptc::support::ProgramOutcome;
-
 class ValidateProgram : public sptc::cli::JsonProgram {
  protected:
-  std::string written(const std::string& name, const std::string& text) const {
-    std::ofstream(path(name)) << text;
-    return path(name);
-  }
-
   std::string csv() const {
-    return written("measured.csv",
-                   "m,n,k,time_us_median,source\n"
-                   "4096,4096,4096,600,square\n"
-                   "8192,1,8192,90,narrow\n"
-                   "4096,128,4096,32,thin\n");
+    return write("measured.csv",
+                 "m,n,k,time_us_median,source\n"
+                 "4096,4096,4096,600,square\n"
+                 "8192,1,8192,90,narrow\n"
+                 "4096,128,4096,32,thin\n");
   }
 
   nlohmann::json report(const std::string& arguments) const {
     return json_of("validate " + arguments + " --format json");
   }
-
-  /// The only operation of `run` or `gemm`.
-  nlohmann::json operation(const std::string& arguments) const {
-    return json_of(arguments + " --check none --format json")["operations"][0];
-  }
 };
-
-TEST_F(ValidateProgram, ComparesInBothFidelitiesWithAnyNumberOfJobs) {
-  for (const char* const fidelity : {" --fidelity analytic", ""}) {
-    const nlohmann::json alone = report(csv() + fidelity);
-    EXPECT_EQ(alone["count"], 3);
-    double sum = 0;
-    for (const auto& row : alone["worst"]) {
-      const double measured = row["measured_us"];
-      sum += std::abs(row["simulated_us"].get<double>() / measured - 1);
-    }
-    EXPECT_NEAR(alone["mape_percent"].get<double>(), 100 * sum / 3, 0.01) << fidelity;
-    EXPECT_TRUE(alone["residual_correlation"].is_null());
-    EXPECT_EQ(report(csv() + fidelity + " --jobs 2"), alone);
-    EXPECT_EQ(report(csv() + fidelity + " --jobs 3"), alone);
-  }
-}
-
-TEST_F(ValidateProgram, HasTheTimesAndWattsOfARunUnderThePowerLimit) {
-  const std::string rows = written("limited.csv",
-                                   "m,n,k,time_us_median,dtype,sparsity,power_limit_w\n"
-                                   "8192,4096,4096,1000,f16,dense,\n"
-                                   "8192,4096,4096,1000,bf16,2:4,250\n");
-  for (const char* const fidelity : {"analytic", "timing"}) {
-    report(rows + " --rows " + path("rows.csv") + " --fidelity " + fidelity);
-    const std::string csv = read(path("rows.csv"));
-    const auto expect_row = [&](const std::string& start, const nlohmann::json& figures) {
-      const auto rounded = [](const nlohmann::json& value) {
-        return fmt::format("{}", std::round(1000 * value.get<double>()) / 1000);
-      };
-      const double us = figures["time_us"];
-      sptc::cli::expect_has(
-          csv, fmt::format("\r\n{},1000,{},{},", start, rounded(us), rounded(us / 10 - 100)));
-      sptc::cli::expect_has(
-          csv, fmt::format(",{},{},,", rounded(figures["clock_mhz"]), rounded(figures["power_w"])));
-    };
-    const std::string gemm =
-        std::string("gemm 8192 4096 4096 --clock limited --fidelity ") + fidelity;
-    expect_row("8192,4096,4096,f16,dense,f16", operation(gemm + " --variants dense")["dense"]);
-    expect_row("8192,4096,4096,bf16,2:4,bf16",
-               operation(gemm + " --variants sparse --dtype bf16 --power-limit 250")["sparse"]);
-  }
-}
 
 TEST_F(ValidateProgram, SimulatesFewRowsAndTakesTheClosedFormForMany) {
   std::string many = "m,n,k,time_us_median\n";
@@ -91,9 +34,9 @@ TEST_F(ValidateProgram, SimulatesFewRowsAndTakesTheClosedFormForMany) {
     many += fmt::format("64,{},64,5\n", n);
   }
   const std::string systemc = "SystemC, all 108 SMs";
-  EXPECT_EQ(report(written("few.csv", many))["made_by"], systemc);
+  EXPECT_EQ(report(write("few.csv", many))["made_by"], systemc);
   EXPECT_EQ(report(path("few.csv") + " --fidelity analytic")["made_by"], "closed form");
-  EXPECT_EQ(report(written("many.csv", many + "64,51,64,5\n"))["made_by"], "closed form");
+  EXPECT_EQ(report(write("many.csv", many + "64,51,64,5\n"))["made_by"], "closed form");
   EXPECT_EQ(report(path("many.csv") + " --fidelity timing")["made_by"], systemc);
   expect_output("validate " + path("few.csv"), "a100-sxm4-80gb (" + systemc + ")");
 }
@@ -121,11 +64,11 @@ TEST_F(ValidateProgram, ClockIsLimitedWhereTheBoardHasEnergies) {
 
 TEST_F(ValidateProgram, SaysWhichWattsItDoesNotCompare) {
   // 20 launches of 600 us are over in 12 ms, 100,010 take a minute.
-  const std::string rows = written("watts.csv",
-                                   "m,n,k,time_us_median,power_w,warmup,repeat\n"
-                                   "4096,4096,4096,600,300,10,10\n"
-                                   "4096,4096,4096,600,300,10,100000\n"
-                                   "4096,4096,4096,600,,10,10\n") +
+  const std::string rows = write("watts.csv",
+                                 "m,n,k,time_us_median,power_w,warmup,repeat\n"
+                                 "4096,4096,4096,600,300,10,10\n"
+                                 "4096,4096,4096,600,300,10,100000\n"
+                                 "4096,4096,4096,600,,10,10\n") +
                            " --fidelity analytic";
   const auto notes = [&](const std::string& arguments) {
     return report(arguments)["notes"].dump();
@@ -145,9 +88,9 @@ TEST_F(ValidateProgram, SaysWhichWattsItDoesNotCompare) {
 }
 
 TEST_F(ValidateProgram, OptionsSayWhatRowsDoNot) {
-  const std::string rows = written("rows_in.csv",
-                                   "m,n,k,time_us_median,dtype,sparsity,d_dtype\n"
-                                   "4096,128,4096,32,,,\n4096,128,4096,32,f16,dense,f32\n");
+  const std::string rows = write("rows_in.csv",
+                                 "m,n,k,time_us_median,dtype,sparsity,d_dtype\n"
+                                 "4096,128,4096,32,,,\n4096,128,4096,32,f16,dense,f32\n");
   const auto json =
       report(rows +
              " --fidelity analytic --dtype bf16 --variants sparse --d-dtype f16 --l2 rotate:6 "
@@ -164,7 +107,7 @@ TEST_F(ValidateProgram, OptionsSayWhatRowsDoNot) {
 }
 
 TEST_F(ValidateProgram, NamesTheColumnsThatItDoesNotRead) {
-  written("wide.csv", "m,n,k,op,time_us_median,count,source,b\n4096,4096,4096,softmax,600,3,a,\n");
+  write("wide.csv", "m,n,k,op,time_us_median,count,source,b\n4096,4096,4096,softmax,600,3,a,\n");
   for (const char* const format : {"", " --format json"}) {
     expect_output("validate " + path("wide.csv") + " --fidelity analytic" + format,
                   "columns that are not read: op, count, b");
@@ -172,33 +115,11 @@ TEST_F(ValidateProgram, NamesTheColumnsThatItDoesNotRead) {
   expect_output_without("validate " + csv() + " --fidelity analytic", "columns that are not");
 }
 
-TEST_F(ValidateProgram, WritesEveryRowWithItsKernel) {
-  written("quoted.csv",
-          "m,n,k,time_us_median,source\n"
-          "8192,1,8192,90,\"a, b\"\n"
-          "4096,4096,4096,600,c/mlp_down_proj\n");
-  const auto json = report(path("quoted.csv") + " --rows " + path("rows.csv") +
-                           " --arch h100-sxm5-80gb --fidelity analytic");
-  const std::string rows = read(path("rows.csv"));
-  EXPECT_TRUE(rows.starts_with(
-      "m,n,k,dtype,sparsity,d_dtype,measured_us,simulated_us,error_percent,launch_us,clock_mhz,"
-      "power_w,measured_power_w,tile,split_k,source,l2,algorithm,layout,cluster,recorded_us,"
-      "recorded_tile,recorded_cluster\r\n8192,1,8192,f16,dense,f16,90,"))
-      << rows;
-  sptc::cli::expect_has(
-      rows, ",\"a, b\",cold,default,Kc/n-major,8,,,\r\n4096,4096,4096,f16,dense,f16,600,");
-  for (const auto& worst : json["worst"]) {
-    sptc::cli::expect_has(rows, fmt::format(",{},{},{},", worst["measured_us"].get<double>(),
-                                            worst["simulated_us"].get<double>(),
-                                            worst["error_percent"].get<double>()));
-  }
-}
-
 TEST_F(ValidateProgram, RefusesWhatItCannotCompare) {
   expect_refused("validate " + path("absent.csv"), "absent.csv");
-  written("bytes.csv", "m,n,k,time_us_median,dtype,sparsity,batch\n4096,4096,4096,600,s8,2:4,64\n");
+  write("bytes.csv", "m,n,k,time_us_median,dtype,sparsity,batch\n4096,4096,4096,600,s8,2:4,64\n");
   expect_refused("validate " + path("bytes.csv"), "bytes.csv:2: batch is '64'");
-  written("fp8.csv", "m,n,k,time_us_median,dtype\n64,64,64,6,f16\n64,64,64,6,e4m3\n");
+  write("fp8.csv", "m,n,k,time_us_median,dtype\n64,64,64,6,f16\n64,64,64,6,e4m3\n");
   expect_refused("validate " + path("fp8.csv"), "fp8.csv:3: ");
   expect_refused("validate " + csv() + " --fidelity datapath", "--fidelity");
   expect_refused("validate " + csv() + " --variants both", "--variants");
@@ -241,64 +162,6 @@ TEST_F(ValidateProgram, ExplainsWhatBoundsAGemm) {
     }
   }
   expect_output(gemm + " --format csv", ",explanation.stalls.dram,");
-}
-
-TEST_F(ValidateProgram, NamesRegisterBanksThatAreTooNarrow) {
-  std::ofstream(path("banks.json")) << R"({"base": "a100-sxm4-80gb", "name": "banks", "sm":
-      {"tensor_core": {"register_bank_bytes_per_cycle":
-      {"value": 64, "evidence": "assumed", "source": "a quarter"}}}})";
-  expect_output(
-      "gemm 2048 2048 2048 --check none --explain --variants sparse --arch " + path("banks.json"),
-      "waits for operand fetch and selector");
-}
-
-TEST_F(ValidateProgram, ComparesDenseAndSparseWithTheTileThatIsAskedFor) {
-  const std::string gemm = "gemm 1024 1024 1024 --verbose --check none --fidelity analytic --tile ";
-  const auto expect_kernel = [&](const std::string& tile, const std::string& variant,
-                                 const std::string& kernel, const std::string& instruction) {
-    const Outcome outcome = run(gemm + tile);
-    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-    const std::size_t at = outcome.out.find("    " + variant + " kernel: tile " + kernel);
-    ASSERT_NE(at, std::string::npos) << outcome.out;
-    EXPECT_EQ(outcome.out.find("instruction " + instruction, at),
-              outcome.out.find("instruction ", at))
-        << outcome.out;
-  };
-  expect_kernel("128x128x32", "dense", "128x128x32", "mma.sync.aligned.m16n8k16");
-  expect_kernel("128x128x32", "2:4", "128x128x64", "mma.sp.sync.aligned.m16n8k32");
-  expect_kernel("128x128x128 --arch b200", "dense", "128x128x64", "tcgen05.mma");
-  expect_kernel("128x128x128 --arch b200", "2:4", "128x128x128", "tcgen05.mma.sp");
-  expect_kernel("128x128x64 --arch h100-sxm5-80gb", "2:4", "128x128x64", "wgmma.mma_async.sp");
-  const std::string note = "dense and sparse launches run as mma.sync, not wgmma";
-  expect_output(gemm + "160x128x64 --arch h100-sxm5-80gb", note);
-  const Outcome own = run(gemm + "128x256x64 --arch h100-sxm5-80gb");
-  sptc::cli::expect_lacks(own.out, "run as mma.sync");
-}
-
-TEST_F(ValidateProgram, ReadsPartialSumsBackThatTheL2CannotKeep) {
-  for (const char* fidelity : {"analytic", "timing"}) {
-    const auto dense = json_of(
-        "gemm 4096 4096 4096 --dtype bf16 --split-k 16 --variants dense --check none "
-        "--format json --fidelity " +
-        std::string(fidelity))["operations"][0]["dense"];
-    const double partial_sums = 16.0 * 4 * 4096 * 4096;
-    EXPECT_GT(dense["bytes"]["hbm_read"], partial_sums);
-    EXPECT_LT(dense["bytes"]["hbm_read"], 1.2 * partial_sums);
-    const double reduction_us =
-        dense["busy_cycles"]["reduction"].get<double>() / dense["clock_mhz"].get<double>();
-    EXPECT_GT(reduction_us, 500);
-    EXPECT_GT(dense["launch_us"], reduction_us);
-  }
-}
-
-TEST_F(ValidateProgram, TakesTheSlicesOfKThatAreAskedFor) {
-  const auto json =
-      json_of("gemm 256 256 16384 --variants dense --check none --format json --split-k 8");
-  EXPECT_EQ(json["operations"][0]["dense"]["kernel"]["split_k"], 8);
-  EXPECT_GT(json["operations"][0]["dense"]["busy_cycles"]["reduction"], 0);
-  expect_refused("gemm 256 256 16384 --split-k 0", "--split-k");
-  expect_refused("gemm 64 64 64 --split-k 64", "split-k 64 is not in 1..1");
-  expect_refused("gemm 256 256 16384 --clock fast", "--clock");
 }
 
 }  // namespace

@@ -65,15 +65,6 @@ TEST(BoardNames, EachShippedAliasMeansAShippedBoardAndNoOther) {
   EXPECT_GT(aliases.size(), 20u);
 }
 
-TEST(BoardNames, LoadFilesByAlias) {
-  EXPECT_EQ(load_architecture("A100").gpu.name, "a100-sxm4-80gb");
-  EXPECT_EQ(load_energy("H200").config.name, "h200-sxm");
-  const char* const derived =
-      R"({"base": "A30", "name": "d", "sms": {"value": 2, "evidence": "assumed", "source": "x"}})";
-  EXPECT_EQ(parse_architecture(derived, "d.json").bases,
-            (std::vector<std::string>{"a30", "a100-sxm4-80gb"}));
-}
-
 TEST(BoardNames, SayOfTheNearestWhetherItIsAnotherChip) {
   const auto refused = [](const char* word, std::initializer_list<std::string_view> parts) {
     support::expect_input_error([&] { load_architecture(word); }, parts);

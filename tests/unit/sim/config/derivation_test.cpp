@@ -2,6 +2,7 @@
 #include "sim/config/derivation.h"
 
 #include "sim/config/architecture.h"
+#include "sim/config/documented_architecture.h"
 #include "sim/io/text_file.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/temporary_directory.h"
@@ -41,20 +42,6 @@ TEST(Derivation, ChangesNumbersAtAnyDepthAndKeepsTheRest) {
   EXPECT_EQ(changed.gpu.sm.registers, base.gpu.sm.registers);
   ASSERT_EQ(changed.parameters.size(), base.parameters.size());
   EXPECT_EQ(changed.parameters[0].source, "a test");
-}
-
-TEST(Derivation, GoesThroughSeveralBasesRelativeToTheFileThatNamesThem) {
-  const support::TemporaryDirectory directory;
-  std::filesystem::create_directories(directory.path() / "inner");
-  io::write_file(directory.path() / "one.json",
-                 json({{"base", "a100-sxm4-80gb"}, {"name", "one"}, {"sms", number(54)}}).dump());
-  io::write_file(
-      directory.path() / "inner" / "two.json",
-      json({{"base", "../one.json"}, {"name", "two"}, {"boost_clock_mhz", number(1000)}}).dump());
-  const Architecture two = load_architecture((directory.path() / "inner/two.json").string());
-  EXPECT_EQ(two.gpu.name, "two");
-  EXPECT_EQ(two.gpu.sms, 54);
-  EXPECT_EQ(two.gpu.boost_clock_mhz, 1000);
 }
 
 TEST(Derivation, KeepsTheDesignAtTheEndOfTheChainAsTheFittedOne) {
@@ -125,7 +112,8 @@ TEST(Derivation, ABoardOfTheSameChipHasKernelsOfItsOwn) {
   EXPECT_EQ(changed.gpu.fitted_design->sms, 56);
   // A sweep varies the board itself.
   const std::string path = (directory.path() / "board.json").string();
-  EXPECT_EQ(load_architecture_document(path)[std::string(kFittedDesign)]["sms"]["value"], 56);
+  EXPECT_EQ(load_documented_architecture(path).document[std::string(kFittedDesign)]["sms"]["value"],
+            56);
 }
 
 TEST(Derivation, OfABoardTheEvidenceAloneIsAChange) {
@@ -134,7 +122,7 @@ TEST(Derivation, OfABoardTheEvidenceAloneIsAChange) {
   const Architecture board = parse(derived({{"board", true}, {"sms", same}}));
   EXPECT_EQ(board.gpu.sms, 108);
   EXPECT_EQ(board.parameters[0].evidence, "assumed");
-  json restated = load_architecture_document("a100-sxm4-80gb")["sms"];
+  json restated = load_documented_architecture("a100-sxm4-80gb").document["sms"];
   expect_refused(derived({{"board", true}, {"sms", restated}}), {"/sms: changes nothing"});
 }
 
@@ -142,7 +130,7 @@ TEST(Derivation, RefusesABoardThatIsNone) {
   expect_refused(derived({{"board", false}, {"sms", number(56)}}),
                  {"x.json: /board: must be true, or left out, not false"});
   expect_refused(derived({{"board", true}}), {"changes nothing of its base"});
-  json whole = load_architecture_document("a40");
+  json whole = load_documented_architecture("a40").document;
   whole.erase(std::string(kFittedDesign));
   whole["board"] = true;
   expect_refused(whole, {"unknown key 'board'"});
@@ -160,12 +148,13 @@ TEST(Derivation, MigSlicesAreSharesOfTheWhole) {
       EXPECT_LT(architecture.gpu.sms, whole.gpu.sms);
       EXPECT_EQ(architecture.gpu.sm.registers, whole.gpu.sm.registers);
       // Eighths of the memory: 10 GB each.
-      const json document = load_architecture_document(name);
+      const json document = load_documented_architecture(name).document;
       const double eighths = std::stod(name.substr(name.rfind('.') + 1)) / 10;
       for (const char* pointer : {"/memory/l2_capacity_bytes", "/memory/dram_gb_per_s"}) {
         EXPECT_NEAR(
             parameter_value(document, pointer).get<double>() * 8,
-            parameter_value(load_architecture_document("a100-sxm4-80gb"), pointer).get<double>() *
+            parameter_value(load_documented_architecture("a100-sxm4-80gb").document, pointer)
+                    .get<double>() *
                 eighths,
             1e-6)
             << name << pointer;
@@ -176,7 +165,7 @@ TEST(Derivation, MigSlicesAreSharesOfTheWhole) {
 }
 
 TEST(DerivedParameters, AreFoundByPointerDottedPathOrLastKey) {
-  const json document = load_architecture_document("a100-sxm4-80gb");
+  const json document = load_documented_architecture("a100-sxm4-80gb").document;
   const io::JsonPlace place{"spec.json", "/axes/0"};
   EXPECT_EQ(parameter_pointer(document, "/sm/max_warps", place), "/sm/max_warps");
   EXPECT_EQ(parameter_pointer(document, "sm.max_warps", place), "/sm/max_warps");
@@ -195,13 +184,14 @@ TEST(DerivedParameters, AreFoundByPointerDottedPathOrLastKey) {
 }
 
 TEST(DerivedParameters, SetLikeADerivedFileGiveTheSameConfiguration) {
-  json set = load_architecture_document("a100-sxm4-80gb");
+  json set = load_documented_architecture("a100-sxm4-80gb").document;
   set_parameter(set, "/sms", 54, "a sweep");
   EXPECT_EQ(to_architecture(set, "x").gpu.sms, 54);
   EXPECT_EQ(to_architecture(set, "x").parameters[0].evidence, "assumed");
   const json file = complete_architecture(derived({{"sms", number(54.0)}}), "x.json");
   EXPECT_EQ(parameter_values(set), parameter_values(file));
-  EXPECT_NE(parameter_values(set), parameter_values(load_architecture_document("a100-sxm4-80gb")));
+  EXPECT_NE(parameter_values(set),
+            parameter_values(load_documented_architecture("a100-sxm4-80gb").document));
 }
 
 }  // namespace

@@ -150,9 +150,8 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
 }
 
 TEST(KernelLibrary, AnUnknownNameIsAnsweredWithTheNearest) {
-  const std::string error = support::input_error_of([] {
-    load_kernel_library("cublas-a10", io::JsonPlace{"a.json", "/kernels/library"});
-  });
+  const std::string error = support::input_error_of(
+      [] { load_kernel_library("cublas-a10", "a.json: /kernels/library"); });
   EXPECT_NE(error.find("/kernels/library"), std::string::npos);
   EXPECT_NE(error.find("nearest valid: 'cublas-a40'"), std::string::npos);
   // The directory of the configurations may be that of the shipped ones.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gpu/gemm_simulator.h"
 
+#include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
 #include "sim/config/architecture.h"
 #include "sim/gpu/analytic_gemm.h"
+#include "sim/gpu/waveform.h"
+#include "sim/kernels/gemm_operands.h"
 #include "sim/kernels/grid_reuse.h"
 #include "sim/kernels/kernel_choice.h"
-#include "sim/tensor_core/waveform.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/in_child.h"
 
@@ -126,28 +128,6 @@ TEST(GemmSimulator, StallsOfExtrapolatedCyclesAreThoseOfTheWholeLaunch) {
   }
 }
 
-TEST(GemmSimulator, TwiceTheDramIsNotSlower) {
-  const GpuSpec shipped = config::load_architecture("a100-sxm4-80gb").gpu;
-  GpuSpec doubled = shipped;
-  doubled.memory.dram_gb_per_s *= 2;
-  const std::vector<base::GemmShape> shapes{
-      {4096, 4096, 4096}, {2048, 7000, 2048}, {4096, 512, 4096}};
-  const auto cycles = [&](const GpuSpec& gpu) {
-    return support::in_child<std::int64_t>(shapes.size(), [&] {
-      GemmSimulator simulator(gpu, {});
-      std::vector<std::int64_t> all;
-      for (const base::GemmShape& shape : shapes) {
-        all.push_back(simulator.run({shape, 1, DataType::kF16, false}, {}, nullptr).cycles);
-      }
-      return all;
-    });
-  };
-  const std::vector<std::int64_t> before = cycles(shipped), after = cycles(doubled);
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    EXPECT_LE(static_cast<double>(after[i]), 1.001 * static_cast<double>(before[i])) << shapes[i].n;
-  }
-}
-
 // The part that one warp has of a k-tile of 1024 tf32 is 128 KiB.
 TEST(GemmSimulator, ACopyMayBeAsLongAsSharedMemoryHolds) {
   const kernels::KernelOverrides tile{base::GemmShape{32, 8, 1024}, 1, {}};
@@ -170,27 +150,6 @@ TEST(GemmSimulator, ACopyMayBeAsLongAsSharedMemoryHolds) {
       EXPECT_LT(static_cast<double>(cycles[sparse ? 1 : 0]), 2 * closed_form) << name;
     }
   }
-}
-
-TEST(GemmSimulator, CountsWhatSparseSavesAndAdds) {
-  GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu, {false});
-  const kernels::GemmProblem dense{{128, 128, 256}, 1, DataType::kF16, false};
-  const kernels::GemmProblem sparse{{128, 128, 256}, 1, DataType::kF16, true};
-  const GemmRun d = simulator.run(dense, {}, nullptr);
-  const GemmRun s = simulator.run(sparse, {}, nullptr);
-  ASSERT_TRUE(d.activity && s.activity);
-  EXPECT_EQ(d.activity->executed_macs, d.issued_macs);
-  EXPECT_EQ(s.activity->executed_macs, s.issued_macs);
-  EXPECT_EQ(2 * s.activity->executed_macs, d.activity->executed_macs);
-  EXPECT_EQ(d.activity->selected_by_metadata, 0);
-  EXPECT_EQ(s.activity->selected_by_metadata, s.activity->executed_macs);
-  EXPECT_EQ(2 * s.activity->operand_a_bytes, d.activity->operand_a_bytes);
-  EXPECT_EQ(s.activity->operand_b_bytes, d.activity->operand_b_bytes);
-  EXPECT_EQ(d.activity->metadata_bytes, 0);
-  // One register of 32 lanes per instruction.
-  EXPECT_EQ(s.activity->metadata_bytes, 128 * s.activity->mma_instructions);
-  // Four cycles for the 128 dot products of each step.
-  EXPECT_EQ(s.activity->multiplier_busy_cycles, 8 * s.activity->mma_instructions);
 }
 
 TEST(GemmSimulator, StreamKEvensOutALastRoundThatFillsFewSms) {
@@ -345,10 +304,9 @@ TEST(GemmSimulator, CountsAllSmsOfAGridThatIsTooShortToBeShortened) {
 
 /// The waveform of `launches` of a sparse GEMM of one k-tile of `type` each, with values.
 std::string waveform_of(const std::vector<DataType>& types, std::int64_t k,
-                        const tensor_core::LogWindow& window = {},
-                        const tensor_core::WaveformElement& element = {}) {
-  tensor_core::Waveform waveform(window, element);
-  GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu, {true, &waveform});
+                        const LogWindow& window = {}, const WaveformElement& element = {}) {
+  Waveform waveform(window, element);
+  GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu, {true, {&waveform}});
   for (const DataType type : types) {
     const std::vector<kernels::GemmOperands> operands{second_and_fourth(32, 32, k, type)};
     simulator.run({{32, 32, k}, 1, type, true}, {base::GemmShape{32, 32, k}, 3, {}}, &operands);
@@ -419,8 +377,8 @@ TEST(GemmSimulator, RefusesAWaveformOfInstructionsThatOnlyTakeTime) {
   for (const char* const name : {"h100-sxm5-80gb", "b200"}) {
     SCOPED_TRACE(name);
     support::in_child<std::int64_t>(1, [&] {
-      tensor_core::Waveform waveform({}, {});
-      GemmSimulator simulator(config::load_architecture(name).gpu, {true, &waveform});
+      Waveform waveform({}, {});
+      GemmSimulator simulator(config::load_architecture(name).gpu, {true, {&waveform}});
       support::expect_input_error(
           [&] {
             simulator.run({{256, 256, 256}, 1, DataType::kF16, false}, {}, nullptr);
@@ -429,16 +387,6 @@ TEST(GemmSimulator, RefusesAWaveformOfInstructionsThatOnlyTakeTime) {
       return std::vector<std::int64_t>{testing::Test::HasFailure()};
     });
   }
-}
-
-TEST(GemmSimulator, WindowsOfAConvolutionComeFromDramOnceWhereAllCtasAreResident) {
-  const GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
-  GemmSimulator simulator(gpu, {});
-  kernels::GemmProblem problem{{128, 25088, 1152}, 1, DataType::kF16, true};
-  const std::int64_t apart = simulator.run(problem, {}, nullptr).cycles;
-  problem.distinct_b = 1.0 / 9;
-  // Without overlap B takes 43 000 cycles of DRAM.
-  EXPECT_LT(simulator.run(problem, {}, nullptr).cycles, apart * 3 / 4);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST(Gpu, ExecutesExactlyTheMacsThatTheKernelCounts) {
       std::int64_t executed = 0;
       for (const auto& sm : gpu.sms()) {
         for (const auto& partition : sm->sub_partitions) {
-          executed += partition->tensor_core.multiply.statistics().macs;
+          executed += partition->tensor_core.multiply.activity().executed_macs;
           EXPECT_EQ(partition->resident_warps(), 0);
         }
       }

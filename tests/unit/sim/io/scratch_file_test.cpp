@@ -8,10 +8,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cerrno>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -92,28 +90,6 @@ TEST_F(ScratchFiles, TakeANameThatNobodyHasAndLeaveWhatOthersHave) {
   EXPECT_EQ(read_text_file(taken(0), 9), "stale");
   EXPECT_EQ(read_text_file(taken(1) / "inside", 99), "of somebody else");
   EXPECT_EQ(read_text_file(temporary.path() / "victim", 9), "x");
-}
-
-TEST_F(ScratchFiles, SayWhatWasWritten) {
-  const fs::path model = temporary.path() / "model";
-  {
-    ScratchFile directory(model, [](const char* name) { return ::mkdir(name, 0700); });
-    const ScratchFile inner(directory.path() / "a");
-    write_file(inner.path(), "in a directory");
-    fs::rename(directory.path(), model);
-    directory.keep();
-  }
-  write_file(temporary.path() / "twice", "1");
-  write_file(temporary.path() / "twice", "2");
-  const ScratchFile probe(temporary.path() / "probed",
-                          [](const char* name) { return open_new(name, 0600); });
-  ::close(probe.made());
-  std::array<char, 1000> text{};
-  const std::string names(text.data(), names_of_results(text));
-  EXPECT_TRUE(names.starts_with((temporary.path() / "twice").string() + ", " + model.string()))
-      << names;
-  EXPECT_EQ(names.find("probed"), std::string::npos) << names;
-  EXPECT_EQ(names_of_results(std::span(text).first(5)), 5U);
 }
 
 }  // namespace

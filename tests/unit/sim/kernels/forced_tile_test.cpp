@@ -29,22 +29,6 @@ TEST(ForcedTile, HasTheWarpTileThatReadsLeastFromSharedMemory) {
   EXPECT_EQ(warp_tile(128, 128), std::pair(std::int64_t{64}, std::int64_t{64}));
 }
 
-TEST(ForcedTile, OfALibraryKernelNamesThatKernel) {
-  for (const char* const name : {"a100-sxm4-80gb", "a40", "h100-sxm5-80gb"}) {
-    const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
-    for (const auto& what : {problem(28672, 16, 8192), problem(4096, 4096, 4096),
-                             problem(11008, 32, 4096, true), problem(8192, 2048, 8192, true)}) {
-      const GemmKernel chosen = choose_kernel(what, {}, gpu.kernel_target(), false);
-      const GemmKernel named = choose_kernel(what, {chosen.cta_tile, chosen.stages, chosen.split_k},
-                                             gpu.kernel_target(), false);
-      EXPECT_EQ(named.warp_tile, chosen.warp_tile) << name;
-      EXPECT_EQ(named.executed, chosen.executed) << name;
-      EXPECT_EQ(named.ctas_per_sm, chosen.ctas_per_sm) << name;
-      EXPECT_EQ(named.issue_stretch, chosen.issue_stretch) << name;
-    }
-  }
-}
-
 TEST(ForcedTile, OfAPairIsThatOfTheDenseAndOfTheSparseKernel) {
   struct Case {
     const char* gpu;

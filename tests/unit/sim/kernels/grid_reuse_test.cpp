@@ -36,12 +36,6 @@ TEST(GridReuse, WindowsThatOverlapAreFetchedOnce) {
   EXPECT_NEAR(dram_bytes(convolution(1.0 / 9)), b / 9, 2 * a);
 }
 
-TEST(GridReuse, WindowsThatOverlapStillTravelFromTheL2ToTheSms) {
-  const GemmKernel apart = kernel_of(convolution(1));
-  const GemmKernel overlapping = kernel_of(convolution(1.0 / 9));
-  EXPECT_EQ(copied_bytes(apart), copied_bytes(overlapping));
-}
-
 TEST(GridReuse, AShorterGridHasAsMuchLessL2AsItUsesLess) {
   const auto share = [](const base::GemmShape& shape, double part) {
     const GemmKernel kernel = kernel_of({shape, 1, numerics::DataType::kF16, false});

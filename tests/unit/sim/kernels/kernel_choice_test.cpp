@@ -157,18 +157,6 @@ TEST(ChooseKernel, KeepsRegistersForTheAccumulatorsThatFp8IsPromotedTo) {
   EXPECT_GT(promoted.registers_per_thread, promoted.cta_tile.n);
 }
 
-TEST(ChooseKernel, LaunchesNoSliceOfKWithoutAKTile) {
-  for (const base::GemmShape& shape : {base::GemmShape{128, 32, 2600}, {4096, 4096, 160}}) {
-    for (int split = 1; split <= 5; ++split) {
-      const GemmKernel kernel =
-          choose_kernel(problem(shape.m, shape.n, shape.k),
-                        {base::GemmShape{64, 64, 32}, {}, split}, a100().kernel_target(), false);
-      EXPECT_LT((kernel.split_k - 1) * kernel.k_tiles(), kernel.all_k_tiles());
-      EXPECT_LE(kernel.split_k, split);
-    }
-  }
-}
-
 TEST(ChooseKernel, FollowsTheSmAndTheLibraryThoughCandidatesAreKept) {
   const GemmProblem what = problem(2048, 2048, 2048);
   const auto chosen = [&](const gpu::GpuSpec& gpu) {
@@ -283,14 +271,6 @@ TEST(ChooseKernel, DenseIntegersTakeTheKernelsThatTheLibraryHasForThem) {
   EXPECT_TRUE(chosen(DataType::kS8, true).executed.is_asynchronous());
   EXPECT_TRUE(chosen(DataType::kE4m3, false).executed.is_asynchronous());
   EXPECT_GT(chosen(DataType::kE4m3, false).split_k, 1);
-}
-
-TEST(ChooseKernel, TakesItForValuesWhereNoStagesOfTheLibrarysFitEither) {
-  const gpu::GpuSpec gpu = config::load_architecture("h100-sxm5-80gb").gpu;
-  const GemmKernel kernel =
-      choose_kernel(problem(4096, 4096, 500), {{}, 5, {}}, gpu.kernel_target(), true);
-  EXPECT_FALSE(kernel.executed.is_asynchronous());
-  EXPECT_EQ(kernel.stages, 5);
 }
 
 TEST(ChooseKernel, RefusesATileThatReachesOverBlocksOfRowsWithColumnsOfTheirOwn) {

@@ -3,13 +3,12 @@
 #include "sim/kernels/kernel_estimate.h"
 
 #include "sim/kernels/form_constants.h"
-#include "sim/kernels/launch_overhead.h"
+#include "sim/kernels/launch_spec.h"
 #include "tests/unit/sim/kernels/a100_kernels.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 namespace sptc::kernels {
@@ -115,20 +114,6 @@ TEST(KernelEstimate, WithOneStageALoneCtaCopiesAndMultipliesOneBehindTheOther) {
   const KernelEstimate several = on(a100(), with_tile(problem(4096, 4096, 4096), 1));
   EXPECT_EQ(several.serial.data_path, 0.5);
   EXPECT_GT(several.time_us(1), on(a100(), with_tile(problem(4096, 4096, 4096), 2)).time_us(1));
-}
-
-TEST(KernelEstimate, WithOneStageACtaOfWarpgroupsWaitsForEachCopy) {
-  for (const auto& [name, ctas_per_sm] : {std::pair("h100-sxm5-80gb", 1), std::pair("b200", 2)}) {
-    const gpu::GpuSpec spec = config::load_architecture(name).gpu;
-    const KernelTarget gpu = spec.kernel_target();
-    const auto with = [&](int stages) {
-      const GemmProblem what = problem(4096, 4096, 4096);
-      return estimate(choose_kernel(what, {base::GemmShape{128, 256, 64}, stages, 1}, gpu, false),
-                      gpu);
-    };
-    EXPECT_EQ(with(1).serial.data_path, 1.0 / ctas_per_sm) << name;
-    EXPECT_GT(with(1).time_us(1), 1.3 * with(2).time_us(1)) << name;
-  }
 }
 
 TEST(KernelEstimate, TheBusiestSmTakesTheBytesOfAllItsCtasThroughItsPort) {
@@ -268,23 +253,6 @@ TEST(KernelEstimate, DramTakesAllOfDAndWhatTheL2CannotKeepOfTheLastRoundBehindIt
                    2.0 * (8192 + 8192) * 64 + 2.0 * 8192 * 8192);
 }
 
-TEST(KernelEstimate, OfAWarmL2IsDramWithoutWhatTheLaunchBeforeHasLeft) {
-  const auto dram_us = [](std::int64_t m, L2State l2) {
-    GemmProblem what = problem(m, 512, 1024);
-    what.conditions.l2 = l2;
-    return on(a100(), with_tile(what)).dram_us;
-  };
-  const L2State cold, warm{L2State::Kind::kWarm}, rotate{L2State::Kind::kRotate, 64};
-  for (const std::int64_t m : {512, 1024, 2048}) {
-    EXPECT_LT(dram_us(m, warm), dram_us(m, rotate)) << m;
-    EXPECT_LT(dram_us(m, rotate), dram_us(m, cold)) << m;
-  }
-  // Of the largest one each partition of the L2 has seen more bytes than it holds.
-  EXPECT_EQ(dram_us(16384, warm), dram_us(16384, cold));
-  // 3 MiB stay, D among them, in whose place the next one is written.
-  EXPECT_NEAR(dram_us(1024, warm) * dram_bytes_per_us(a100()), 0, 0.01 * 1024 * 1024);
-}
-
 TEST(LaunchOverhead, OfAGraphIsThatOfTheGpuAndOfAStreamThatOfTheLibraryAsWell) {
   LaunchSpec spec;
   spec.stream_us = 2;
@@ -347,20 +315,6 @@ TEST(KernelEstimate, DOfLaunchAfterLaunchFillsTheL2WhereDramTakesLongerThanALaun
   ASSERT_GT(form.written_us, form.gap_us);
   EXPECT_DOUBLE_EQ(form.time_us(1), form.dram_us - form.gap_us + form.outside_us());
   EXPECT_DOUBLE_EQ(form.without_dram().time_us(1), on(a100(), kernel).without_dram().time_us(1));
-}
-
-TEST(Estimate, OfStreamKHasPartialSumsOnlyWhereOutputTilesAreShared) {
-  const auto fills = [](std::int64_t m) {
-    GemmKernel kernel = with_tile(problem(m, 1536, 1024));
-    const double whole_tiles = on(a100(), kernel).fill_us;
-    kernel.decomposition = Decomposition::kStreamK;
-    return std::pair(whole_tiles, on(a100(), kernel).fill_us);
-  };
-  const std::int64_t round = 108 * with_tile(problem(128, 1536, 1024)).ctas_per_sm / 12 * 128;
-  const auto [tiles_of_a_round, one_round] = fills(round);
-  EXPECT_EQ(one_round, tiles_of_a_round);
-  const auto [tiles, shared] = fills(round + 128);
-  EXPECT_GT(shared, tiles);
 }
 
 }  // namespace

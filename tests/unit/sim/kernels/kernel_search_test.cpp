@@ -2,6 +2,7 @@
 #include "sim/kernels/kernel_search.h"
 
 #include "sim/kernels/kernel_choice.h"
+#include "sim/kernels/kernel_result.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/unit/sim/kernels/a100_kernels.h"
 

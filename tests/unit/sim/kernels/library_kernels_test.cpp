@@ -6,8 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-
 namespace sptc::kernels {
 namespace {
 
@@ -49,12 +47,6 @@ TEST(LibraryKernels, DenseIntegersTakeKernelsOfMmaSyncUnlessTheyAreSearched) {
             mma::MmaFamily::kMma);
   EXPECT_EQ(taken(shape, DataType::kS8, false, Algorithm::kBest).executed.family,
             mma::MmaFamily::kWgmma);
-}
-
-TEST(LibraryKernels, TransposedKernelsHaveTheirTileAsItIsAskedFor) {
-  const GemmKernel kernel = taken({4096, 24, 4096}, DataType::kBf16, false, Algorithm::kBest);
-  const KernelResult result = kernel.result(h100().sms);
-  EXPECT_EQ(result.cta_tile.m, kernel.problem.transposed ? kernel.cta_tile.n : kernel.cta_tile.m);
 }
 
 TEST(LibraryKernels, SegmentKCutsTilesThatAreFewAndALastRoundThatIsPoor) {

@@ -83,18 +83,6 @@ TEST(QuantisedWeights, TheirFragmentsAreLoadedAsStoredAndDequantised) {
   }
 }
 
-TEST(QuantisedWeights, FewTokensGainFromFewerBytesAndManyDoNot) {
-  const KernelTarget target = a100().kernel_target();
-  const auto gain = [&](std::int64_t n, DataType weight) {
-    return closed_form_us(timed_kernel(problem(14336, n, 4096)), target) /
-           closed_form_us(timed_kernel(quantised(14336, n, 4096, weight)), target);
-  };
-  EXPECT_GT(gain(1, DataType::kS8), 1.5);
-  EXPECT_GT(gain(1, DataType::kS4), gain(1, DataType::kS8));
-  EXPECT_LT(gain(1, DataType::kS4), 4);
-  EXPECT_LT(gain(4096, DataType::kS4), 1.05);
-}
-
 TEST(BlockScaled, OnlyBlackwellMultipliesThem) {
   const gpu::GpuSpec b200 = config::load_architecture("b200").gpu;
   GemmProblem mx = problem(8192, 8192, 8192, false, DataType::kE4m3);

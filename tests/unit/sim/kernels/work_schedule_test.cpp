@@ -3,6 +3,7 @@
 
 #include "sim/config/architecture.h"
 #include "sim/kernels/kernel_choice.h"
+#include "sim/kernels/kernel_result.h"
 #include "sim/kernels/traffic_counts.h"
 #include "tests/support/expect_input_error.h"
 
@@ -140,23 +141,6 @@ TEST(WorkSchedule, TheLastSliceOfKIsAsDeepAsWhatIsLeft) {
     EXPECT_EQ(of_whole, kernel.tiles_m() * kernel.tiles_n() * all);
     EXPECT_EQ(of_alike, kernel.ctas() * deep);
   }
-}
-
-TEST(WorkSchedule, CountsThePartialSumsOfStreamK) {
-  for (const std::int64_t rows : {1024, 2048, 4096, 5120}) {
-    GemmKernel kernel = stream_k();
-    kernel.problem.shape.m = rows;
-    const WorkSchedule schedule(kernel, kernel.ctas(), kernel.k_tiles(), kSms);
-    std::int64_t stored = 0;
-    for (std::int64_t cta = 0; cta < schedule.ctas(); ++cta) {
-      for (const isa::WorkSegment& segment : schedule.segments(cta)) {
-        stored += segment.finishes ? 0 : 128 * 128 * 4;
-      }
-    }
-    EXPECT_EQ(WorkSchedule::partial_sum_bytes(kernel, kSms), stored);
-    EXPECT_EQ(stored > 0, schedule.shares_tiles());
-  }
-  EXPECT_EQ(WorkSchedule::partial_sum_bytes(kernel_of("a100-sxm4-80gb", {}), kSms), 0);
 }
 
 TEST(ScheduledTraffic, CopiesWhatTheSegmentNeeds) {

@@ -111,27 +111,29 @@ TEST(MemoryBench, BandwidthFallsWithTheFootprintAsMeasured) {
 TEST(AsyncCopyBench, WaitsForTheL2AndKnowsWhatIsNotModelled) {
   const gpu::GpuSpec gpu = config::load_architecture("h800-pcie").gpu;
   microbench::Microbench bench(gpu);
-  const microbench::MicrobenchResult one = bench.run({microbench::AsyncCopy{16, false}, 1, 1});
-  const microbench::MicrobenchResult four = bench.run({microbench::AsyncCopy{16, false}, 4, 4});
+  const microbench::Move copy{microbench::Move::Kind::kCopy, 16};
+  const microbench::Move bulk_copy{microbench::Move::Kind::kBulkCopy, 4096};
+  const microbench::MicrobenchResult one = bench.run({copy, 1, 1});
+  const microbench::MicrobenchResult four = bench.run({copy, 4, 4});
   EXPECT_GT(one.latency_cycles, gpu.memory.l2_near_latency_cycles);
   EXPECT_LT(one.latency_cycles, gpu.memory.l2_near_latency_cycles + 40);
   // Copies under way at once share the latency.
   EXPECT_GT(*four.bytes_per_clk_per_sm, 10 * *one.bytes_per_clk_per_sm);
   EXPECT_NEAR(*one.bytes_per_clk_per_sm, 512 / one.latency_cycles, 1e-9);
-  const microbench::MicrobenchResult bulk = bench.run({microbench::AsyncCopy{4096, true}, 1, 2});
+  const microbench::MicrobenchResult bulk = bench.run({bulk_copy, 1, 2});
   EXPECT_NEAR(*bulk.bytes_per_clk_per_sm, 2 * 4096 / bulk.latency_cycles, 1e-9);
   EXPECT_LE(*bulk.bytes_per_clk_per_sm, gpu.memory.sm_port_bytes_per_cycle);
   // A lane of each warp issues them, and waits for its own: the copies of two warps overlap, those
   // of sixteen take what the port carries.
-  const microbench::MicrobenchResult single = bench.run({microbench::AsyncCopy{4096, true}, 1, 1});
-  const microbench::MicrobenchResult two = bench.run({microbench::AsyncCopy{4096, true}, 2, 1});
+  const microbench::MicrobenchResult single = bench.run({bulk_copy, 1, 1});
+  const microbench::MicrobenchResult two = bench.run({bulk_copy, 2, 1});
   EXPECT_NEAR(*two.bytes_per_clk_per_sm, 2 * *single.bytes_per_clk_per_sm, 0.1);
   EXPECT_GT(two.latency_cycles + 1, single.latency_cycles);
-  const microbench::MicrobenchResult many = bench.run({microbench::AsyncCopy{4096, true}, 16, 1});
+  const microbench::MicrobenchResult many = bench.run({bulk_copy, 16, 1});
   EXPECT_NEAR(*many.bytes_per_clk_per_sm, gpu.memory.sm_port_bytes_per_cycle, 0.5);
   support::expect_input_error(
       [&] {
-        bench.run({microbench::AsyncCopy{8, false}, 1, 1});
+        bench.run({microbench::Move{microbench::Move::Kind::kCopy, 8}, 1, 1});
       },
       {"L1", "not modelled"});
   for (const char* const name : {"cp.async 16", "cp.async.bulk 4096"}) {
@@ -212,15 +214,6 @@ TEST(MemorySystem, AMissInTheOtherPartitionWaitsForTheWayThereAndForDram) {
   EXPECT_EQ(misses, (std::vector<std::int64_t>{near + dram, far + dram}));
   EXPECT_EQ(misses[0] + misses[1], 2 * gpu.memory.dram_latency_cycles());
   EXPECT_EQ(hits, (std::vector<std::int64_t>{near, far}));
-}
-
-TEST(MemorySystem, RefreshTakesItsShareOfTheBandwidth) {
-  MemorySpec memory = config::load_architecture("a100-sxm4-80gb").gpu.memory;
-  const double rate = memory.dram_bytes_per_cycle(1410);
-  memory.dram_refresh_ns = 0;
-  const double without = memory.dram_bytes_per_cycle(1410);
-  EXPECT_NEAR(rate / without, 1 - 350.0 / 3900, 1e-12);
-  EXPECT_NEAR(without * 1.41, 2039 * 0.96, 1e-9);
 }
 
 TEST(MemorySystem, AReadOfABlockThatIsOnItsWayWaitsForItAndDramDeliversItOnce) {

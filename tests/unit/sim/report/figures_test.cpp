@@ -5,7 +5,6 @@
 
 #include "sim/config/architecture.h"
 #include "sim/report/report.h"
-#include "sim/report/run_page.h"
 #include "tests/unit/sim/report/synthetic_result.h"
 
 #include <gtest/gtest.h>
@@ -71,22 +70,18 @@ std::string without_breaks(const std::string& text) {
 
 template <typename Visit>
 void for_each_variant_figure(const run::VariantResult& variant, const Visit& visit) {
-  for (const auto* const figures : variant_figures(true)) {
-    for (const auto& figure : *figures) {
-      const std::optional<FigureValue> value = figure.value(variant);
-      ASSERT_TRUE(value) << "the result of this test lacks " << figure.path();
-      visit(figure, *value);
-    }
+  for (const auto& figure : variant_figures(true)) {
+    const std::optional<FigureValue> value = figure.value(variant);
+    ASSERT_TRUE(value) << "the result of this test lacks " << figure.path();
+    visit(figure, *value);
   }
 }
 
 TEST(Figures, HaveAMeaningAndANameOfTheirOwn) {
   std::set<std::string> names;
-  for (const auto* const figures : variant_figures(true)) {
-    for (const auto& figure : *figures) {
-      EXPECT_FALSE(figure.meaning.empty()) << figure.path();
-      EXPECT_TRUE(names.insert(figure.path()).second) << figure.path();
-    }
+  for (const auto& figure : variant_figures(true)) {
+    EXPECT_FALSE(figure.meaning.empty()) << figure.path();
+    EXPECT_TRUE(names.insert(figure.path()).second) << figure.path();
   }
   EXPECT_GT(names.size(), 100U);
 }
@@ -100,11 +95,9 @@ TEST(Figures, AreAllInTheJson) {
                 is_listed(variant, figure.group, figure.key))
         << figure.path();
   });
-  for (const auto* const figures : operation_lists(true)) {
-    for (const auto& figure : *figures) {
-      EXPECT_TRUE(figure.value(result.operations[0])) << figure.path();
-      EXPECT_TRUE(operation.contains(figure.path())) << figure.path();
-    }
+  for (const auto& figure : operation_figures(true)) {
+    EXPECT_TRUE(figure.value(result.operations[0])) << figure.path();
+    EXPECT_TRUE(operation.contains(figure.path())) << figure.path();
   }
 }
 
@@ -116,10 +109,8 @@ TEST(Figures, AreAllInTheCsv) {
   };
   for_each_variant_figure(*result.operations[0].sparse,
                           [&](const auto& figure, const auto&) { expect(figure.path()); });
-  for (const auto* const figures : operation_lists(true)) {
-    for (const auto& figure : *figures) {
-      expect(figure.path());
-    }
+  for (const auto& figure : operation_figures(true)) {
+    expect(figure.path());
   }
   const std::set<std::string> distinct(columns.begin(), columns.end());
   EXPECT_EQ(distinct.size(), columns.size());
@@ -136,14 +127,12 @@ TEST(Figures, AreAllInTheVerboseText) {
     EXPECT_NE(text.find(figure.key + " " + figure_text(value, 6), at), std::string::npos)
         << figure.path();
   });
-  for (const auto* const figures : operation_lists(false)) {
-    visit_figures(*figures, op, [&](const auto& figure, const FigureValue& value) {
-      EXPECT_NE(text.find(figure.key + " " + figure_text(value, 6)), std::string::npos)
-          << figure.path();
-    });
-  }
-  visit_figures(sentence_figures(), op, [&](const auto& figure, const FigureValue& value) {
-    EXPECT_NE(text.find(figure_text(value)), std::string::npos) << figure.path();
+  visit_figures(operation_figures(false), op, [&](const auto& figure, const FigureValue& value) {
+    EXPECT_NE(text.find(figure.key + " " + figure_text(value, 6)), std::string::npos)
+        << figure.path();
+  });
+  visit_figures(operation_figures(true), op, [&](const auto& figure, const FigureValue& value) {
+    EXPECT_NE(text.find(figure_text(value, 6)), std::string::npos) << figure.path();
   });
 }
 
@@ -176,14 +165,10 @@ TEST(Figures, AreAllInThePage) {
       nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
   const run::OperationResult& op = result.operations[0];
   const nlohmann::json& row = data["operations"][0];
-  for (const auto* const figures : operation_lists(true)) {
-    expect_in_page(*figures, op, data["operation_figures"], row);
-  }
+  expect_in_page(operation_figures(true), op, data["operation_figures"], row);
   const nlohmann::json& sparse = data["variants"][row.back().get<std::size_t>()];
   EXPECT_EQ(sparse.size(), data["figures"].size());
-  for (const auto* const figures : variant_figures(true)) {
-    expect_in_page(*figures, *op.sparse, data["figures"], sparse);
-  }
+  expect_in_page(variant_figures(true), *op.sparse, data["figures"], sparse);
 }
 
 }  // namespace

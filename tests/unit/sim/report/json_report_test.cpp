@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <sstream>
 #include <string>
 
@@ -58,19 +57,6 @@ TEST(JsonReport, HasWhatTheTensorCoresWaitForWhereExplained) {
   ASSERT_EQ(rows.size(), sm::kStallReasons);
   EXPECT_EQ(rows[0], (nlohmann::json{{"reason", "mma"}, {"percent", 75}}));
   EXPECT_EQ(rows[6], (nlohmann::json{{"reason", "l2"}, {"percent", 25}}));
-}
-
-TEST(JsonReport, KeepsTheFigures) {
-  const auto json = nlohmann::json::parse(json_report(synthetic_result()));
-  EXPECT_EQ(json["seed"], 42);
-  const auto& op = json["operations"][0];
-  EXPECT_EQ(op["dense"]["kernel"]["tile"], "128x128x32");
-  EXPECT_EQ(op["dense"]["cycles"], 141000);
-  EXPECT_EQ(op["dense"]["bound_by"], "tensor");
-  EXPECT_EQ(op["sparse"]["check"]["first_violation"]["got"], "0x3f800000");
-  EXPECT_EQ(op["sparse"]["check"]["first_violation"]["col"], 17);
-  EXPECT_EQ(json["totals"]["scope"], "GEMMs only");
-  EXPECT_EQ(json["accuracy"]["sparse"]["disagreements"], 1);
 }
 
 TEST(JsonReport, WritesNullForWhatWasNotSimulatedAndOmitsWhatIsUnknown) {
@@ -139,31 +125,6 @@ TEST(CsvReport, HasEnergyColumnsThatAreEmptyWhereItIsNotKnown) {
             std::string::npos);
   EXPECT_NE(with.find(",2000,200,250,0.8,2,true,"), std::string::npos) << with;
   EXPECT_NE(csv_report(synthetic_result()).find(",,,,,true,"), std::string::npos);
-}
-
-TEST(CsvReport, HasTheFiguresOfTheJsonReport) {
-  const run::RunResult result = with_energy();
-  const nlohmann::json dense = nlohmann::json::parse(json_report(result))["operations"][0]["dense"];
-  std::istringstream lines(csv_report(result));
-  std::string names, values;
-  std::getline(lines, names);
-  std::getline(lines, values);
-  std::istringstream name_of(names), value_of(values);
-  std::map<std::string, std::string> row;
-  for (std::string name, value; std::getline(name_of, name, ',');) {
-    std::getline(value_of, value, ',');
-    row[name] = value;
-  }
-  for (const char* name : {"cycles", "time_us", "clock_mhz", "tflops", "utilization", "padding",
-                           "power_w", "peak_power_w", "pj_per_flop"}) {
-    EXPECT_EQ(std::stod(row.at(name)), dense.at(name).get<double>()) << name;
-  }
-  for (const char* name : {"elements", "mismatches", "undecided", "worst_error", "bound"}) {
-    EXPECT_EQ(std::stod(row.at(name)), dense.at("check").at(name).get<double>()) << name;
-  }
-  EXPECT_EQ(std::stod(row.at("energy_uj")), dense["energy_uj"]["total"].get<double>());
-  EXPECT_EQ(row.at("bound_by"), dense["bound_by"].get<std::string>());
-  EXPECT_EQ(row.at("check"), dense["check"]["mode"].get<std::string>());
 }
 
 }  // namespace

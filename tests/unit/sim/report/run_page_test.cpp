@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/run_page.h"
-
 #include "sim/config/architecture.h"
+#include "sim/report/report.h"
 #include "tests/unit/sim/report/synthetic_result.h"
 
 #include <gtest/gtest.h>

@@ -75,7 +75,8 @@ inline run::RunResult synthetic_result() {
   result.totals.dense = run::VariantTotals{4800, 190.5, 0};
   result.totals.sparse = run::VariantTotals{3600, 254, 2};
   result.totals.speedup = 4.0 / 3;
-  result.accuracy = run::AccuracyResult{899, 0.9466, 0.9466, 0.9422, 0.9433, 0, 1};
+  result.accuracy = run::AccuracyResult{899, run::ChainAccuracy{0.9466, 0.9466, 0},
+                                        run::ChainAccuracy{0.9422, 0.9433, 1}};
   result.notes = {"a note"};
   result.assumed = {"/sm/barrier_latency_cycles = 4 cycles"};
   return result;

@@ -2,6 +2,7 @@
 #include "sim/run/check.h"
 
 #include "models/base/error.h"
+#include "models/numerics/codec.h"
 #include "sim/config/architecture.h"
 #include "sim/run/data_source.h"
 #include "tests/support/expect_input_error.h"
@@ -103,9 +104,9 @@ TEST(CheckAgainstReference, SeesAWrongSelectorIndex) {
   wrong.compressed_a.nibbles(0, 0) = 0b1000;  // 0 and 2 instead of 0 and 1
   const base::Matrix<numerics::Word> d = plain_gemm(wrong, arithmetic);
   EXPECT_EQ(check_against_reference(operands, d, arithmetic).mismatches, 1);
-  CheckResult exact;
-  check_datapath(CheckMode::kExact, operands, d, arithmetic, 0, 0, exact);
-  EXPECT_EQ(exact.mismatches, 1);
+  SimulationOptions options;
+  options.check = CheckMode::kExact;
+  EXPECT_EQ(check_entries({operands}, {d}, arithmetic, options).mismatches, 1);
 }
 
 workload::Operation fp8_operation(base::GemmShape shape) {
@@ -147,7 +148,10 @@ TEST(CheckTiming, ComparesTheEngineWithTheReferenceOrThePlainArithmetic) {
   }
 }
 
-TEST(CheckDatapath, MapsASampledViolationToItsPlace) {
+TEST(CheckEntries, MapsASampledViolationToItsPlace) {
+  SimulationOptions options;
+  options.check = CheckMode::kSample;
+  options.seed = 3;
   workload::Operation op;
   op.name = "x";
   op.shape = {100, 90, 40};
@@ -156,17 +160,16 @@ TEST(CheckDatapath, MapsASampledViolationToItsPlace) {
     const Arithmetic arithmetic("ampere", op.dtype, sparse);
     const kernels::GemmOperands operands = make_operands(op, sparse, data, 0);
     base::Matrix<numerics::Word> d = plain_gemm(operands, arithmetic);
-    CheckResult right;
-    check_datapath(CheckMode::kSample, operands, d, arithmetic, 5, 3, right);
+    const CheckResult right = check_entries({operands}, {d}, arithmetic, options);
     EXPECT_EQ(right.elements, 256);
     EXPECT_EQ(right.mismatches, 0);
+    const base::Matrix<numerics::Word> before = d;
     const ElementSelection sample = sample_elements({100, 90, 1}, 1, 3).front();
     d(static_cast<std::size_t>(sample.rows[2]), static_cast<std::size_t>(sample.columns[9])) ^=
         0x00400000;
-    CheckResult wrong;
-    check_datapath(CheckMode::kSample, operands, d, arithmetic, 5, 3, wrong);
+    const CheckResult wrong = check_entries({operands, operands}, {before, d}, arithmetic, options);
     ASSERT_TRUE(wrong.first_violation);
-    EXPECT_EQ(wrong.first_violation->batch, 5);
+    EXPECT_EQ(wrong.first_violation->batch, 1);
     EXPECT_EQ(wrong.first_violation->row, sample.rows[2]);
     EXPECT_EQ(wrong.first_violation->col, sample.columns[9]);
   }

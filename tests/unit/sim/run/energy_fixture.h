@@ -69,7 +69,7 @@ inline VariantResult half_at(const VariantResult& at_boost, double clock_mhz) {
 /// What half_at() takes at 800 MHz, which is no step of the clock.
 inline double watts_at_800_mhz() {
   VariantResult result = half_at(figures(), 800);
-  add_energy(layer(), false, a100(), {}, RunOptions{}, never, result);
+  add_energy(layer(), false, a100(), {}, SimulationOptions{}, never, result);
   return result.energy->power_w;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/energy.h"
 
+#include "models/numerics/codec.h"
 #include "sim/run/run.h"
 #include "sim/run/run_options.h"
 #include "tests/support/temporary_directory.h"
@@ -22,7 +23,7 @@ namespace {
 TEST(AddEnergy, PartsAreCountsTimesTheTableAndSumToTheTotal) {
   const energy::PowerSpec power = a100();
   VariantResult result = figures();
-  add_energy(layer(), false, power, {}, RunOptions{}, never, result);
+  add_energy(layer(), false, power, {}, SimulationOptions{}, never, result);
   ASSERT_TRUE(result.energy);
   double sum = 0;
   for (const auto& [unused, uj] : result.energy->parts_uj) {
@@ -44,7 +45,7 @@ TEST(AddEnergy, PartsAreCountsTimesTheTableAndSumToTheTotal) {
 
 TEST(AddEnergy, ALaunchAboveTheLimitIsSimulatedAgainAtTheClockThatItAllows) {
   energy::PowerSpec power = a100();
-  RunOptions options;
+  SimulationOptions options;
   options.clock_limited = true;
   VariantResult free = figures();
   add_energy(layer(), false, power, {}, options, never, free);
@@ -73,14 +74,14 @@ TEST(AddEnergy, ALaunchAboveTheLimitIsSimulatedAgainAtTheClockThatItAllows) {
   // The limit lies between this clock and the next one.
   EXPECT_LE(held.energy->power_w, power.power_limit_w);
   VariantResult next = half_at(figures(), held.timing.clock_mhz + 15);
-  add_energy(layer(), false, power, {}, RunOptions{}, never, next);
+  add_energy(layer(), false, power, {}, SimulationOptions{}, never, next);
   EXPECT_GT(next.energy->power_w, power.power_limit_w);
 }
 
 TEST(AddEnergy, AFewStepsOfTheClockAreFollowedInClosedForm) {
   energy::PowerSpec power = a100();
   power.power_limit_w = watts_at_800_mhz();
-  RunOptions options;
+  SimulationOptions options;
   options.clock_limited = true;
   VariantResult held = figures();
   add_energy(
@@ -94,7 +95,7 @@ TEST(AddEnergy, AFewStepsOfTheClockAreFollowedInClosedForm) {
 
 TEST(AddEnergy, AFewLaunchesEndBeforeTheBoardActsOnItsPower) {
   energy::PowerSpec power = a100();
-  RunOptions options;
+  SimulationOptions options;
   options.clock_limited = true;
   const auto at_clock = [](double mhz) { return half_at(figures(), mhz); };
   power.power_limit_w = watts_at_800_mhz();
@@ -116,7 +117,7 @@ TEST(AddEnergy, AFewLaunchesEndBeforeTheBoardActsOnItsPower) {
 
 TEST(AddEnergy, ABurstIsHeldToItsOwnLimitForAMoment) {
   energy::PowerSpec power = a100();
-  RunOptions options;
+  SimulationOptions options;
   options.clock_limited = true;
   const auto at_clock = [](double mhz) { return half_at(figures(), mhz); };
   power.power_limit_w = watts_at_800_mhz();
@@ -135,16 +136,17 @@ TEST(AddEnergy, ABurstIsHeldToItsOwnLimitForAMoment) {
   EXPECT_DOUBLE_EQ(mhz(1.1, {}), steady);
 }
 
-TEST(EnergySum, WeighsLaunchesAndAveragesPowerOverTime) {
-  VariantResult one = figures();
-  one.energy = EnergyResult{{{"multiply", 30}, {"hbm", 10}}, 40, 20, 50, 0, false, false};
-  VariantResult two = figures();
-  two.timing.time_us = 6;
-  two.energy = EnergyResult{{{"multiply", 6}, {"hbm", 6}}, 12, 2, 70, 0, true, false};
-  EnergySum sum;
-  sum.add(one, 3);
-  sum.add(two, 1);
-  const auto total = sum.result(1e6);
+TEST(SumUp, WeighsLaunchesAndAveragesPowerOverTime) {
+  OperationResult one;
+  one.shape = {50, 50, 50};
+  one.count = 3;
+  one.dense = figures();
+  OperationResult two = one;
+  two.count = 1;
+  two.dense->timing.time_us = 6;
+  one.dense->energy = EnergyResult{{{"multiply", 30}, {"hbm", 10}}, 40, 20, 50, 0, false, false};
+  two.dense->energy = EnergyResult{{{"multiply", 6}, {"hbm", 6}}, 12, 2, 70, 0, true, false};
+  const auto total = sum_up({one, two}).dense->energy;
   ASSERT_TRUE(total);
   EXPECT_DOUBLE_EQ(total->total_uj, 132);
   EXPECT_DOUBLE_EQ(part(*total, "multiply"), 96);
@@ -152,8 +154,8 @@ TEST(EnergySum, WeighsLaunchesAndAveragesPowerOverTime) {
   EXPECT_DOUBLE_EQ(total->peak_power_w, 70);
   EXPECT_DOUBLE_EQ(total->pj_per_flop, 132);
   EXPECT_TRUE(total->limited);
-  sum.add(figures(), 1);
-  EXPECT_FALSE(sum.result(1e6));
+  two.dense->energy.reset();
+  EXPECT_FALSE(sum_up({one, two}).dense->energy);
 }
 
 using energy::Event;
@@ -332,20 +334,22 @@ TEST(SecondsAt, DramKeepsItsOwnTimeUntilTheSmsAreSlower) {
 }
 
 /// figures() from a simulator, at the clock that is asked for.
-gpu::GemmRun launch_at_clock(const kernels::GemmProblem& problem,
-                             const kernels::KernelOverrides& /*overrides*/,
-                             const std::vector<kernels::GemmOperands>* /*operands*/) {
-  const VariantResult at_boost = figures(problem.sparse);
-  gpu::GemmRun run;
-  run.kernel = at_boost.kernel;
-  run.cycles = at_boost.timing.cycles;
-  run.clock_mhz = problem.conditions.clock_mhz;
-  run.clock_scaling = at_boost.timing.clock_scaling;
-  run.issued_macs = problem.shape.macs() / (problem.sparse ? 2 : 1);
-  run.traffic = at_boost.traffic.memory;
-  run.budget = at_boost.timing.budget;
-  return run;
-}
+class FiguresAtClock : public gpu::Timer {
+  gpu::GemmRun launch(const kernels::GemmProblem& problem,
+                      const kernels::KernelOverrides& /*overrides*/,
+                      const std::vector<kernels::GemmOperands>* /*operands*/) override {
+    const VariantResult at_boost = figures(problem.sparse);
+    gpu::GemmRun run;
+    run.kernel = at_boost.kernel;
+    run.cycles = at_boost.timing.cycles;
+    run.clock_mhz = problem.conditions.clock_mhz;
+    run.clock_scaling = at_boost.timing.clock_scaling;
+    run.issued_macs = problem.shape.macs() / (problem.sparse ? 2 : 1);
+    run.traffic = at_boost.traffic.memory;
+    run.budget = at_boost.timing.budget;
+    return run;
+  }
+};
 
 /// The two operations of a network: one that is pruned, one that is not.
 struct TwoLayers {
@@ -366,7 +370,7 @@ struct TwoLayers {
     }
     options.power = a100();
     options.clock_limited = true;
-    options.limit_over_group = true;
+    options.limit_over = LimitOver::kGroup;
   }
 
   RunResult run() {
@@ -377,7 +381,8 @@ struct TwoLayers {
       done.operations[i].rest_us = static_cast<double>(operations[i].rest.ns) * 1e-3;
     }
     const gpu::GpuSpec gpu = FakeGpu::architecture().gpu;
-    KernelRunner kernels(gpu, options, launch_at_clock);
+    FiguresAtClock timer;
+    KernelRunner kernels(gpu, options, timer);
     add_energy(operations, switching, options, kernels, done);
     done.totals = sum_up(done.operations);
     return done;
@@ -385,7 +390,7 @@ struct TwoLayers {
 
   std::vector<workload::Operation> operations;
   RunResult result;
-  RunOptions options;
+  SimulationOptions options;
 };
 
 TEST(LimitOverGroup, HoldsOnAverageOverTheNetworkAndNotOverEachLaunch) {
@@ -416,10 +421,10 @@ TEST(LimitOverGroup, HoldsForEachGroupByItself) {
   TwoLayers network;
   network.operations[0].group = "a";
   network.operations[1].group = "b";
-  network.options.limit_over_group = true;
+  network.options.limit_over = LimitOver::kGroup;
   network.options.power->power_limit_w = watts_at_800_mhz();
   const RunResult apart = network.run();
-  network.options.limit_over_group = false;
+  network.options.limit_over = LimitOver::kLaunch;
   const RunResult each = network.run();
   for (std::size_t i = 0; i < 2; ++i) {
     ASSERT_LT(apart.operations[i].dense->timing.clock_mhz, 1000);
@@ -448,7 +453,7 @@ TEST(LimitOverGroup, WhatLiesBetweenTheGemmsTakesPowerAndItsOwnLineOfTheTotals) 
   const double all_uj = idle.totals.dense->energy->total_uj + idle.totals.dense->rest_uj;
   EXPECT_NEAR(all_uj / (idle.totals.dense->time_us + 0.2), limit_w, 1e-3);
   // Bytes cost: 97.5 of HBM, and at most some 40 pJ of the way to the registers.
-  network.options.limit_over_group = false;
+  network.options.limit_over = LimitOver::kLaunch;
   network.options.clock_limited = false;
   const double of_idling = network.run().totals.dense->rest_uj;
   network.operations[1].rest.bytes = 1000000;

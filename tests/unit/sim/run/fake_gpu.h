@@ -3,8 +3,10 @@
 
 #include "models/base/shape.h"
 #include "sim/config/architecture.h"
+#include "sim/gpu/timer.h"
+#include "sim/kernels/gemm_operands.h"
+#include "sim/kernels/kernel_overrides.h"
 #include "sim/run/check.h"
-#include "sim/run/kernel_runner.h"
 
 #include <functional>
 #include <vector>
@@ -13,20 +15,13 @@ namespace sptc::run {
 
 /// Stands in for the SystemC GPU: cycles from the padded size at peak rate plus 100, D by the plain
 /// arithmetic.
-class FakeGpu {
+class FakeGpu : public gpu::Timer {
  public:
   int launches = 0;
   std::vector<kernels::GemmProblem> problems;
   std::vector<kernels::KernelOverrides> overrides;              ///< of each problem
   std::function<void(const kernels::KernelOverrides&)> refuse;  ///< may throw
   std::function<void(base::Matrix<numerics::Word>&)> corrupt;   ///< applied to every D
-
-  Launcher launcher() {
-    return [this](const kernels::GemmProblem& problem, const kernels::KernelOverrides& asked,
-                  const std::vector<kernels::GemmOperands>* operands) {
-      return run(problem, asked, operands);
-    };
-  }
 
   static config::Architecture architecture() {
     config::Architecture result;
@@ -44,8 +39,8 @@ class FakeGpu {
   }
 
  private:
-  gpu::GemmRun run(const kernels::GemmProblem& problem, const kernels::KernelOverrides& asked,
-                   const std::vector<kernels::GemmOperands>* operands) {
+  gpu::GemmRun launch(const kernels::GemmProblem& problem, const kernels::KernelOverrides& asked,
+                      const std::vector<kernels::GemmOperands>* operands) override {
     if (refuse) {
       refuse(asked);
     }

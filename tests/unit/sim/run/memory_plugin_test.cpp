@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A DRAM that a shared object brings, behind the L2 of the simulated GPU.
-#include "sim/run/gemm_launcher.h"
+#include "sim/config/architecture.h"
 #include "sim/run/option_table.h"
 #include "sim/run/simulate.h"
+#include "sim/run/systemc_timer.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>

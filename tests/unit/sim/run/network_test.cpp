@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/random.h"
+#include "models/numerics/codec.h"
 #include "sim/run/im2col.h"
 #include "sim/run/run.h"
 #include "tests/support/expect_input_error.h"
@@ -63,7 +64,7 @@ TEST(Im2col, AgreesWithADirectConvolution) {
 class Network : public testing::Test {
  protected:
   FakeGpu gpu;
-  RunOptions options;
+  SimulationOptions options;
 
   Network() {
     options.fidelity = Fidelity::kDatapath;
@@ -73,7 +74,7 @@ class Network : public testing::Test {
   RunResult run(const std::string& trace) {
     const workload::Workload workload =
         workload::read_workload(std::filesystem::path(SPTC_SOURCE_DIR) / "traces/digits" / trace);
-    return run_workload(workload, FakeGpu::architecture(), options, nullptr, gpu.launcher());
+    return run_workload(workload, FakeGpu::architecture(), options, nullptr, gpu);
   }
 };
 
@@ -83,11 +84,11 @@ TEST_F(Network, ClassifiesDigitsAsTheFloat64NetworkDoes) {
   const AccuracyResult& accuracy = *result.accuracy;
   EXPECT_EQ(accuracy.samples, 899);
   // The figures that training recorded in the trace, computed by PyTorch and NumPy.
-  EXPECT_NEAR(*accuracy.dense_float64, 0.946607341490545, 1e-12);
-  EXPECT_NEAR(*accuracy.sparse_float64, 0.9421579532814238, 1e-12);
-  EXPECT_NEAR(*accuracy.dense_simulated, *accuracy.dense_float64, 0.003);
-  EXPECT_NEAR(*accuracy.sparse_simulated, *accuracy.sparse_float64, 0.003);
-  EXPECT_LE(accuracy.dense_disagreements, 3);
+  EXPECT_NEAR(accuracy.dense->float64, 0.946607341490545, 1e-12);
+  EXPECT_NEAR(accuracy.sparse->float64, 0.9421579532814238, 1e-12);
+  EXPECT_NEAR(accuracy.dense->simulated, accuracy.dense->float64, 0.003);
+  EXPECT_NEAR(accuracy.sparse->simulated, accuracy.sparse->float64, 0.003);
+  EXPECT_LE(accuracy.dense->disagreements, 3);
   EXPECT_TRUE(result.passed());
   for (const OperationResult& op : result.operations) {
     EXPECT_EQ(op.dense->check->elements, op.shape.m * op.shape.n);
@@ -98,9 +99,9 @@ TEST_F(Network, ClassifiesDigitsAsTheFloat64NetworkDoes) {
 TEST_F(Network, RunsConvolutionsAndKeepsWhatIsNotPrunableDense) {
   const RunResult result = run("cnn.json");
   ASSERT_TRUE(result.accuracy);
-  EXPECT_NEAR(*result.accuracy->dense_float64, 0.946607341490545, 1e-12);
-  EXPECT_NEAR(*result.accuracy->sparse_float64, 0.9521690767519466, 1e-12);
-  EXPECT_NEAR(*result.accuracy->sparse_simulated, *result.accuracy->sparse_float64, 0.003);
+  EXPECT_NEAR(result.accuracy->dense->float64, 0.946607341490545, 1e-12);
+  EXPECT_NEAR(result.accuracy->sparse->float64, 0.9521690767519466, 1e-12);
+  EXPECT_NEAR(result.accuracy->sparse->simulated, result.accuracy->sparse->float64, 0.003);
   const OperationResult& conv1 = result.operations[0];
   EXPECT_FALSE(conv1.sparse);
   EXPECT_EQ(conv1.dense->check->elements, 2 * conv1.shape.m * conv1.shape.n)
@@ -111,8 +112,8 @@ TEST_F(Network, RunsConvolutionsAndKeepsWhatIsNotPrunableDense) {
 TEST_F(Network, RunsOneChainWhereOneVariantIsAskedFor) {
   options.variants = Variants::kSparse;
   const RunResult result = run("mlp.json");
-  EXPECT_FALSE(result.accuracy->dense_simulated);
-  EXPECT_TRUE(result.accuracy->sparse_simulated);
+  EXPECT_FALSE(result.accuracy->dense);
+  EXPECT_TRUE(result.accuracy->sparse);
   EXPECT_FALSE(result.operations[0].dense);
   EXPECT_EQ(gpu.launches, 3);
 }
@@ -163,7 +164,7 @@ class SmallNetwork : public Network {
   }
 
   RunResult run_small() {
-    return run_workload(workload, FakeGpu::architecture(), options, nullptr, gpu.launcher());
+    return run_workload(workload, FakeGpu::architecture(), options, nullptr, gpu);
   }
   std::string refusal() {
     return support::input_error_of([this] { run_small(); });
@@ -175,8 +176,8 @@ TEST_F(SmallNetwork, AddsTheBiasAndPicksTheLargestScore) {
   // Dense scores (14, 7), (30, 39), (28, 35): classes 0, 1, 1. Sparse (13, 6), (25, 34), (10, 62):
   // 0, 1, 1.
   EXPECT_EQ(result.accuracy->samples, 3);
-  EXPECT_EQ(*result.accuracy->dense_simulated, 1);
-  EXPECT_EQ(*result.accuracy->sparse_simulated, 1);
+  EXPECT_EQ(result.accuracy->dense->simulated, 1);
+  EXPECT_EQ(result.accuracy->sparse->simulated, 1);
 }
 
 TEST_F(SmallNetwork, RefusesSparseWeightsThatAreNot2To4) {

@@ -26,13 +26,13 @@ class Run : public testing::Test {
  protected:
   FakeGpu gpu;
   config::Architecture architecture = FakeGpu::architecture();
-  RunOptions options;
+  SimulationOptions options;
   workload::Workload workload;
 
   Run() { options.what_ifs = false; }  // the fake GPU is none of the closed form
 
   RunResult run(const DataSource* data = nullptr) {
-    return run_workload(workload, architecture, options, data, gpu.launcher());
+    return run_workload(workload, architecture, options, data, gpu);
   }
   void use_datapath(CheckMode check) {
     options.fidelity = Fidelity::kDatapath;
@@ -130,7 +130,7 @@ TEST_F(Run, ChecksEveryElementOfTheDatapathOfEveryBatchEntry) {
   op.batch = 3;
   workload.operations = {op};
   use_datapath(CheckMode::kEigen);
-  EXPECT_EQ(RunOptions(options).check_mode(), CheckMode::kEigen);
+  EXPECT_EQ(options.check_mode(), CheckMode::kEigen);
   const RunResult result = run();
   EXPECT_TRUE(result.passed());
   EXPECT_EQ(result.operations[0].dense->check->elements, 3 * 20 * 36);

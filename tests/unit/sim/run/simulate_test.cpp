@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/simulate.h"
 
+#include "sim/config/architecture.h"
+#include "sim/gpu/waveform.h"
 #include "sim/run/energy.h"
-#include "sim/run/gemm_launcher.h"
-#include "sim/tensor_core/waveform.h"
+#include "sim/run/systemc_timer.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>
@@ -167,11 +168,10 @@ TEST_F(Simulate, RefusesWhatContradictsItself) {
   support::expect_input_error([&] { simulated(); },
                               {"--data names operand values, and others are given"});
   options.data.clear();
-  tensor_core::Waveform waveform({}, {});
-  hooks.waveform = &waveform;
-  support::expect_input_error([&] { simulated(); },
-                              {"--vcd has no effect with --fidelity analytic"});
-  hooks.waveform = nullptr;
+  gpu::Waveform waveform({}, {});
+  hooks.observers = {&waveform};
+  support::expect_input_error([&] { simulated(); }, {"not with --fidelity analytic"});
+  hooks.observers.clear();
   options.warmup = 3;
   support::expect_input_error([&] { simulated(); }, {"--warmup and --repeat are given together"});
   options.repeat = 4;

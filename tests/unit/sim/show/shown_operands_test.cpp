@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/mma/catalogue.h"
+#include "models/numerics/codec.h"
 #include "models/sparsity/prune.h"
 #include "sim/show/element_view.h"
 #include "tests/support/expect_input_error.h"
@@ -126,31 +127,30 @@ TEST(ShownOperands, AGeneratedAIsPrunedByMagnitude) {
 }
 
 TEST(ShownOperands, ArraysThatAreNoOperandsAreRefused) {
-  MmaOperands arrays = operands();
-  EXPECT_EQ(error_of(kDense, arrays, metadata(0x4444)),
+  EXPECT_EQ(error_of(kDense, operands(), metadata(0x4444)),
             "show: a dense instruction takes no metadata");
-  EXPECT_EQ(error_of(kDense, arrays, std::nullopt, 2),
-            "show: --case 2 is outside A, which holds 2");
-  arrays.b = counting({1, 16, 8}, 2);
-  EXPECT_EQ(error_of(kDense, arrays, std::nullopt, 1),
-            "show: --case 1 is outside B, which holds 1");
-  arrays.b = counting({2, 15, 8}, 2);
-  EXPECT_EQ(error_of(kDense, arrays),
-            "show: B must be [16, 8] of 2 bytes each, not [2, 15, 8] of 2");
-  arrays = operands();
-  arrays.a = counting({1, 17, 16}, 2);
-  EXPECT_EQ(error_of(kDense, arrays),
-            "show: A must be [16, 16] of 2 bytes each, not [1, 17, 16] of 2");
-  arrays.a = counting({16, 16}, 2);
-  EXPECT_EQ(error_of(kDense, arrays),
-            "show: A must be [16, 16] of 2 bytes each, not [16, 16] of 2");
-  arrays = operands();
-  arrays.c = counting({2, 3, 8}, 2);
-  EXPECT_EQ(error_of(kDense, arrays),
-            "show: C must be [16, 8] of 4 bytes each, not [2, 3, 8] of 2");
-  arrays.c = counting({1, 3, 8}, 4);
-  EXPECT_EQ(error_of(kDense, arrays, std::nullopt, 1),
-            "show: --case 1 is outside C, which holds 1");
+  const struct {
+    BitArray MmaOperands::*array;
+    BitArray instead;
+    std::size_t index;
+    const char* error;
+  } kCases[] = {
+      {&MmaOperands::a, operands().a, 2, "show: --case 2 is outside A, which holds 2"},
+      {&MmaOperands::b, counting({1, 16, 8}, 2), 1, "show: --case 1 is outside B, which holds 1"},
+      {&MmaOperands::c, counting({1, 3, 8}, 4), 1, "show: --case 1 is outside C, which holds 1"},
+      {&MmaOperands::b, counting({2, 15, 8}, 2), 0,
+       "show: B must be [16, 8] of 2 bytes each, not [2, 15, 8] of 2"},
+      {&MmaOperands::a, counting({1, 17, 16}, 2), 0,
+       "show: A must be [16, 16] of 2 bytes each, not [1, 17, 16] of 2"},
+      {&MmaOperands::a, counting({16, 16}, 2), 0,
+       "show: A must be [16, 16] of 2 bytes each, not [16, 16] of 2"},
+      {&MmaOperands::c, counting({2, 3, 8}, 2), 0,
+       "show: C must be [16, 8] of 4 bytes each, not [2, 3, 8] of 2"}};
+  for (const auto& one : kCases) {
+    MmaOperands arrays = operands();
+    arrays.*one.array = one.instead;
+    EXPECT_EQ(error_of(kDense, arrays, std::nullopt, one.index), one.error);
+  }
 }
 
 TEST(ShownOperands, MetadataThatNamesNoTwoPlacesIsRefused) {

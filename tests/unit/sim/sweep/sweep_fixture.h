@@ -2,12 +2,15 @@
 #pragma once
 
 #include "sim/io/text_file.h"
-#include "sim/sweep/space/plan.h"
-#include "sim/sweep/store/sweep_store.h"
+#include "sim/sweep/coordinator.h"
+#include "sim/sweep/plan.h"
+#include "sim/sweep/sweep_store.h"
 #include "tests/support/temporary_directory.h"
 
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -25,29 +28,27 @@ inline nlohmann::json spec_json(const nlohmann::json& changes = nlohmann::json::
   return spec;
 }
 
-inline space::SweepPlan make_plan(const nlohmann::json& changes = nlohmann::json::object(),
-                                  const std::string& version = "1") {
-  return {space::parse_sweep_spec(spec_json(changes).dump(), "spec.json"), version};
+inline SweepPlan make_plan(const nlohmann::json& changes = nlohmann::json::object()) {
+  return SweepPlan(parse_sweep_spec(spec_json(changes).dump(), "spec.json"));
 }
 
-inline std::vector<std::uint64_t> positions(const space::SweepPlan& plan) {
-  std::vector<std::uint64_t> result;
-  plan.for_each([&](std::uint64_t position) {
-    result.push_back(position);
-    return true;
-  });
-  return result;
+inline std::vector<std::uint64_t> positions(const SweepPlan& plan) {
+  return positions_of(plan, {});
 }
 
-/// Stores each point of `plan`, which `fill` completes, in `results`, and finishes them.
-inline void store_points(const std::filesystem::path& results, const space::SweepPlan& plan,
-                         const std::function<void(point::PointOutcome& outcome)>& fill) {
-  store::SweepStore store(results, plan, {});
+/// Stores the first `most` points of `plan`, which `fill` completes, in `results`, and finishes
+/// them.
+inline void store_points(const std::filesystem::path& results, const SweepPlan& plan,
+                         const std::function<void(PointOutcome& outcome)>& fill,
+                         std::size_t most = SIZE_MAX) {
+  SweepStore store(results, plan, {});
   for (const std::uint64_t position : positions(plan)) {
-    point::PointOutcome outcome;
-    outcome.position = position;
-    fill(outcome);
-    store.add({&outcome, 1});
+    if (store.size() < most) {
+      PointOutcome outcome;
+      outcome.position = position;
+      fill(outcome);
+      store.add({&outcome, 1});
+    }
   }
   store.finish();
 }

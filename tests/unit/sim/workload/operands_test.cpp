@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/operands.h"
 
+#include "models/base/matrix.h"
+#include "models/numerics/codec.h"
 #include "sim/io/memory_guard.h"
 #include "tests/support/expect_input_error.h"
 

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -65,24 +64,6 @@ TEST(WorkloadLists, TheIndexNamesEveryListInTheFolder) {
     }
   }
   EXPECT_EQ(present, indexed);
-}
-
-TEST(WorkloadLists, ResNextLowersItsGroupedConvolutionsToBatchedGemms) {
-  const Workload workload = read_workload(kTraces / "resnext101_32x16d.json");
-  const auto grouped =
-      std::find_if(workload.operations.begin(), workload.operations.end(),
-                   [](const Operation& op) { return op.conv && op.conv->groups == 32; });
-  ASSERT_NE(grouped, workload.operations.end());
-  EXPECT_EQ(grouped->shape, (base::GemmShape{16, 3136, 144}));
-  EXPECT_EQ(grouped->batch, 32);
-  EXPECT_TRUE(grouped->prunable);
-}
-
-TEST(WorkloadLists, BertKeepsItsAttentionDense) {
-  for (const Operation& op : read_workload(kTraces / "bert_large.json").operations) {
-    const bool attention = op.name == "attn.scores" || op.name == "attn.context";
-    EXPECT_EQ(op.prunable, !attention && op.name != "qa_outputs") << op.name;
-  }
 }
 
 }  // namespace

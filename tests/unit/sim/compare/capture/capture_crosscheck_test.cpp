@@ -11,6 +11,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 
 namespace sptc::compare::capture {
 namespace {
@@ -88,6 +89,15 @@ const BitsRow& wrong_row(const CaptureCrosscheck& result) {
   throw std::logic_error("no row has a mismatch");
 }
 
+/// Expects that the words of the wrong row have this cause, whose text contains `part`.
+void expect_cause(const CaptureCrosscheck& result, std::string_view cause, std::string_view part) {
+  const BitsRow& row = wrong_row(result);
+  ASSERT_FALSE(row.explanations.empty());
+  EXPECT_EQ(row.explanations.front().cause, cause);
+  EXPECT_NE(row.explanations.front().text.find(part), std::string::npos)
+      << row.explanations.front().text;
+}
+
 TEST(CrosscheckCapture, NamesOneFlippedBit) {
   const SyntheticCapture capture;
   const SyntheticSet set(kDense);
@@ -96,13 +106,8 @@ TEST(CrosscheckCapture, NamesOneFlippedBit) {
   capture.write_set(set, d);
   const CaptureCrosscheck result = capture.check();
   EXPECT_EQ(result.mismatches(), 1U);
-  const BitsRow& row = wrong_row(result);
-  EXPECT_EQ(row.first->index, 7U);
-  ASSERT_FALSE(row.explanations.empty());
-  EXPECT_EQ(row.explanations.front().cause, "bit-of-d");
-  EXPECT_NE(row.explanations.front().text.find("case 7: one bit of D[3, 5] is flipped: bit 20"),
-            std::string::npos)
-      << row.explanations.front().text;
+  EXPECT_EQ(wrong_row(result).first->index, 7U);
+  expect_cause(result, "bit-of-d", "case 7: one bit of D[3, 5] is flipped: bit 20");
   // Said once more at the end, where a reader of hundreds of rows looks.
   const std::string text = capture_text(result);
   EXPECT_NE(text.find("\nwords differ [bit-of-d]: mma.sync.aligned.m16n8k16"), std::string::npos);
@@ -119,13 +124,8 @@ TEST(CrosscheckCapture, NamesOneSwappedNibbleOfMetadata) {
   capture.write_set(SyntheticSet(kSparse), d);
   const CaptureCrosscheck result = capture.check();
   EXPECT_GT(result.mismatches(), 0U);
-  const BitsRow& row = wrong_row(result);
-  ASSERT_FALSE(row.explanations.empty());
-  EXPECT_EQ(row.explanations.front().cause, "metadata-nibble");
-  EXPECT_NE(row.explanations.front().text.find(
-                "case 4: the two metadata indices of row 9, group 3 (k 12..15) are swapped"),
-            std::string::npos)
-      << row.explanations.front().text;
+  expect_cause(result, "metadata-nibble",
+               "case 4: the two metadata indices of row 9, group 3 (k 12..15) are swapped");
 }
 
 TEST(CrosscheckCapture, NamesAMetadataRegisterThatContradictsTheIndices) {
@@ -157,11 +157,7 @@ TEST(CrosscheckCapture, NamesTheArithmeticOfAnotherGeneration) {
   const SyntheticCapture capture;
   const SyntheticSet set(kDense);
   capture.write_set(set, set.compute("H100"));
-  const CaptureCrosscheck result = capture.check();
-  const BitsRow& row = wrong_row(result);
-  ASSERT_FALSE(row.explanations.empty());
-  EXPECT_EQ(row.explanations.front().cause, "architecture");
-  EXPECT_NE(row.explanations.front().text.find("hopper"), std::string::npos);
+  expect_cause(capture.check(), "architecture", "hopper");
 }
 
 TEST(CrosscheckCapture, LeavesOutWordsWhoseArithmeticNobodyKnowsAndSaysSo) {

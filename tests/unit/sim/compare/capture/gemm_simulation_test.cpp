@@ -3,6 +3,7 @@
 // Is the kernel that is simulated for the kit's own GEMMs the one that the GPU runs?
 #include "sim/compare/capture/gemm_simulation.h"
 
+#include "sim/config/architecture.h"
 #include "sim/kernels/kernel_choice.h"
 #include "tests/hardware/cuda/gemm_tile.h"
 

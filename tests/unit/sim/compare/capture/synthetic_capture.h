@@ -118,18 +118,11 @@ class SyntheticCapture {
   void write_set(const SyntheticSet& set, const vectors::BitArray& d,
                  const std::string& case_set = "defined", const std::string& arch = "sm_80") const {
     const mma::MmaInstruction& instruction = set.instruction;
-    const std::string family = instruction.sparse ? "mmasp" : "mma";
-    const std::string qualifier = "m" + std::to_string(instruction.shape.m) + "n" +
-                                  std::to_string(instruction.shape.n) + "k" +
-                                  std::to_string(instruction.shape.k) + "." +
-                                  std::string(numerics::name(instruction.accumulator)) + "." +
-                                  std::string(numerics::name(instruction.a_type)) + "." +
-                                  std::string(numerics::name(instruction.b_type)) + "." +
-                                  std::string(numerics::name(instruction.accumulator));
-    const std::string stem = "bits/" + family + "." + qualifier + "." + case_set;
+    const std::string qualifier = instruction.ptx_name();
+    const std::string stem = "bits/" + qualifier + "." + case_set;
     write(stem + ".json", {{"measured", true},
                            {"arch", arch},
-                           {"family", family},
+                           {"family", instruction.sparse ? "mmasp" : "mma"},
                            {"qualifier", qualifier},
                            {"m", instruction.shape.m},
                            {"n", instruction.shape.n},

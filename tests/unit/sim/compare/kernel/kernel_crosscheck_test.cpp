@@ -5,11 +5,15 @@
 #include "sim/compare/kernel/kernel_crosscheck.h"
 
 #include "models/batched/gemm.h"
+#include "models/numerics/codec.h"
 #include "tests/unit/sim/compare/kernel/synthetic_kernel.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -18,6 +22,7 @@ namespace {
 
 using numerics::DataType;
 using numerics::Word;
+using sparsity::MetadataOrder;
 
 constexpr std::string_view kDense = "m16n8k16.f32.f16.f16.f32";
 constexpr std::string_view kSparse = "mma.sp.m16n8k32.f32.f16.f16.f32";
@@ -59,6 +64,7 @@ TEST(CrosscheckKernel, FindsNothingWrongWithAKernelThatIsRight) {
     EXPECT_TRUE(diagnosis.bit_exact()) << name;
     EXPECT_FALSE(diagnosis.first);
     EXPECT_TRUE(diagnosis.fitting.empty());
+    EXPECT_TRUE(diagnosis.location.places.empty());
     EXPECT_EQ(diagnosis.comparison.elements, 32U * 24U);
   }
 }
@@ -74,31 +80,64 @@ TEST(CrosscheckKernel, NamesAFlippedBitOfD) {
   EXPECT_EQ(diagnosis.first->ulps, 8192U);
 }
 
-TEST(CrosscheckKernel, NamesAFlippedBitOfA) {
-  for (const std::string_view name : {kDense, kSparse}) {
-    SyntheticKernel kernel("A100", name, 32, 24, 256);
-    base::Matrix<Word>& values =
-        kernel.declared.instruction.sparse ? kernel.compressed.values : kernel.a;
-    values(9, 40) ^= 1U << 7;
-    kernel.data.d = stored(kernel.compute());
-    expect_cause(kernel.diagnose(), "bit-of-a", {"row 9", " 40, bit 7"});
-  }
-}
-
-TEST(CrosscheckKernel, NamesAFlippedBitOfB) {
-  SyntheticKernel kernel("A100", kSparse, 32, 24, 256);
-  kernel.b_columns(3, 18) ^= 1U << 9;
+/// The diagnosis of a kernel that computes with the changed operands.
+KernelDiagnosis with_change(std::string_view instruction,
+                            const std::function<void(SyntheticKernel&)>& change) {
+  SyntheticKernel kernel("A100", instruction, 32, 24, 256);
+  change(kernel);
   kernel.data.d = stored(kernel.compute());
-  expect_cause(kernel.diagnose(), "bit-of-b", {"k 18, column 3", "bit 9"});
+  return kernel.diagnose();
 }
 
-TEST(CrosscheckKernel, NamesASwappedPairInOneNibble) {
-  SyntheticKernel kernel("A100", kSparse, 32, 24, 256);
-  std::uint8_t& nibble = kernel.compressed.nibbles(6, 11);
+void swap_indices(std::uint8_t& nibble) {
   nibble = static_cast<std::uint8_t>((nibble >> 2 | nibble << 2) & 0xF);
-  kernel.data.d = stored(kernel.compute());
-  expect_cause(kernel.diagnose(), "metadata-nibble",
-               {"two metadata indices of row 6, group 11 (k 44..47) are swapped"});
+}
+
+TEST(CrosscheckKernel, NamesAFlippedBitOfAnOperand) {
+  expect_cause(with_change(kDense, [](auto& kernel) { kernel.a(9, 40) ^= 1U << 7; }), "bit-of-a",
+               {"row 9", " 40, bit 7"});
+  expect_cause(
+      with_change(kSparse, [](auto& kernel) { kernel.compressed.values(9, 40) ^= 1U << 7; }),
+      "bit-of-a", {"row 9", " 40, bit 7"});
+  expect_cause(with_change(kSparse, [](auto& kernel) { kernel.b_columns(3, 18) ^= 1U << 9; }),
+               "bit-of-b", {"k 18, column 3", "bit 9"});
+}
+
+TEST(CrosscheckKernel, NamesAChangeOfSingleNibbles) {
+  expect_cause(
+      with_change(kSparse, [](auto& kernel) { swap_indices(kernel.compressed.nibbles(6, 11)); }),
+      "metadata-nibble", {"two metadata indices of row 6, group 11 (k 44..47) are swapped"});
+  const auto store_two = [](SyntheticKernel& kernel) {
+    kernel.compressed.nibbles(2, 4) = 0x4;
+    kernel.compressed.nibbles(2, 5) = 0xE;
+    kernel.store_operands();
+  };
+  expect_cause(with_change(kSparse,
+                           [&](auto& kernel) {
+                             store_two(kernel);
+                             std::swap(kernel.compressed.nibbles(2, 4),
+                                       kernel.compressed.nibbles(2, 5));
+                           }),
+               "metadata-nibble", {"row 2, groups 4 and 5 are exchanged"});
+  expect_cause(with_change(kSparse,
+                           [&](auto& kernel) {
+                             store_two(kernel);
+                             kernel.compressed.nibbles(2, 4) = 0x9;
+                           }),
+               "metadata-nibble", {"row 2, group 4", "0x9 instead of 0x4"});
+}
+
+TEST(CrosscheckKernel, NamesAChangeOfAllNibbles) {
+  const auto of_all = [](std::string_view instruction, void (*change)(std::uint8_t & nibble)) {
+    return with_change(instruction, [&](SyntheticKernel& kernel) {
+      auto& nibbles = kernel.compressed.nibbles;
+      std::for_each(nibbles.data(), nibbles.data() + nibbles.size(), change);
+    });
+  };
+  expect_cause(of_all(kSparse, swap_indices), "metadata-indices", {"two indices"});
+  // Of integers no order is tried.
+  expect_cause(of_all("mma.sp.m16n8k64.s32.s8.s8.s32", [](std::uint8_t& nibble) { nibble = 0x4; }),
+               "metadata-indices", {"ignored"});
 }
 
 TEST(CrosscheckKernel, CountsNibblesThatPtxLeavesUndefined) {
@@ -135,53 +174,29 @@ TEST(CrosscheckKernel, CountsNibblesOfTf32ThatNameNoHalf) {
   EXPECT_EQ(diagnosis.invalid_metadata->nibble, 0b1001);
 }
 
-TEST(CrosscheckKernel, NamesTwoExchangedNibblesAndAWrongOne) {
-  SyntheticKernel kernel("A100", kSparse, 32, 24, 256);
-  kernel.compressed.nibbles(2, 4) = 0x4;
-  kernel.compressed.nibbles(2, 5) = 0xE;
-  kernel.store_operands();
-  std::swap(kernel.compressed.nibbles(2, 4), kernel.compressed.nibbles(2, 5));
-  kernel.data.d = stored(kernel.compute());
-  expect_cause(kernel.diagnose(), "metadata-nibble", {"row 2, groups 4 and 5 are exchanged"});
-
-  std::swap(kernel.compressed.nibbles(2, 4), kernel.compressed.nibbles(2, 5));
-  kernel.compressed.nibbles(2, 4) = 0x9;
-  kernel.data.d = stored(kernel.compute());
-  expect_cause(kernel.diagnose(), "metadata-nibble", {"row 2, group 4", "0x9 instead of 0x4"});
-}
-
-TEST(CrosscheckKernel, NamesSwappedIndicesOfAllNibbles) {
-  SyntheticKernel kernel("A100", kSparse, 32, 24, 128);
-  for (std::size_t i = 0; i < kernel.compressed.nibbles.size(); ++i) {
-    std::uint8_t& nibble = kernel.compressed.nibbles.data()[i];
-    nibble = static_cast<std::uint8_t>((nibble >> 2 | nibble << 2) & 0xF);
-  }
-  kernel.data.d = stored(kernel.compute());
-  expect_cause(kernel.diagnose(), "metadata-indices", {"two indices"});
-}
-
 TEST(CrosscheckKernel, NamesTheLayoutOfMetadata) {
   SyntheticKernel kernel("A100", kSparse, 32, 24, 128);
   // The file is reordered, but is said to be canonical.
-  const auto reordered = sparsity::to_reordered(sparsity::pack_canonical(kernel.compressed));
-  std::copy(reordered.elements.begin(), reordered.elements.end(),
-            kernel.data.metadata->array.bits.begin());
+  const auto reordered =
+      sparsity::pack_metadata(kernel.compressed.nibbles, {.order = MetadataOrder::kCutlass});
+  std::copy_n(reordered.data(), reordered.size(), kernel.data.metadata->array.bits.begin());
   expect_cause(kernel.diagnose(), "metadata-layout", {"CUTLASS reordered"});
 }
 
 TEST(CrosscheckKernel, NamesTheSelector) {
   SyntheticKernel kernel("A100", kSparse, 32, 24, 128);
   // Lanes of selector 1 hold the metadata; those of selector 0 hold that of another matrix.
-  const auto lanes = sparsity::to_lanes(sparsity::pack_canonical(kernel.compressed), 32, 1);
-  const auto other =
-      sparsity::to_lanes(sparsity::pack_canonical(sparsity::compress(
-                             sparsity::prune_by_magnitude(
-                                 random_words(32, 128, DataType::kF16, "other"), DataType::kF16),
-                             DataType::kF16)),
-                         32, 0);
-  vectors::BitArray words = vectors::make_bit_array({1, lanes.registers.size() * 32}, 4);
+  const auto lanes = sparsity::pack_metadata(kernel.compressed.nibbles,
+                                             {DataType::kF16, MetadataOrder::kLanes, 32, 1});
+  const auto other = sparsity::pack_metadata(
+      sparsity::compress(sparsity::prune_by_magnitude(
+                             random_words(32, 128, DataType::kF16, "other"), DataType::kF16),
+                         DataType::kF16)
+          .nibbles,
+      {DataType::kF16, MetadataOrder::kLanes, 32, 0});
+  vectors::BitArray words = vectors::make_bit_array({1, lanes.size()}, 4);
   for (std::size_t i = 0; i < words.bits.size(); ++i) {
-    words.bits[i] = lanes.registers[i / 32][i % 32] | other.registers[i / 32][i % 32];
+    words.bits[i] = lanes.data()[i] | other.data()[i];
   }
   kernel.data.metadata = vectors::MetadataInput{words, vectors::MetadataLayout::kLanes, 0};
   kernel.declared.reading.layout = vectors::MetadataLayout::kLanes;
@@ -264,16 +279,13 @@ TEST(CrosscheckKernel, NamesTheStepOfAnotherInstructionAndTheSparseGrouping) {
       << diagnosis.fitting.front().text;
 }
 
-TEST(CrosscheckKernel, NamesATransposedOperand) {
+TEST(CrosscheckKernel, NamesATransposedOperandOrResult) {
   SyntheticKernel kernel("A100", kDense, 32, 24, 128);
-  kernel.data.b = {128, 24, false, stored(kernel.b_columns).words};
+  const StoredMatrix right =
+      std::exchange(kernel.data.b, StoredMatrix{128, 24, false, stored(kernel.b_columns).words});
   expect_cause(kernel.diagnose(), "operand-layout", {"B is taken as column-major"});
-}
-
-TEST(CrosscheckKernel, NamesTransposedResults) {
-  SyntheticKernel kernel("A100", kDense, 32, 24, 128);
-  const base::Matrix<Word> d = kernel.compute().transposed();
-  kernel.data.d = {32, 24, false, stored(d).words};
+  kernel.data.b = right;
+  kernel.data.d = {32, 24, false, stored(kernel.compute().transposed()).words};
   expect_cause(kernel.diagnose(), "operand-layout", {"D is stored transposed"});
 }
 
@@ -353,15 +365,6 @@ TEST(CrosscheckKernel, SaysWhereNothingFitsAndWhatComesNearest) {
   EXPECT_NE(text.find("partial: [split-k] explains 594 of the 722"), std::string::npos) << text;
   EXPECT_NE(text.find("128 remain\nwhat remains: "), std::string::npos) << text;
   EXPECT_NE(text.find("try: the same with a --kernel file that declares it"), std::string::npos);
-}
-
-TEST(CrosscheckKernel, NamesWrongIntegersWithoutTryingTheirOrder) {
-  SyntheticKernel kernel("A100", "mma.sp.m16n8k64.s32.s8.s8.s32", 32, 24, 256);
-  for (std::size_t i = 0; i < kernel.compressed.nibbles.size(); ++i) {
-    kernel.compressed.nibbles.data()[i] = 0x4;
-  }
-  kernel.data.d = stored(kernel.compute());
-  expect_cause(kernel.diagnose(), "metadata-indices", {"ignored"});
 }
 
 TEST(UlpDistance, CountsStepsThroughZeroAndKnowsSpecials) {

@@ -4,13 +4,17 @@
 // operands, element by element.
 #pragma once
 
+#include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
+#include "models/sparsity/metadata_register.h"
 #include "sim/compare/kernel/kernel_crosscheck.h"
 #include "tests/unit/sim/compare/kernel/synthetic_kernel.h"
 
-#include <algorithm>
+#include <gtest/gtest.h>
+
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -121,11 +125,12 @@ inline void move_k(SyntheticKernel& kernel, std::size_t tile, bool of_a, bool of
        tile / static_cast<std::size_t>(pattern.group), sparsity::kEmptyGroupNibble);
 }
 
+/// From which row and column an element comes.
+using Source = std::function<std::pair<std::size_t, std::size_t>(std::size_t, std::size_t)>;
+
 /// Elements of `words` that stand where `source` says.
 template <typename T>
-base::Matrix<T> moved_elements(
-    const base::Matrix<T>& words,
-    const std::function<std::pair<std::size_t, std::size_t>(std::size_t, std::size_t)>& source) {
+base::Matrix<T> moved_elements(const base::Matrix<T>& words, const Source& source) {
   base::Matrix<T> result(words.rows(), words.cols());
   for (std::size_t i = 0; i < words.rows(); ++i) {
     for (std::size_t j = 0; j < words.cols(); ++j) {
@@ -143,6 +148,22 @@ inline KernelDiagnosis with_operands(const Shape& shape, const Place& place,
   change(other);
   plant.replace(other, place);
   return plant.kernel.diagnose();
+}
+
+inline KernelDiagnosis with_moved_nibbles(const Shape& shape, const Place& place,
+                                          const Source& source) {
+  return with_operands(shape, place, [&](SyntheticKernel& kernel) {
+    kernel.compressed.nibbles = moved_elements(kernel.compressed.nibbles, source);
+  });
+}
+
+/// `operand`: A or the columns of B.
+inline KernelDiagnosis with_moved_elements(const Shape& shape, const Place& place,
+                                           base::Matrix<Word> SyntheticKernel::*operand,
+                                           const Source& source) {
+  return with_operands(shape, place, [&](SyntheticKernel& kernel) {
+    kernel.*operand = moved_elements(kernel.*operand, source);
+  });
 }
 
 inline KernelDiagnosis with_moved_k(const Shape& shape, const Place& place, std::size_t tile,
@@ -270,6 +291,25 @@ inline std::string told(const KernelDiagnosis& diagnosis) {
   return diagnosis.fitting.empty()
              ? "nothing"
              : diagnosis.fitting.front().cause + ": " + diagnosis.fitting.front().text;
+}
+
+inline const Shape half{"A100", kHalf, 128, 96, 256};
+inline const Shape sparse{"A100", kHalfSparse, 128, 96, 256};
+inline const Shape narrow{"H100", kHalf, 96, 64, 320, false, DataType::kF16};
+inline const Shape with_c{"A100", kBrain, 64, 64, 192, true};
+inline const Shape square{"A100", kHalf, 64, 64, 256};
+
+/// Expects that `fault` is named `cause`, with `parts` in its text: what and where.
+inline void expect_named(std::string_view fault, std::string_view cause,
+                         std::initializer_list<std::string_view> parts,
+                         const KernelDiagnosis& diagnosis) {
+  EXPECT_FALSE(diagnosis.bit_exact()) << fault;
+  ASSERT_FALSE(diagnosis.fitting.empty()) << fault << ": not named";
+  const Explanation& named = diagnosis.fitting.front();
+  EXPECT_EQ(named.cause, cause) << fault << " is named " << told(diagnosis);
+  for (const std::string_view part : parts) {
+    EXPECT_NE(named.text.find(part), std::string::npos) << fault << " is named " << told(diagnosis);
+  }
 }
 
 }  // namespace sptc::compare::kernel

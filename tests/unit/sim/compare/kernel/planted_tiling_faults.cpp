@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Faults of how a kernel cuts K and D: k-tiles, lines and tiles.
-#include "tests/unit/sim/compare/kernel/planted_faults.h"
+#include "tests/unit/sim/compare/kernel/planted_kernel.h"
 
 #include <gtest/gtest.h>
 

@@ -5,6 +5,8 @@
 #include "models/base/random.h"
 #include "models/mma/catalogue.h"
 #include "models/mma/dot_step.h"
+#include "models/numerics/codec.h"
+#include "models/numerics/data_type_info.h"
 #include "models/sparsity/compress.h"
 #include "models/sparsity/metadata.h"
 #include "models/sparsity/prune.h"
@@ -74,13 +76,13 @@ struct SyntheticKernel {
       return;
     }
     data.a = stored(compressed.values);
-    const sparsity::CanonicalMetadata metadata = sparsity::pack_canonical(compressed);
+    const base::Matrix<std::uint32_t> metadata =
+        sparsity::pack_metadata(compressed.nibbles, {.type = compressed.type});
     data.metadata = vectors::MetadataInput{
-        vectors::make_bit_array({1, metadata.elements.size()},
+        vectors::make_bit_array({1, metadata.size()},
                                 sparsity::metadata_element_bits(compressed.type) / 8),
         vectors::MetadataLayout::kCanonical, 0};
-    std::copy_n(metadata.elements.data(), metadata.elements.size(),
-                data.metadata->array.bits.begin());
+    std::copy_n(metadata.data(), metadata.size(), data.metadata->array.bits.begin());
   }
 
   numerics::Word element(std::size_t i, std::size_t j, const mma::MmaInstruction& instruction,

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -139,9 +138,9 @@ TEST(PowerAccuracy, WattsOfAllRowsCountAndEnergyOfThoseAtTheCap) {
   rows.push_back(at_cap(100, 1));
   rows.back().measured.power_w = 200;
   const PowerAccuracy accuracy = measure_power(rows).value();
-  EXPECT_EQ(accuracy.count, 4);
-  EXPECT_NEAR(accuracy.mape_percent, (0 + 25 + 5 + 50) / 4.0, 1e-9);
-  EXPECT_NEAR(accuracy.bias_percent, (0 - 25 + 5 - 50) / 4.0, 1e-9);
+  EXPECT_EQ(accuracy.errors.count, 4);
+  EXPECT_NEAR(accuracy.errors.mape_percent, (0 + 25 + 5 + 50) / 4.0, 1e-9);
+  EXPECT_NEAR(accuracy.errors.bias_percent, (0 - 25 + 5 - 50) / 4.0, 1e-9);
   EXPECT_EQ(accuracy.at_cap_count, 3);
   EXPECT_NEAR(accuracy.energy_per_flop_error_percent.value(), (10 + 10 + 50) / 3.0, 1e-9);
   EXPECT_NEAR(accuracy.energy_per_flop_median_ratio.value(), 1.1, 1e-12);
@@ -170,11 +169,12 @@ TEST(PowerAccuracy, LeavesOutLaunchesThatAreDoneBeforeNvmlHasAveraged) {
   Comparison row = at_cap(300, 40000);
   row.measured.launch.repetition = kernels::Repetition{4000, 6000};  // of 100 us
   EXPECT_TRUE(has_steady_power(row.measured));
-  EXPECT_EQ(measure_power(std::vector<Comparison>{row}).value().count, 1);
+  EXPECT_EQ(measure_power(std::vector<Comparison>{row}).value().errors.count, 1);
   row.measured.launch.repetition->warmup = 3999;
   EXPECT_FALSE(has_steady_power(row.measured));
   EXPECT_FALSE(measure_power(std::vector<Comparison>{row}).has_value());
-  EXPECT_EQ(measure_power(std::vector<Comparison>{row, at_cap(300, 40000)}).value().count, 1);
+  EXPECT_EQ(measure_power(std::vector<Comparison>{row, at_cap(300, 40000)}).value().errors.count,
+            1);
 }
 
 TEST(PowerAccuracy, IsNothingWhereOneOfBothWattsIsMissing) {
@@ -220,9 +220,10 @@ TEST(SpeedupAccuracy, FiguresAreThoseOfTheQuotients) {
   EXPECT_NEAR(figures.log_correlation.value(), xy / std::sqrt(xx * yy), 1e-12);
 }
 
-TEST(SpeedupAccuracy, APairIsOneWhateverTheClockOfItsLaunches) {
+TEST(SpeedupAccuracy, APairIsOneWhateverClockAndTypeOfDOfItsLaunches) {
   std::vector<Comparison> rows;
   add_pair(1, 1.5, 1.4, rows);
+  rows[1].measured.launch.d_dtype = numerics::DataType::kF32;
   rows[0].measured.launch.clock_mhz = 1400;
   rows[1].measured.launch.clock_mhz = 1700;
   const SpeedupFigures figures = measure_speedups(rows).value().all;
@@ -230,25 +231,6 @@ TEST(SpeedupAccuracy, APairIsOneWhateverTheClockOfItsLaunches) {
   EXPECT_NEAR(figures.measured_geomean, 1.5, 1e-12);
   rows[1].measured.launch.conditions.launch = kernels::LaunchMode::kGraph;
   EXPECT_FALSE(measure_speedups(rows).has_value());
-}
-
-TEST(SpeedupAccuracy, NoOtherConstantIsNearerThanTheBestOne) {
-  std::vector<Comparison> rows;
-  const std::vector<double> measured{0.8, 1.1, 1.3, 1.45, 1.7, 1.9};
-  for (std::size_t i = 0; i < measured.size(); ++i) {
-    add_pair(static_cast<std::int64_t>(i) + 1, measured[i], 1, rows);
-  }
-  double least = 1e9;
-  for (double constant = 0.5; constant < 2.5; constant += 0.001) {
-    double sum = 0;
-    for (const double r : measured) {
-      sum += 100 * std::abs(constant / r - 1);
-    }
-    least = std::min(least, sum / static_cast<double>(measured.size()));
-  }
-  const double best = measure_speedups(rows).value().all.constant_error_percent;
-  EXPECT_LE(best, least + 1e-9);
-  EXPECT_NEAR(best, least, 0.1);
 }
 
 TEST(SpeedupAccuracy, LossesNearOneCountOnNeitherSide) {
@@ -273,13 +255,6 @@ TEST(SpeedupAccuracy, OnlyLaunchesUnderTheSameConditionsMakeAPair) {
   EXPECT_EQ(measure_speedups(rows).value().all.count, 1);
   rows[1].measured.launch.dtype = numerics::DataType::kBf16;
   EXPECT_FALSE(measure_speedups(rows).has_value());
-}
-
-TEST(SpeedupAccuracy, PairsMayDifferInTheTypeOfD) {
-  std::vector<Comparison> rows;
-  add_pair(1, 1.5, 1.4, rows);
-  rows[1].measured.launch.d_dtype = numerics::DataType::kF32;
-  EXPECT_EQ(measure_speedups(rows).value().all.count, 1);
 }
 
 TEST(SpeedupAccuracy, ALaunchThatWasMeasuredTwiceIsOneRow) {

@@ -2,13 +2,18 @@
 #include "sim/compare/times/launch_simulation.h"
 
 #include "models/base/error.h"
+#include "sim/config/architecture.h"
 #include "sim/config/energy.h"
-#include "sim/run/gemm_launcher.h"
+#include "sim/gpu/analytic_gemm.h"
+#include "sim/run/kernel_runner.h"
 #include "sim/workload/workload_text.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,9 +38,8 @@ class LaunchSimulations : public testing::Test {
     workload::Operation op;
     op.shape = launch.shape;
     op.dtype = launch.dtype;
-    run::GemmLauncher launcher(a100.gpu, options);
-    run::KernelRunner kernels(a100.gpu, options,
-                              [&](const auto&... problem) { return launcher(problem...); });
+    gpu::ClosedFormTimer timer(a100.gpu, options.clock_policy);
+    run::KernelRunner kernels(a100.gpu, options, timer);
     run::VariantResult figures = kernels.time(op, sparse);
     const run::GeneratedData data(kind, 0);
     run::SwitchingSource switching(data);
@@ -46,7 +50,7 @@ class LaunchSimulations : public testing::Test {
   }
 
   const config::Architecture a100 = config::load_architecture("a100-sxm4-80gb");
-  run::RunOptions options;
+  run::SimulationOptions options;
   MeasuredLaunch launch;
 };
 
@@ -135,7 +139,7 @@ TEST_F(LaunchSimulations, OfEventsAreRefusedByTheirLineBeforeAnyIsSimulated) {
 /// Time of `launch` on `board`, or why it has none.
 std::pair<double, std::string> timed(const config::Architecture& board,
                                      const MeasuredLaunch& launch, run::Fidelity fidelity) {
-  run::RunOptions options;
+  run::SimulationOptions options;
   options.fidelity = fidelity;
   try {
     return {LaunchSimulation(board, options)(launch).time_us, ""};
@@ -167,29 +171,72 @@ TEST(LaunchSimulationsOfBoards, TakeTheSameTypesInBothFidelities) {
   }
 }
 
-TEST(LaunchSimulationsOfBoards, TakeEightBitFloatsOfAnRtx5080) {
-  const config::Architecture rtx5080 = config::load_architecture("rtx5080");
-  for (const char* pattern : {"", "2:4"}) {
-    MeasuredLaunch launch;
-    launch.shape = {1024, 1024, 1024};
-    launch.dtype = numerics::DataType::kE4m3;
-    if (*pattern != '\0') {
-      launch.pattern = sparsity::parse_weight_pattern(pattern);
-    }
-    const double form = timed(rtx5080, launch, run::Fidelity::kAnalytic).first;
-    const auto [simulated, refused] = timed(rtx5080, launch, run::Fidelity::kTiming);
-    EXPECT_EQ(refused, "");
-    EXPECT_NEAR(simulated, form, 0.25 * form) << pattern;
-  }
-}
-
-TEST_F(LaunchSimulations, OfOneShapeAreRefusedByTheirLine) {
+TEST_F(LaunchSimulations, OfOneShapeAreRefusedByTheirLineInAnyProcess) {
   std::vector<Measurement> rows(2);
   rows[0].launch = launch;
   rows[1].line = 7;
   rows[1].launch.shape = {2147483647, 2147483647, 2147483647};
-  support::expect_input_error([&] { simulate_launches(rows, "f.csv", a100, options, 1); },
-                              {"f.csv:7: ", "do not fit 64 bits"});
+  for (const int jobs : {1, 2}) {
+    support::expect_input_error([&] { simulate_launches(rows, "f.csv", a100, options, jobs); },
+                                {"f.csv:7: ", "do not fit 64 bits"});
+  }
+}
+
+TEST_F(LaunchSimulations, AreTheSameInTheSameOrderForAnyNumberOfProcessesAndEqualOnesOne) {
+  std::vector<Measurement> rows;
+  for (std::int64_t n = 1; n <= 37; ++n) {
+    launch.shape = {64, 64 * (n % 11 + 1), 32};
+    Measurement row;
+    row.launch = launch;
+    row.time_us = static_cast<double>(n);
+    row.source = std::to_string(n);
+    rows.push_back(row);
+  }
+  for (const int jobs : {1, 2, 3, 50}) {
+    std::size_t distinct = 0, heard = 0;
+    const std::vector<Prediction> launches = simulate_launches(
+        rows, "f.csv", a100, options, jobs, [&](std::size_t done, std::size_t total) {
+          distinct = total;
+          heard = done;
+        });
+    EXPECT_EQ(distinct, 11U);
+    EXPECT_EQ(heard, 11U);
+    ASSERT_EQ(launches.size(), rows.size());
+    LaunchSimulation simulation(a100, options);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Prediction expected = simulation(rows[i].launch);
+      EXPECT_EQ(launches[i].time_us, expected.time_us) << jobs;
+      EXPECT_EQ(launches[i].power_w, expected.power_w) << jobs;
+    }
+  }
+}
+
+TEST_F(LaunchSimulations, AreOnesOfTheirOwnForEachConditionOfTheLaunch) {
+  const std::vector<void (*)(MeasuredLaunch&)> changes = {
+      [](MeasuredLaunch&) {},
+      [](MeasuredLaunch& l) { l.shape.m = 65; },
+      [](MeasuredLaunch& l) { l.dtype = numerics::DataType::kBf16; },
+      [](MeasuredLaunch& l) { l.pattern = sparsity::parse_weight_pattern("2:4"); },
+      [](MeasuredLaunch& l) { l.d_dtype = numerics::DataType::kF32; },
+      [](MeasuredLaunch& l) { l.conditions.l2.kind = kernels::L2State::Kind::kWarm; },
+      [](MeasuredLaunch& l) { l.conditions.launch = kernels::LaunchMode::kGraph; },
+      [](MeasuredLaunch& l) { l.conditions.algorithm = kernels::Algorithm::kBest; },
+      [](MeasuredLaunch& l) {
+        l.repetition = kernels::Repetition{0, 1};
+      },
+      [](MeasuredLaunch& l) {
+        l.repetition = kernels::Repetition{1, 1};
+      },
+      [](MeasuredLaunch& l) { l.operands = workload::DataKind::kZeros; },
+      [](MeasuredLaunch& l) { l.clock_mhz = 1000; },
+      [](MeasuredLaunch& l) { l.power_limit_w = 300; }};
+  std::set<decltype(launch.key())> keys;
+  for (const auto change : changes) {
+    MeasuredLaunch changed = launch;
+    change(changed);
+    keys.insert(changed.key());
+  }
+  EXPECT_EQ(keys.size(), changes.size());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/compare/times/measured_neighbours.h"
+#include "sim/config/architecture.h"
 
 #include "sim/compare/times/launch_simulation.h"
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/mma/mma_family.h"
 #include "sim/compare/times/measurements.h"
+#include "sim/kernels/decomposition.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>

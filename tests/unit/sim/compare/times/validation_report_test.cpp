@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/compare/times/validation_report.h"
+#include "sim/compare/times/validate.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

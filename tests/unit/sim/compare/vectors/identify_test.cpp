@@ -2,6 +2,7 @@
 #include "sim/compare/vectors/identify.h"
 
 #include "models/base/random.h"
+#include "models/numerics/codec.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>

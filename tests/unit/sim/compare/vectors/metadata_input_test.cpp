@@ -3,6 +3,7 @@
 
 #include "models/base/random.h"
 #include "models/mma/catalogue.h"
+#include "models/sparsity/compress.h"
 #include "models/sparsity/metadata.h"
 #include "tests/support/expect_input_error.h"
 
@@ -54,26 +55,19 @@ TEST(ElementIndices, AreTheSameFromEveryLayout) {
     const auto k = 2 * static_cast<std::size_t>(instruction.shape.k);
     const std::size_t groups = k / static_cast<std::size_t>(pattern.group);
     const std::vector<std::size_t> a_shape{1, each.rows, k / 2};
-    const auto canonical =
-        sparsity::pack_canonical(random_nibbles(each.rows, groups, pattern), type);
+    const auto nibbles = random_nibbles(each.rows, groups, pattern);
     const int bytes = sparsity::metadata_element_bits(type) / 8;
-    const auto indices = [&](MetadataLayout layout, const BitArray& array) {
+    const auto indices = [&](MetadataLayout layout, sparsity::MetadataOrder order,
+                             int bytes_of_word) {
+      const auto words = sparsity::pack_metadata(nibbles, {type, order, instruction.shape.k, 0});
+      const BitArray array =
+          array_of({1, words.size()}, bytes_of_word, {words.data(), words.data() + words.size()});
       return element_indices({array, layout, 0}, instruction, a_shape, "x").bits;
     };
-    const std::vector<std::uint32_t> elements(
-        canonical.elements.data(), canonical.elements.data() + canonical.elements.size());
-    const auto expected =
-        indices(MetadataLayout::kCanonical,
-                array_of({1, each.rows, canonical.elements.cols()}, bytes, elements));
-    const auto reordered = sparsity::to_reordered(canonical).elements;
-    EXPECT_EQ(
-        indices(MetadataLayout::kReordered, array_of({1, reordered.size()}, bytes, reordered)),
-        expected);
-    std::vector<std::uint32_t> lanes;
-    for (const auto& words : sparsity::to_lanes(canonical, instruction.shape.k, 0).registers) {
-      lanes.insert(lanes.end(), words.begin(), words.end());
-    }
-    EXPECT_EQ(indices(MetadataLayout::kLanes, array_of({1, lanes.size()}, 4, lanes)), expected);
+    using sparsity::MetadataOrder;
+    const auto expected = indices(MetadataLayout::kCanonical, MetadataOrder::kCanonical, bytes);
+    EXPECT_EQ(indices(MetadataLayout::kReordered, MetadataOrder::kCutlass, bytes), expected);
+    EXPECT_EQ(indices(MetadataLayout::kLanes, MetadataOrder::kLanes, 4), expected);
   }
 }
 

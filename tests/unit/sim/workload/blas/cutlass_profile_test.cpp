@@ -69,10 +69,10 @@ TEST(CutlassProfile, FaultsAreNamedByLine) {
       [] {
         read("\n\n" + kHeader + row("gemm", "a", "success", "512,,1", "f16", "tensorop", "1"));
       },
-      {"x:4: n must be an integer, not ''"});
+      {"x:4: n must be an integer from 0 to 2147483647, not ''"});
   support::expect_input_error(
       [] { read(kHeader + row("gemm", "a", "success", "5,6,-7", "f16", "tensorop", "1")); },
-      {"x:2: k must be from 1 to 2147483647, not -7"});
+      {"x:2: k must be an integer from 0 to 2147483647, not '-7'"});
   support::expect_input_error(
       [] { read(kHeader + row("gemm", "a", "success", "5,6,7", "f16", "tensorop", "soon")); },
       {"x:2: Runtime must be milliseconds, not 'soon'"});

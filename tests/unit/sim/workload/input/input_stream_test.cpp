@@ -33,21 +33,6 @@ std::string long_text() {
   return text;
 }
 
-TEST(InputStream, LongNamesOfATarAreRead) {
-  const support::TemporaryDirectory directory;
-  const std::filesystem::path file = directory.path() / "x.tar";
-  const std::string name = std::string(120, 'd') + "/trace.json";
-  for (const support::Setting format :
-       {archive_write_set_format_pax, archive_write_set_format_gnutar}) {
-    support::put_file(file, support::tar_of({{name, "12345"}, {"other", "x"}}, format));
-    InputStream largest(file);
-    EXPECT_EQ(largest.rest(100), "12345");
-    EXPECT_TRUE(largest.name().ends_with("trace.json")) << largest.name();
-    EXPECT_EQ(InputStream(file.string() + ":" + name).rest(100), "12345");
-    EXPECT_EQ(InputStream(file.string() + ":other").rest(100), "x");
-  }
-}
-
 TEST(InputStream, PlainBytesComeOutAsTheyAre) {
   EXPECT_EQ(all_of("abc"), "abc");
   EXPECT_EQ(all_of(""), "");
@@ -66,10 +51,6 @@ TEST(InputStream, CompressedFilesAreUnpackedWholeAlsoOfSeveralMembers) {
   }
 }
 
-TEST(InputStream, WhatFollowsTheLastMemberOfAGzipIsPadding) {
-  EXPECT_EQ(all_of(support::gzipped("abc") + std::string(512, '\0')), "abc");
-}
-
 TEST(InputStream, HeadIsReadAgainByTheStream) {
   InputStream input(support::gzipped("abc"), "x");
   EXPECT_EQ(input.head(), "abc");
@@ -80,18 +61,9 @@ TEST(InputStream, WhatUnpacksToMoreThanAnyRecordingIsRefused) {
   const std::string blank(std::size_t{80} << 20, '\n');
   for (const auto& [name, packed] : kPackers) {
     SCOPED_TRACE(name);
-    support::expect_input_error(
-        [&] {
-          InputStream input(packed(blank), "x");
-          while (input.line(kMany)) {
-          }
-        },
-        {"x: unpacks to more than 500 times its size"});
+    support::expect_input_error([&] { InputStream(packed(blank), "x").rest(std::size_t{1} << 30); },
+                                {"x: unpacks to more than 500 times its size"});
   }
-  const std::string small(std::size_t{60} << 20, '\n');
-  InputStream input(support::zstd_packed(small + "end"), "x");
-  EXPECT_EQ(input.line(kMany), "end");
-  EXPECT_EQ(input.place(), "x:" + std::to_string(small.size() + 1));
 }
 
 TEST(InputStream, LinesAreReadWithoutTheirEndsAndBlankOnesAreCounted) {
@@ -130,12 +102,6 @@ TEST(InputStream, CompressedFilesThatAreDamagedAreRefused) {
     }
     support::expect_input_error([&] { all_of(packed); }, {"x: ", "damaged"});
   }
-}
-
-TEST(InputStream, AGzipOfAnotherChecksumIsRefused) {
-  std::string packed = support::gzipped("abc");
-  packed[packed.size() - 6] ^= 1;  // the checksum is before the four bytes of the size
-  support::expect_input_error([&] { all_of(packed); }, {"x: the gzip data are damaged"});
 }
 
 TEST(InputStream, TheLargestMemberOfATarIsReadOrTheOneThatIsNamed) {

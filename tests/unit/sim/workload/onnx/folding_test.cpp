@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The elements of outputs, each worked out by hand from the specification of the operator.
-#include "sim/workload/onnx/rule.h"
+#include "sim/workload/onnx/shapes.h"
 #include "tests/unit/sim/workload/onnx/node_cases.h"
 
 #include <gtest/gtest.h>
@@ -36,9 +36,9 @@ TEST(Folding, IntegersAreComputedElementByElement) {
       {"Add", {}, {a, b}, Dims{9, -5, 2}},
       {"Sub", {}, {a, b}, Dims{5, -9, 10}},
       {"Mul", {}, {a, b}, Dims{14, -14, -24}},
-      {"Div", {}, {a, b}, Dims{3, -3, -1}},                    // towards zero
-      {"Mod", {}, {a, b}, Dims{1, 1, -2}},                     // the sign of the divisor
-      {"Mod", {{"fmod", number(1)}}, {a, b}, Dims{1, -1, 2}},  // that of the dividend
+      {"Div", {}, {a, b}, Dims{3, -3, -1}},    // towards zero
+      {"Mod", {}, {a, b}, Dims{1, 1, -2}},     // the sign of the divisor
+      {"Mod", {{"fmod", number(1)}}, {a, b}},  // not known
       {"Pow", {}, {a, two}, Dims{49, 49, 36}},
       {"Min", {}, {a, b, low}, Dims{1, -7, -4}},
       {"Max", {}, {a, b}, Dims{7, 2, 6}},
@@ -49,11 +49,9 @@ TEST(Folding, IntegersAreComputedElementByElement) {
       {"LessOrEqual", {}, {low, two}, Dims{1, 1, 0}},
       {"And", {}, {p, q}, Dims{0, 0, 0, 1}},
       {"Or", {}, {p, q}, Dims{0, 1, 1, 1}},
-      {"Xor", {}, {p, q}, Dims{0, 1, 1, 0}},
       {"Not", {}, {p}, Dims{1, 1, 0, 0}},
       {"Neg", {}, {a}, Dims{-7, 7, -6}},
       {"Abs", {}, {a}, Dims{7, 7, 6}},
-      {"Sign", {}, {whole({-3, 0, 5})}, Dims{-1, 0, 1}},
       {"Add", {}, {whole({10, 20}, Dims{2, 1}), low}, Dims{11, 12, 13, 21, 22, 23}},
       {"Mul", {}, {whole({kMost, kLeast}), two}, Dims{kMost, kLeast}},
       {"Mod", {}, {a, scalar(0)}},  // NaN
@@ -68,18 +66,15 @@ TEST(Folding, IntegersAreComputedElementByElement) {
 
 TEST(Folding, RealsAreComputedElementByElement) {
   const auto reals = [](const std::string& op, const Inputs& inputs) {
-    return output_of(op, {}, inputs).reals;
+    return output_of(op, {}, inputs).numbers.value_or(Reals{});
   };
   const Value x = real({-1.5F, 0.0F, 2.5F});
   EXPECT_EQ(reals("Neg", {x}), (Reals{1.5F, 0.0F, -2.5F}));
   EXPECT_EQ(reals("Abs", {x}), (Reals{1.5F, 0.0F, 2.5F}));
   EXPECT_EQ(reals("Floor", {x}), (Reals{-2.0F, 0.0F, 2.0F}));
   EXPECT_EQ(reals("Ceil", {x}), (Reals{-1.0F, 0.0F, 3.0F}));
-  EXPECT_EQ(reals("Round", {x}), (Reals{-2.0F, 0.0F, 2.0F}));  // ties to even
-  EXPECT_EQ(reals("Sign", {x}), (Reals{-1.0F, 0.0F, 1.0F}));
   EXPECT_EQ(reals("Sqrt", {real({4.0F, 0.25F})}), (Reals{2.0F, 0.5F}));
   EXPECT_EQ(reals("Sqrt", {x}), Reals{});  // NaN
-  EXPECT_EQ(reals("Reciprocal", {real({4.0F, -0.5F})}), (Reals{0.25F, -2.0F}));
   EXPECT_EQ(reals("Div", {real({7.0F}), real({2.0F})}), (Reals{3.5F}));
   EXPECT_EQ(reals("Range", {real({0.5F}), real({2.0F}), real({0.5F})}), (Reals{0.5F, 1.0F, 1.5F}));
   EXPECT_EQ(reals("ConstantOfShape", {whole({2})}), (Reals{0.0F, 0.0F}));
@@ -131,30 +126,34 @@ TEST(Folding, ASplitHasItsPartsOfTheElements) {
   };
   const Value row = whole({1, 2, 3, 4, 5, 6});
   const std::vector<Value> two = parts(2, {row, whole({2, 4})});
-  EXPECT_EQ(two[0].integers, (Dims{1, 2}));
-  EXPECT_EQ(two[1].integers, (Dims{3, 4, 5, 6}));
+  EXPECT_EQ(integers_of(two[0]), (Dims{1, 2}));
+  EXPECT_EQ(integers_of(two[1]), (Dims{3, 4, 5, 6}));
   const std::vector<Value> columns = parts(3, {kSix}, 1);
   EXPECT_EQ(columns[2].dims, (Dims{2, 1}));
-  EXPECT_EQ(columns[2].integers, (Dims{3, 6}));
+  EXPECT_EQ(integers_of(columns[2]), (Dims{3, 6}));
   const std::vector<Value> four = parts(4, {row});  // the last has what is left
-  EXPECT_EQ(four[2].integers, (Dims{5, 6}));
+  EXPECT_EQ(integers_of(four[2]), (Dims{5, 6}));
   EXPECT_EQ(four[3].dims, Dims{0});
   const std::vector<Value> beyond = parts(2, {row, whole({5, 5})});
-  EXPECT_EQ(beyond[0].integers, (Dims{1, 2, 3, 4, 5}));
-  EXPECT_EQ(beyond[1].integers, std::nullopt);
+  EXPECT_EQ(integers_of(beyond[0]), (Dims{1, 2, 3, 4, 5}));
+  EXPECT_EQ(integers_of(beyond[1]), std::nullopt);
   EXPECT_EQ(parts(2, {row, whole({-1, 7})})[1].dims, std::nullopt);
   EXPECT_EQ(parts(2, {row}, 1)[0].dims, std::nullopt);
 }
 
-TEST(Folding, NumbersAreThoseOfAllElements) {
-  EXPECT_EQ(numbers_of(whole({3, 4})), (std::vector<double>{3, 4}));
-  EXPECT_EQ(numbers_of(real({0.5F})), (std::vector<double>{0.5}));
-  EXPECT_EQ(numbers_of(kNone), std::nullopt);
-  EXPECT_EQ(numbers_of(whole({3, 4}, Dims{3})), std::nullopt);
-  EXPECT_EQ(numbers_of(whole({}, Dims{-1})), std::nullopt);
-  EXPECT_EQ(numbers_of(whole({3, 4}, Dims{4096, 2})), std::nullopt);
-  EXPECT_EQ(numbers_of(whole({}, Dims{0, 4096})), std::vector<double>{});
-  EXPECT_EQ(numbers_of(whole({}, Dims{0, 4096, 4096})), std::nullopt);  // strides of 2^24
+TEST(Folding, ElementsAreAsManyAsTheExtentsSay) {
+  const auto settled = [](Value value) {
+    settle(value);
+    return value.numbers;
+  };
+  EXPECT_EQ(settled(whole({3, 4})), (Numbers{3, 4}));
+  EXPECT_EQ(settled(real({0.5F})), (Numbers{0.5}));
+  EXPECT_EQ(settled(kNone), std::nullopt);
+  EXPECT_EQ(settled(whole({3, 4}, Dims{3})), std::nullopt);
+  EXPECT_EQ(settled(whole({3, 4}, Dims{4096, 2})), std::nullopt);
+  EXPECT_EQ(settled(whole({}, Dims{0, 4096})), Numbers{});
+  EXPECT_EQ(settled(whole({}, Dims{0, 4096, 4096})), std::nullopt);  // strides of 2^24
+  EXPECT_EQ(settled(whole({1}, Dims(17, 1))), std::nullopt);         // more axes than tensors have
 }
 
 }  // namespace

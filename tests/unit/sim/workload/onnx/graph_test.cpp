@@ -92,16 +92,6 @@ TEST(Graph, ALoopWithAKnownNumberOfIterationsRepeatsItsBody) {
 TEST(Graph, AScanRunsOnceForEachSlice) {
   const std::string body = input("s", kHalf, {16, 32}) + input("part", kHalf, {16, 32}) +
                            node("MatMul", {"part", "w"}, "u") + output("s") + output("u");
-  const Recording recording = read(kX + input("all", kHalf, {7, 16, 32}) +
-                                   node_of("Scan", {"x", "all"}, {"last", "out"},
-                                           graph("body", body) + integer("num_scan_inputs", 1)) +
-                                   node("MatMul", {"out", "w"}, "z"));
-  EXPECT_EQ(taken_of(recording), (All{{"u", {{32, 16, 32}, 1, 7}}, {"z", {{32, 112, 32}}}}));
-}
-
-TEST(Graph, AScanMayTakeAndGatherAlongOtherAxes) {
-  const std::string body = input("s", kHalf, {16, 32}) + input("part", kHalf, {16, 32}) +
-                           node("MatMul", {"part", "w"}, "u") + output("s") + output("u");
   const std::string axes = ints("scan_input_axes", {1}) + ints("scan_output_axes", {-1});
   const Recording recording =
       read(kX + input("all", kHalf, {16, 7, 32}) +
@@ -125,14 +115,6 @@ TEST(Graph, QuantizedOperatorsBetweenGemmsKeepTheExtents) {
   for (const char* op : {"QLinearAdd", "QLinearMul"}) {
     EXPECT_EQ(product(node(op, {"a", "s", "z", "b", "s", "z", "s", "z"}, "c") + joined), expected);
   }
-  const std::string chosen =
-      input("if", kBool, {4, 1}) +
-      node("QLinearWhere", {"if", "a", "s", "z", "b", "s", "z", "s", "z"}, "c");
-  EXPECT_EQ(product(chosen + joined), expected);
-  EXPECT_EQ(product(input("m", kUint8, {4, 64, 7}) +
-                    node("QLinearReduceMean", {"m", "s", "z", "s", "z"}, "x",
-                         ints("axes", {2}) + integer("keepdims", 0))),
-            expected);
 }
 
 TEST(Graph, FunctionsAreFollowedWithTheAttributesOfTheCall) {

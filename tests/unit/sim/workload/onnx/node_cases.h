@@ -18,7 +18,7 @@ namespace sptc::workload::onnx {
 
 using Attributes = std::map<std::string, Attribute>;
 using Inputs = std::vector<Value>;
-using Reals = std::vector<float>;
+using Reals = Numbers;
 
 inline constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 inline constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
@@ -35,7 +35,7 @@ inline Value sized(Dims dims, Type type = Type::kFloat) {
 inline Value whole(const Dims& elements, const std::optional<Dims>& dims = std::nullopt) {
   Value value =
       sized(dims.value_or(Dims{static_cast<std::int64_t>(elements.size())}), Type::kInt64);
-  value.integers = elements;
+  value.numbers.emplace(elements.begin(), elements.end());
   return value;
 }
 inline Value scalar(std::int64_t element) {
@@ -43,7 +43,7 @@ inline Value scalar(std::int64_t element) {
 }
 inline Value real(const Reals& elements) {
   Value value = sized({static_cast<std::int64_t>(elements.size())});
-  value.reals = elements;
+  value.numbers = elements;
   return value;
 }
 inline Attribute number(std::int64_t integer) {
@@ -66,8 +66,11 @@ inline Attribute tensor(Type type, const std::optional<Dims>& integers, const Re
   attribute.tensor.emplace();
   attribute.tensor->type = type;
   attribute.tensor->dims = {1};
-  attribute.tensor->integers = integers;
-  attribute.tensor->reals = reals;
+  if (integers) {
+    attribute.tensor->numbers.emplace(integers->begin(), integers->end());
+  } else if (!reals.empty()) {
+    attribute.tensor->numbers = reals;
+  }
   return attribute;
 }
 
@@ -98,7 +101,7 @@ inline void expect_dims(const std::vector<Case>& cases) {
 inline void expect_integers(const std::vector<Case>& cases) {
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const Case& one = cases[i];
-    EXPECT_EQ(output_of(one.op, one.attributes, one.inputs).integers, one.expected)
+    EXPECT_EQ(integers_of(output_of(one.op, one.attributes, one.inputs)), one.expected)
         << "case " << i << ", " << one.op;
   }
 }

@@ -34,8 +34,6 @@ TEST(Shapes, ArrangementsHaveTheExtentsOfTheirParameters) {
       {"Gather", {{"axis", number(1)}}, {kX, sized({5, 6})}, Dims{2, 5, 6, 4}},
       {"Gather", {}, {kX, sized({})}, Dims{3, 4}},
       {"GatherElements", {}, {sized({2, 3}), sized({2, 1})}, Dims{2, 1}},
-      {"GatherND", {}, {kX, sized({5, 2})}, Dims{5, 4}},
-      {"GatherND", {{"batch_dims", number(1)}}, {kX, sized({2, 7, 1})}, Dims{2, 7, 4}},
       {"Unsqueeze", {}, {sized({3, 4}), whole({0, -1})}, Dims{1, 3, 4, 1}},
       {"Unsqueeze", {{"axes", list({1})}}, {sized({3, 4})}, Dims{3, 1, 4}},
       {"Squeeze", {}, {sized({1, 3, 1, 5})}, Dims{3, 5}},
@@ -84,8 +82,6 @@ TEST(Shapes, ArrangementsWithoutTheirParametersAreNotKnown) {
       {"Concat", {{"axis", number(3)}}, {kX, kX}},
       {"Gather", {{"axis", number(3)}}, {kX, sized({5})}},
       {"GatherElements", {}, {kX, kNone}},
-      {"GatherND", {}, {kX, sized({5, 4})}},
-      {"GatherND", {{"batch_dims", number(-1)}}, {kX, sized({5, 2})}},
       {"Unsqueeze", {}, {sized({3, 4}), sized({1})}},
       {"Unsqueeze", {}, {sized({3, 4}), whole({0, 0})}},
       {"Unsqueeze", {}, {sized({3, 4}), whole({3})}},
@@ -101,49 +97,17 @@ TEST(Shapes, ArrangementsWithoutTheirParametersAreNotKnown) {
 }
 
 TEST(Shapes, ExtentsThatAreValuesOfOperandsAreTaken) {
-  const Value ids = sized({2, 10}, Type::kInt64), image = sized({2, 3, 8, 8});
-  const Value signal = sized({2, 16000, 1});
+  const Value ids = sized({2, 10}, Type::kInt64);
   expect_dims({
       {"EmbedLayerNormalization", {}, {ids, ids, sized({30522, 768})}, Dims{2, 10, 768}},
-      {"OneHot", {}, {sized({2, 3}), scalar(5), sized({2})}, Dims{2, 3, 5}},
-      {"OneHot", {{"axis", number(0)}}, {sized({2, 3}), whole({5}), sized({2})}, Dims{5, 2, 3}},
-      {"OneHot", {{"axis", number(-2)}}, {sized({2, 3}), whole({5}), sized({2})}, Dims{2, 5, 3}},
-      {"GridSample", {}, {image, sized({2, 5, 6, 2})}, Dims{2, 3, 5, 6}},
       {"TopK", {{"k", number(4)}}, {sized({2, 9})}, Dims{2, 4}},
       {"TopK", {{"axis", number(0)}}, {sized({9, 2}), whole({4})}, Dims{4, 2}},
       {"Size", {}, {kX}, Dims{}},
-      // (16000 - 400) / 160 + 1 frames of 400 / 2 + 1 frequencies, or of all 400.
-      {"STFT", {}, {signal, scalar(160), sized({400})}, Dims{2, 98, 201, 2}},
-      {"STFT",
-       {{"onesided", number(0)}},
-       {signal, scalar(160), kNone, scalar(400)},
-       Dims{2, 98, 400, 2}},
-      {"DFT", {}, {sized({98, 300, 1})}, Dims{98, 300, 2}},
-      {"DFT", {{"onesided", number(1)}}, {sized({98, 300, 1})}, Dims{98, 151, 2}},
-      {"DFT", {{"axis", number(2)}}, {sized({2, 98, 300, 1})}, Dims{2, 98, 300, 2}},
-      {"DFT",
-       {{"onesided", number(1)}, {"axis", number(1)}},
-       {sized({2, 98, 300, 1})},
-       Dims{2, 50, 300, 2}},
-      {"DFT",
-       {{"onesided", number(1)}},
-       {sized({2, 98, 300, 1}), kNone, scalar(2)},
-       Dims{2, 98, 151, 2}},
-      {"DFT", {}, {sized({2, 98, 300, 1}), scalar(512), scalar(-2)}, Dims{2, 98, 512, 2}},
   });
   expect_dims({
       {"EmbedLayerNormalization", {}, {ids, ids, kNone}},
-      {"OneHot", {}, {sized({2, 3}), sized({}), sized({2})}},
-      {"OneHot", {{"axis", number(3)}}, {sized({2, 3}), scalar(5), sized({2})}},
-      {"GridSample", {}, {image, sized({2, 5, 6, 7, 3})}},
       {"TopK", {}, {sized({2, 9}), sized({1})}},
       {"TopK", {{"k", number(4)}, {"axis", number(2)}}, {sized({2, 9})}},
-      {"STFT", {}, {signal, scalar(0), sized({400})}},
-      {"STFT", {}, {signal, scalar(160), kNone, scalar(16001)}},
-      {"STFT", {}, {signal, scalar(160)}},
-      {"DFT", {}, {sized({2, 98, 300, 1})}},
-      {"DFT", {}, {sized({2, 98, 300, 1}), kNone, sized({})}},
-      {"DFT", {}, {sized({2, 98, 300, 1}), kNone, scalar(3)}},
       {"NonMaxSuppression", {}, {kX}},
   });
 }
@@ -191,7 +155,6 @@ TEST(Shapes, CeilModeCountsTheWindowThatIsNotFull) {
 
 TEST(Shapes, ResizedExtentsAreSizesOrScaledAndRoundedDown) {
   const Value x = sized({1, 3, 8, 9});
-  const Attributes last{{"axes", list({2, -1})}};
   const auto policy = [](const std::string& name) {
     return Attributes{{"keep_aspect_ratio_policy", word(name)}};
   };
@@ -201,8 +164,6 @@ TEST(Shapes, ResizedExtentsAreSizesOrScaledAndRoundedDown) {
       {"Upsample", {}, {x, real({1, 1, 2, 3})}, Dims{1, 3, 16, 27}},
       {"Resize", {}, {x, kNone, kNone, whole({1, 3, 5, 7})}, Dims{1, 3, 5, 7}},
       {"Resize", {}, {kNone, kNone, kNone, whole({1, 3, 5, 7})}, Dims{1, 3, 5, 7}},
-      {"Resize", last, {x, kNone, real({2, 3})}, Dims{1, 3, 16, 27}},
-      {"Resize", last, {x, kNone, kNone, whole({5, 7})}, Dims{1, 3, 5, 7}},
       {"Resize", policy("stretch"), {x, kNone, kNone, whole({1, 3, 5, 7})}, Dims{1, 3, 5, 7}},
   });
   expect_dims({
@@ -210,8 +171,7 @@ TEST(Shapes, ResizedExtentsAreSizesOrScaledAndRoundedDown) {
       {"Resize", {}, {x, kNone, real({2, 3})}},
       {"Resize", {}, {x, kNone, real({1, 1, 0.1F, 1})}},  // no element is left
       {"Resize", {}, {x, kNone, real({1, 1, 1e9F, 1})}},  // beyond 2^31
-      {"Resize", last, {kNone, kNone, kNone, whole({5, 7})}},
-      {"Resize", {{"axes", list({4})}}, {x, kNone, real({2})}},
+      {"Resize", {{"axes", list({2, 3})}}, {x, kNone, real({2, 3})}},
       {"Resize", policy("not_larger"), {x, kNone, kNone, whole({1, 3, 5, 7})}},
   });
 }
@@ -243,7 +203,6 @@ TEST(Shapes, OperatorsHaveTheTypeThatTheyWrite) {
   EXPECT_TRUE(output_of("DequantizeLinear", {}, {bytes, scale}).quantized);
   EXPECT_EQ(type("Cast", {{"to", number(10)}}, {x}), Type::kFloat16);
   EXPECT_EQ(type("CastLike", {}, {x, bytes}), Type::kUint8);
-  EXPECT_EQ(type("OneHot", {}, {x, scalar(5), sized({2}, Type::kFloat16)}), Type::kFloat16);
   EXPECT_EQ(type("ConstantOfShape", {}, {whole({2})}), Type::kFloat);
   EXPECT_EQ(type("Shape", {}, {x}), Type::kInt64);
   EXPECT_EQ(type("Size", {}, {x}), Type::kInt64);
@@ -259,15 +218,15 @@ TEST(Shapes, ConstantsAreWhatTheirAttributeHolds) {
   const auto constant = [](const std::string& key, const Attribute& attribute) {
     return output_of("Constant", {{key, attribute}}, {});
   };
-  EXPECT_EQ(constant("value_float", one).reals, (Reals{0.5F}));
+  EXPECT_EQ(constant("value_float", one).numbers, (Reals{0.5F}));
   EXPECT_EQ(constant("value_float", one).dims, Dims{});
-  EXPECT_EQ(constant("value_floats", several).reals, (Reals{0.5F, -2.0F}));
+  EXPECT_EQ(constant("value_floats", several).numbers, (Reals{0.5F, -2.0F}));
   EXPECT_EQ(constant("value_floats", several).dims, Dims{2});
-  EXPECT_EQ(constant("value_int", number(7)).integers, Dims{7});
+  EXPECT_EQ(integers_of(constant("value_int", number(7))), Dims{7});
   EXPECT_EQ(constant("value_int", number(7)).dims, Dims{});
-  EXPECT_EQ(constant("value_ints", list({7, 8})).integers, (Dims{7, 8}));
+  EXPECT_EQ(integers_of(constant("value_ints", list({7, 8}))), (Dims{7, 8}));
   EXPECT_EQ(constant("value_ints", list({7, 8})).dims, Dims{2});
-  EXPECT_EQ(constant("value", tensor(Type::kInt64, Dims{9})).integers, Dims{9});
+  EXPECT_EQ(integers_of(constant("value", tensor(Type::kInt64, Dims{9}))), Dims{9});
   EXPECT_EQ(constant("value_string", {}).dims, std::nullopt);
   EXPECT_TRUE(constant("value_int", number(7)).constant);
 }

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/importer/recording_reader.h"
-#include "sim/workload/workload_text_writer.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <sstream>
 #include <string>
-#include <tuple>
 
 namespace sptc::workload::profile {
 namespace {
@@ -351,16 +346,6 @@ TEST(Kineto, ConvolutionsOfVideosAreGemms) {
   EXPECT_FALSE(taken.conv);
 }
 
-TEST(Kineto, SparseOperationsOfCusparseltSayTheirShape) {
-  const Recording recording = read(profile(op("aten::_cslt_sparse_mm", 1, 1, 1,
-                                              R"("Input Dims": [[36864], [128, 256]],
-      "Input type": ["c10::Half", "c10::Half"])")));
-  const Operation& taken = recording.workload.operations.at(0);
-  EXPECT_EQ(taken.shape, (base::GemmShape{512, 256, 128}));
-  EXPECT_TRUE(taken.recorded.sparse);
-  EXPECT_TRUE(taken.prunable);
-}
-
 TEST(Kineto, OfSeveralStepsOneIsTakenAndTheOthersAreSaid) {
   const auto step = [](const std::string& name, int begin, int duration) {
     return R"({"ph": "X", "cat": "user_annotation", "name": ")" + name +
@@ -433,58 +418,6 @@ TEST(ExecutionTrace, F32IsTf32OnlyWhereSomethingSaysSo) {
 })x";
   support::expect_input_error([&] { read(text); }, {"no kernel says whether it runs as TF32"});
   EXPECT_EQ(read(text, {{}, {}, true}).workload.operations.at(0).dtype, numerics::DataType::kTf32);
-}
-
-/// Recordings of others and the GEMMs that other programs found in them, in the directory of
-/// SPTC_SAMPLES_DIR.
-TEST(Kineto, ProfilesOfOthersHaveTheGemmsThatOthersFound) {
-  const char* directory = std::getenv("SPTC_SAMPLES_DIR");
-  if (directory == nullptr) {
-    GTEST_SKIP() << "SPTC_SAMPLES_DIR is not set";
-  }
-  int files = 0;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(directory) + "/kineto")) {
-    const std::string path = entry.path().string();
-    const std::string suffix = "__leaf_gemms.csv";
-    if (!path.ends_with(suffix)) {
-      continue;
-    }
-    const std::string file = path.substr(0, path.size() - suffix.size()) + ".json.gz";
-    if (file.find("mi250") != std::string::npos) {
-      continue;  // f32 only: nothing is taken
-    }
-    using Row = std::tuple<std::string, std::string, std::string, std::string, std::string>;
-    std::map<Row, std::int64_t> expected, found;
-    std::ifstream rows(path);
-    std::string line;
-    std::getline(rows, line);
-    while (std::getline(rows, line)) {
-      std::istringstream stream(line);
-      std::string name, m, n, k, batch, dtype, count;
-      for (std::string* field : {&name, &m, &n, &k, &batch, &dtype, &count}) {
-        std::getline(stream, *field, ',');
-      }
-      expected[{name, m, n, k, batch}] += std::stoll(count);
-    }
-    const auto add = [&found](const std::string& name, const base::GemmShape& shape,
-                              std::int64_t batch, std::int64_t count) {
-      if (name == "aten::mm" || name == "aten::addmm" || name == "aten::bmm") {
-        found[{name, std::to_string(shape.n), std::to_string(shape.m), std::to_string(shape.k),
-               std::to_string(batch)}] += count;
-      }
-    };
-    const Recording recording = importer::read_recording(std::filesystem::path(file));
-    for (const Operation& taken : recording.workload.operations) {
-      add(taken.name, taken.shape, taken.batch, taken.count);
-    }
-    for (const NotTaken& left : recording.workload.not_taken) {
-      add(left.name, left.shape, left.batch, left.count);
-    }
-    EXPECT_EQ(found, expected) << file;
-    ++files;
-  }
-  EXPECT_EQ(files, 3);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "sim/workload/importer/recording_reader.h"
 #include "sim/workload/workload.h"
 #include "sim/workload/workload_text.h"
-#include "sim/workload/workload_text_writer.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>
@@ -111,26 +110,6 @@ TEST(TransformerConfig, IsWrittenWithItsDimensions) {
   const std::string prefill = workload_json(read(kLlama3, {{"batch", 1}, {"seq", 512}}));
   EXPECT_EQ(parse_workload_json(prefill, "x.json", {{"seq", 64}}).operations.at(1).shape,
             (base::GemmShape{64, 4 * 64, 128}));
-}
-
-TEST(TransformerConfig, HeadsMayBeWiderThanTheirShare) {
-  const Recording gemma = read(R"({"model_type": "gemma3", "text_config": {"hidden_size": 2560,
-    "intermediate_size": 10240, "num_attention_heads": 8, "num_key_value_heads": 4,
-    "head_dim": 256, "num_hidden_layers": 34, "vocab_size": 262208}})",
-                               {{"batch", 1}, {"seq", 16}});
-  EXPECT_EQ(gemma.workload.operations.at(0).shape, (base::GemmShape{4096, 16, 2560}));
-  EXPECT_EQ(gemma.workload.operations.at(3).shape, (base::GemmShape{2560, 16, 2048}));
-  EXPECT_EQ(gemma.workload.operations.at(0).dtype, numerics::DataType::kBf16);
-}
-
-TEST(TransformerConfig, Fp8WeightsMultiplyAsFp8ButTheLastLayer) {
-  std::string text = kLlama3;
-  text.back() = ',';
-  const Recording recording =
-      read(text + R"("quantization_config": {"quant_method": "fp8"}})", {{"batch", 1}, {"seq", 8}});
-  EXPECT_EQ(recording.workload.operations.at(0).dtype, numerics::DataType::kE4m3);
-  EXPECT_EQ(recording.workload.operations.at(1).dtype, numerics::DataType::kF16);
-  EXPECT_EQ(recording.workload.operations.back().dtype, numerics::DataType::kF16);
 }
 
 TEST(TransformerConfig, OpenDimensionsAndFaultsAreNamed) {

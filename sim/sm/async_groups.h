@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/error.h"
+
+#include <array>
+#include <cstddef>
+
+namespace sptc::sm {
+
+/// The asynchronous instructions of one kind of one warp, copies or matrix instructions, in groups
+/// as cp.async.commit_group and wgmma.commit_group make them. Groups count as complete in order:
+/// one that has arrived waits for the ones before it.
+class AsyncGroups {
+ public:
+  static constexpr int kMaxGroups = 32;  ///< under way at once
+
+  /// Adds an instruction to the open group; returns the group's number.
+  int start() {
+    ++pending_[slot(open_)];
+    ++outstanding_;
+    return open_;
+  }
+
+  void commit() {
+    ++open_;
+    base::ensure(open_ - oldest_ < kMaxGroups, "a warp has too many asynchronous groups under way");
+    retire();
+  }
+
+  void arrived(int group) {
+    base::ensure(group >= oldest_ && pending_[slot(group)] > 0,
+                 "an asynchronous instruction is done that nobody started");
+    --pending_[slot(group)];
+    --outstanding_;
+    retire();
+  }
+
+  /// The oldest one, of instructions that are done in order.
+  void oldest_arrived() { arrived(oldest_); }
+
+  /// Whether at most `groups` committed groups are under way.
+  bool at_most(int groups) const { return open_ - oldest_ <= groups; }
+  bool idle() const { return outstanding_ == 0; }
+  /// Groups that are complete, all before them too.
+  int complete() const { return oldest_; }
+
+ private:
+  static std::size_t slot(int group) { return static_cast<std::size_t>(group % kMaxGroups); }
+
+  void retire() {
+    while (oldest_ < open_ && pending_[slot(oldest_)] == 0) {
+      ++oldest_;
+    }
+  }
+
+  std::array<int, kMaxGroups> pending_{};
+  int oldest_ = 0;  ///< first group that is not complete
+  int open_ = 0;    ///< group that is not committed yet
+  int outstanding_ = 0;
+};
+
+}  // namespace sptc::sm

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/spec_parts.h"
+
+#include "models/base/error.h"
+#include "models/base/random.h"
+#include "sim/io/text_file.h"
+#include "sim/sweep/digest.h"
+#include "sim/workload/dim_lists.h"
+#include "sim/workload/workload_text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string_view>
+
+namespace sptc::sweep {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaxValues = 100000;
+
+double number(const io::JsonObject& object, std::string_view key) {
+  const json& value = object.require(key);
+  if (!value.is_number() || !std::isfinite(value.get<double>())) {
+    (object.place() / key).fail("must be a number, not " + io::describe(value));
+  }
+  return value.get<double>();
+}
+
+void require_count(double count, const io::JsonPlace& place) {
+  if (!(count <= static_cast<double>(kMaxValues))) {
+    place.fail(fmt::format("an axis has at most {} values", kMaxValues));
+  }
+}
+
+std::vector<json> range(const io::JsonObject& object) {
+  constexpr std::array<std::string_view, 4> kKeys = {"from", "to", "step", "factor"};
+  object.allow_only(kKeys);
+  const double from = number(object, "from");
+  const double to = number(object, "to");
+  if (object.has("step") == object.has("factor")) {
+    object.place().fail("needs either 'step' or 'factor'");
+  }
+  if (from > to) {
+    object.place().fail(fmt::format("'from', {}, is above 'to', {}", from, to));
+  }
+  // Ends that rounding misses by a hair belong to the range.
+  constexpr double kSlack = 1e-9;
+  std::vector<json> values;
+  if (object.has("step")) {
+    const double step = number(object, "step");
+    if (!(step > 0)) {
+      (object.place() / "step").fail("must be above 0");
+    }
+    require_count((to - from) / step, object.place());
+    const auto count = static_cast<std::size_t>((to - from) / step + kSlack);
+    for (std::size_t i = 0; i <= count; ++i) {
+      values.push_back(io::number_as_json(from + static_cast<double>(i) * step));
+    }
+    return values;
+  }
+  const double factor = number(object, "factor");
+  if (!(factor > 1) || !(from > 0)) {
+    object.place().fail("'factor' must be above 1, and 'from' above 0");
+  }
+  require_count(std::log(to / from) / std::log(factor), object.place());
+  double value = from;
+  while (value <= to * (1 + kSlack)) {
+    values.push_back(io::number_as_json(value));
+    value *= factor;
+  }
+  return values;
+}
+
+std::vector<json> random(const io::JsonObject& object) {
+  constexpr std::array<std::string_view, 6> kKeys = {"from", "to",    "count",
+                                                     "seed", "scale", "integer"};
+  object.allow_only(kKeys);
+  const double from = number(object, "from");
+  const double to = number(object, "to");
+  const std::string scale = object.text_or("scale", "linear");
+  const bool logarithmic = scale == "log";
+  const bool whole = object.boolean_or("integer", false);
+  const std::int64_t count = object.integer("count", 1, static_cast<std::int64_t>(kMaxValues));
+  if (!(from < to)) {
+    object.place().fail(fmt::format("'from', {}, must be below 'to', {}", from, to));
+  }
+  if (!logarithmic && scale != "linear") {
+    (object.place() / "scale").fail("must be \"linear\" or \"log\", not " + io::describe(scale));
+  }
+  if (logarithmic && !(from > 0)) {
+    object.place().fail("a logarithmic scale needs 'from' above 0");
+  }
+  if (whole && to - from + 1 < 2 * static_cast<double>(count)) {
+    object.place().fail(fmt::format(
+        "cannot draw {} different whole numbers from so few: give a range of them", count));
+  }
+  const base::RandomStream stream(
+      static_cast<std::uint64_t>(object.integer_or("seed", 0, 0, INT64_MAX)));
+  std::vector<json> values;
+  std::set<double> seen;
+  for (std::uint64_t draw = 0; values.size() < static_cast<std::size_t>(count); ++draw) {
+    if (draw > 1000 * static_cast<std::uint64_t>(count)) {
+      object.place().fail(fmt::format("cannot draw {} different numbers", count));
+    }
+    const double unit = static_cast<double>(stream.bits(draw) >> 11) * 0x1p-53;
+    double value = logarithmic ? from * std::pow(to / from, unit) : from + (to - from) * unit;
+    value = whole ? std::round(value) : value;
+    if (seen.insert(value).second) {
+      values.push_back(io::number_as_json(value));
+    }
+  }
+  return values;
+}
+
+workload::Workload one_gemm(const io::JsonObject& object) {
+  constexpr std::array<std::string_view, 8> kKeys = {"name",  "m",     "n",     "k",
+                                                     "batch", "count", "dtype", "prunable"};
+  object.allow_only(kKeys);
+  workload::Operation op;
+  op.shape = {object.integer("m", 1, workload::kMaxExtent),
+              object.integer("n", 1, workload::kMaxExtent),
+              object.integer("k", 1, workload::kMaxExtent)};
+  op.batch = object.integer_or("batch", 1, 1, workload::kMaxExtent);
+  op.count = object.integer_or("count", 1, 1, workload::kMaxExtent);
+  op.prunable = object.boolean_or("prunable", true);
+  const std::string dtype = object.text_or("dtype", "f16");
+  const auto type = workload::parse_usual_type(dtype);
+  if (!type) {
+    (object.place() / "dtype").fail(workload::unknown_operand_type(dtype));
+  }
+  op.dtype = *type;
+  workload::Workload workload;
+  op.name = object.text_or("name", fmt::format("{}x{}x{}", op.shape.m, op.shape.n, op.shape.k));
+  workload.name = op.name;
+  workload.operations.push_back(op);
+  return workload;
+}
+
+/// {"batch": [1, 8], "seq": 384}.
+workload::DimLists read_dims(const io::JsonObject& object, const std::set<std::string>& varied) {
+  workload::DimLists lists;
+  for (const auto& [name, value] : object.value().items()) {
+    const io::JsonPlace place = object.place() / name;
+    if (varied.contains(name)) {
+      place.fail(fmt::format("'{}' is varied by an axis", io::printable(name)));
+    }
+    std::vector<std::int64_t> values;
+    if (value.is_array()) {
+      const json& array = object.array(name);
+      for (std::size_t i = 0; i < array.size(); ++i) {
+        values.push_back(io::to_integer(array[i], place / i, 1, workload::kMaxExtent));
+      }
+    } else {
+      values.push_back(io::to_integer(value, place, 1, workload::kMaxExtent));
+    }
+    lists.emplace_back(name, std::move(values));
+  }
+  return lists;
+}
+
+void add_sources(const json& value, const io::JsonPlace& place, const std::filesystem::path& folder,
+                 const std::set<std::string>& varied, std::vector<WorkloadSource>& sources) {
+  if (value.is_string()) {
+    sources.push_back({resolved(value.get<std::string>(), folder), {}, {}, place});
+    return;
+  }
+  if (!value.is_object()) {
+    place.fail(
+        "must be the path of a workload, an object {file, dims} or an object {m, n, k}, not " +
+        io::describe(value));
+  }
+  const io::JsonObject object(value, place);
+  if (!object.has("file")) {
+    sources.push_back({{}, {}, one_gemm(object), place});
+    return;
+  }
+  constexpr std::array<std::string_view, 2> kKeys = {"file", "dims"};
+  object.allow_only(kKeys);
+  const workload::DimLists lists =
+      object.has("dims") ? read_dims(object.object("dims"), varied) : workload::DimLists{};
+  for (const workload::NamedDims& dims : workload::combinations(lists)) {
+    sources.push_back({resolved(object.text("file"), folder), dims, {}, place});
+  }
+}
+
+}  // namespace
+
+std::vector<json> read_axis_values(const io::JsonObject& axis, bool zipped) {
+  const int ways = axis.has("values") + axis.has("range") + axis.has("random");
+  if (ways != 1) {
+    axis.place().fail("needs exactly one of 'values', 'range' and 'random'");
+  }
+  if (axis.has("range")) {
+    return range(axis.object("range"));
+  }
+  if (axis.has("random")) {
+    return random(axis.object("random"));
+  }
+  std::vector<json> values;
+  std::set<json> seen;
+  const json& array = axis.array("values");
+  require_count(static_cast<double>(array.size()), axis.place() / "values");
+  for (std::size_t i = 0; i < array.size(); ++i) {
+    const io::JsonPlace place = axis.place() / "values" / i;
+    if (!array[i].is_number() && !array[i].is_string() && !array[i].is_boolean()) {
+      place.fail("must be a number, a word or true or false, not " + io::describe(array[i]));
+    }
+    if (!seen.insert(array[i]).second && !zipped) {
+      place.fail(io::describe(array[i]) + " stands twice");
+    }
+    values.push_back(array[i].is_number_float() ? io::number_as_json(array[i].get<double>())
+                                                : array[i]);
+  }
+  return values;
+}
+
+std::filesystem::path resolved(const std::string& path, const std::filesystem::path& folder) {
+  const std::filesystem::path given(path);
+  return given.is_absolute() ? given : (folder / given).lexically_normal();
+}
+
+std::vector<WorkloadSource> read_workload_sources(const io::JsonObject& spec,
+                                                  const std::filesystem::path& folder,
+                                                  const std::set<std::string>& varied) {
+  const json& array = spec.array("workloads");
+  std::vector<WorkloadSource> sources;
+  for (std::size_t i = 0; i < array.size(); ++i) {
+    add_sources(array[i], spec.place() / "workloads" / i, folder, varied, sources);
+  }
+  return sources;
+}
+
+SweepWorkload read_source(const WorkloadSource& source, const workload::NamedDims& more) {
+  SweepWorkload result;
+  std::set<std::string> without;
+  for (const auto& [name, value] : more) {
+    without.insert(name);
+  }
+  if (source.file.empty()) {
+    if (!more.empty()) {
+      source.place.fail(fmt::format("a GEMM has no dimension '{}' that an axis could vary",
+                                    io::printable(more.begin()->first)));
+    }
+    result.workload = source.gemm;
+    const workload::Operation& op = result.workload.operations.front();
+    result.digest =
+        fingerprint(fmt::format("{} {} {} {} {} {} {}", op.shape.m, op.shape.n, op.shape.k,
+                                op.batch, op.count, numerics::name(op.dtype), op.prunable));
+    result.name = result.workload.name;
+    return result;
+  }
+  workload::NamedDims dims = source.dims;
+  dims.insert(more.begin(), more.end());
+  result.workload = workload::read_workload(source.file, dims);
+  result.digest = fingerprint_of_file(source.file);
+  if (result.workload.network) {
+    result.digest = fingerprint(result.digest + fingerprint_of_file(result.workload.network->file));
+  }
+  if (!result.workload.dims.empty()) {
+    std::string text = result.digest;
+    for (const auto& [name, value] : result.workload.dims) {
+      text += fmt::format("\n{}={}", name, value);
+    }
+    result.digest = fingerprint(text);
+  }
+  result.name = workload::title(result.workload, without);
+  return result;
+}
+
+}  // namespace sptc::sweep
