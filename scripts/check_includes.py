@@ -17,11 +17,12 @@ import tempfile
 
 LAYERS = {
     "models": ["base", "numerics", "sparsity", "mma", "batched", "reference", "energy", "roofline"],
-    "sim": ["include/sptcsim/plugin", "base", "io", "isa", "tensor_core", "sm", "memory", "memory/plugins", "kernels",
-            "gpu", "microbench", "config", "workload/input", "workload", "workload/onnx", "workload/profile", "workload/blas",
-            "workload/topology", "workload/importer", "prune", "network", "run", "compare/vectors",
-            "compare/kernel", "compare/times", "compare/capture", "report", "include/sptcsim", "api", "show",
-            "side_by_side", "plan", "sweep", "cli", "python"],
+    "sim": ["include/sptcsim/plugin", "base", "io", "hardware/isa", "hardware/tensor_core", "hardware/sm",
+            "hardware/memory", "hardware/memory/plugins", "kernels", "gpu", "config",
+            "workload/input", "workload", "workload/onnx", "workload/profile", "workload/blas", "workload/topology",
+            "workload/importer", "run/network", "run/microbench", "run",
+            "check/vectors", "check/kernel", "check/times", "check/capture",
+            "report", "include/sptcsim", "api", "report/show", "prune", "prune/plan", "compare", "sweep", "cli", "python"],
 }
 
 IMPURE = re.compile(
@@ -39,7 +40,7 @@ def without_comments(text):
 
 
 def folder_of(path):
-    """('sim', 'gpu') of 'sim/gpu/gpu_spec.h', ('sim', 'compare/times') of 'sim/compare/times/accuracy.h'; None outside
+    """('sim', 'gpu') of 'sim/gpu/gpu_spec.h', ('sim', 'check/times') of 'sim/check/times/accuracy.h'; None outside
     the layered trees."""
     tree, _, rest = path.partition("/")
     folder, _, _ = rest.rpartition("/")
@@ -113,11 +114,11 @@ SELF_TEST = [
     ("models/base/print.cpp", "void f() {\n  std::cout << 1;\n}\n", 2),
     ("models/base/comment.cpp", '// #include <iostream>\n/* #include "sim/base/a.h"\n */\n', None),
     ("models/base/format.cpp", "#include <fmt/format.h>\n", None),
-    ("sim/tensor_core/good.cpp", '#include "models/mma/dot.h"\n#include "sim/isa/i.h"\n#include <systemc>\n', None),
-    ("sim/tensor_core/up.h", '#include "sim/isa/i.h"\n  #  include "sim/sm/sm_spec.h"\n', 2),
-    ("sim/compare/times/good.h", '#include "sim/compare/vectors/verify.h"\n#include "sim/run/run.h"\n', None),
-    ("sim/compare/vectors/up.h", '#include "sim/compare/times/accuracy.h"\n', 1),
-    ("sim/compare/loose.h", "#pragma once\n", 1),
+    ("sim/hardware/tensor_core/good.cpp", '#include "models/mma/dot.h"\n#include "sim/hardware/isa/i.h"\n#include <systemc>\n', None),
+    ("sim/hardware/tensor_core/up.h", '#include "sim/hardware/isa/i.h"\n  #  include "sim/hardware/sm/sm_spec.h"\n', 2),
+    ("sim/check/times/good.h", '#include "sim/check/vectors/verify.h"\n#include "sim/run/run.h"\n', None),
+    ("sim/check/vectors/up.h", '#include "sim/check/times/accuracy.h"\n', 1),
+    ("sim/check/loose.h", "#pragma once\n", 1),
     ("sim/gpu/forbidden.h", '#include "sim/run/runner.h"\n', 1),
     ("sim/base/relative.cpp", '#include "clock.h"\n', 1),
     ("sim/base/tests.cpp", '#include "tests/support/a.h"\n', 1),

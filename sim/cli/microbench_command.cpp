@@ -3,8 +3,8 @@
 #include "sim/cli/options.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
-#include "sim/microbench/microbench.h"
 #include "sim/report/version.h"
+#include "sim/run/microbench/microbench.h"
 #include "sim/run/option_values.h"
 
 #include <cstdint>
@@ -34,14 +34,16 @@ int run(const Arguments& arguments) {
   require_format(arguments.format, {"text", "json", "csv"});
   require_writable_text("--out", arguments.out);
   const gpu::GpuSpec spec = config::load_architecture(arguments.arch).gpu;
-  const std::vector<microbench::MicrobenchResult> rows = microbench::run_cases(
-      spec, microbench::asked_cases(spec, arguments.instruction,
-                                    given_number("--warps", arguments.warps, microbench::kMaxWarps),
-                                    given_number("--ilp", arguments.ilp, microbench::kMaxIlp)));
-  write_result(arguments.out, arguments.format == "text" ? microbench::rows_text(spec, rows)
-                              : arguments.format == "json"
-                                  ? microbench::rows_json(spec, rows, report::program_version())
-                                  : microbench::rows_csv(rows));
+  const std::vector<run::microbench::MicrobenchResult> rows = run::microbench::run_cases(
+      spec, run::microbench::asked_cases(
+                spec, arguments.instruction,
+                given_number("--warps", arguments.warps, run::microbench::kMaxWarps),
+                given_number("--ilp", arguments.ilp, run::microbench::kMaxIlp)));
+  write_result(arguments.out,
+               arguments.format == "text" ? run::microbench::rows_text(spec, rows)
+               : arguments.format == "json"
+                   ? run::microbench::rows_json(spec, rows, report::program_version())
+                   : run::microbench::rows_csv(rows));
   return 0;
 }
 

@@ -2,15 +2,15 @@
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
 #include "models/mma/step_rules.h"
+#include "sim/check/vectors/bit_array.h"
+#include "sim/check/vectors/diagnosis.h"
+#include "sim/check/vectors/identify.h"
+#include "sim/check/vectors/instruction_list.h"
+#include "sim/check/vectors/mma_batch.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/operand_files.h"
 #include "sim/cli/options.h"
 #include "sim/cli/output.h"
-#include "sim/compare/vectors/bit_array.h"
-#include "sim/compare/vectors/diagnosis.h"
-#include "sim/compare/vectors/identify.h"
-#include "sim/compare/vectors/instruction_list.h"
-#include "sim/compare/vectors/mma_batch.h"
 #include "sim/config/board_names.h"
 #include "sim/io/text_file.h"
 
@@ -41,7 +41,7 @@ struct Arguments {
 
 // Operands ----------------------------------------------------------------------------------------
 
-compare::vectors::MmaOperands read_operands(const Arguments& arguments) {
+check::vectors::MmaOperands read_operands(const Arguments& arguments) {
   if (arguments.files.a.empty() || arguments.files.b.empty()) {
     throw base::InputError("mma: --a and --b are needed");
   }
@@ -51,9 +51,9 @@ compare::vectors::MmaOperands read_operands(const Arguments& arguments) {
 // Execution ---------------------------------------------------------------------------------------
 
 /// --expect, of the shape of `d`.
-compare::vectors::BitArray read_expected(const Arguments& arguments,
-                                         const compare::vectors::BitArray& d) {
-  compare::vectors::BitArray expected = read_batch(arguments.expect);
+check::vectors::BitArray read_expected(const Arguments& arguments,
+                                       const check::vectors::BitArray& d) {
+  check::vectors::BitArray expected = read_batch(arguments.expect);
   if (expected.shape != d.shape || expected.element_bytes != d.element_bytes) {
     throw base::InputError(fmt::format("{}: must be [{}] of {} bytes each, not [{}] of {}",
                                        io::printable(arguments.expect), fmt::join(d.shape, ", "),
@@ -64,9 +64,9 @@ compare::vectors::BitArray read_expected(const Arguments& arguments,
 }
 
 /// Compares, and says where the first difference is. Returns the exit code.
-int compare(const compare::vectors::BitArray& expected,
-            const compare::vectors::MmaOperands& operands, const mma::MmaInstruction& instruction,
-            const mma::StepRules& rules, const compare::vectors::BitArray& d) {
+int compare(const check::vectors::BitArray& expected, const check::vectors::MmaOperands& operands,
+            const mma::MmaInstruction& instruction, const mma::StepRules& rules,
+            const check::vectors::BitArray& d) {
   std::size_t mismatches = 0;
   std::string first;
   for (std::size_t i = 0; i < d.bits.size(); ++i) {
@@ -77,13 +77,12 @@ int compare(const compare::vectors::BitArray& expected,
       const std::size_t column = i % d.shape[2];
       const std::size_t row = i / d.shape[2] % d.shape[1];
       const std::size_t index = i / d.shape[2] / d.shape[1];
-      const compare::vectors::Diagnosis why = compare::vectors::diagnose(
-          compare::vectors::dot_operands(operands, instruction, index, row, column), instruction,
+      const check::vectors::Diagnosis why = check::vectors::diagnose(
+          check::vectors::dot_operands(operands, instruction, index, row, column), instruction,
           rules, expected.bits[i]);
-      first =
-          fmt::format("first: D[{}, {}, {}]: expected {}, computed {}\ndiffers in: {}\n", index,
-                      row, column, compare::vectors::hex_bits(expected.bits[i], d.element_bytes),
-                      compare::vectors::hex_bits(d.bits[i], d.element_bytes), why.step);
+      first = fmt::format("first: D[{}, {}, {}]: expected {}, computed {}\ndiffers in: {}\n", index,
+                          row, column, check::vectors::hex_bits(expected.bits[i], d.element_bytes),
+                          check::vectors::hex_bits(d.bits[i], d.element_bytes), why.step);
       for (const std::string& line : why.trace) {
         first += "  " + line + "\n";
       }
@@ -102,28 +101,28 @@ int execute_one(const Arguments& arguments) {
   }
   const mma::Target& target = config::target_of(arguments.arch);
   const mma::MmaInstruction instruction = mma::parse_instruction(arguments.instruction);
-  const mma::StepRules rules = mma::with_profile(
-      mma::instruction_rules(target, instruction,
-                             compare::vectors::parse_grouping(arguments.grouping)),
-      mma::parse_profile(arguments.profile));
-  compare::vectors::MmaOperands operands = read_operands(arguments);
+  const mma::StepRules rules =
+      mma::with_profile(mma::instruction_rules(target, instruction,
+                                               check::vectors::parse_grouping(arguments.grouping)),
+                        mma::parse_profile(arguments.profile));
+  check::vectors::MmaOperands operands = read_operands(arguments);
   if (operands.c.shape.empty()) {
     operands.c =
-        compare::vectors::make_bit_array({operands.cases(), operands.rows(), operands.columns()},
-                                         compare::vectors::element_bytes(instruction.c_type()));
+        check::vectors::make_bit_array({operands.cases(), operands.rows(), operands.columns()},
+                                       check::vectors::element_bytes(instruction.c_type()));
   }
   if (const auto metadata = arguments.files.read_metadata()) {
-    operands.indices = compare::vectors::element_indices(*metadata, instruction, operands.a.shape,
-                                                         io::printable(arguments.files.metadata));
+    operands.indices = check::vectors::element_indices(*metadata, instruction, operands.a.shape,
+                                                       io::printable(arguments.files.metadata));
   }
-  compare::vectors::require_operands(operands, instruction, "mma");
-  const compare::vectors::BitArray d = compare::vectors::execute(operands, instruction, rules);
-  std::optional<compare::vectors::BitArray> expected;
+  check::vectors::require_operands(operands, instruction, "mma");
+  const check::vectors::BitArray d = check::vectors::execute(operands, instruction, rules);
+  std::optional<check::vectors::BitArray> expected;
   if (!arguments.expect.empty()) {
     expected = read_expected(arguments, d);
   }
   if (!arguments.out.empty()) {
-    compare::vectors::write_bit_array(arguments.out, d);
+    check::vectors::write_bit_array(arguments.out, d);
   }
   return expected ? compare(*expected, operands, instruction, rules, d) : 0;
 }
@@ -133,11 +132,11 @@ int identify_one(const Arguments& arguments) {
   if (arguments.expect.empty()) {
     throw base::InputError("mma --identify: --expect names the D whose arithmetic is looked for");
   }
-  const compare::vectors::Identification found = compare::vectors::identify(
-      read_operands(arguments), arguments.files.read_metadata(), read_batch(arguments.expect),
-      mma::parse_profile(arguments.profile));
-  write_result(arguments.out, arguments.format == "json" ? compare::vectors::identify_json(found)
-                                                         : compare::vectors::identify_text(found));
+  const check::vectors::Identification found =
+      check::vectors::identify(read_operands(arguments), arguments.files.read_metadata(),
+                               read_batch(arguments.expect), mma::parse_profile(arguments.profile));
+  write_result(arguments.out, arguments.format == "json" ? check::vectors::identify_json(found)
+                                                         : check::vectors::identify_text(found));
   return found.matches.empty() ? 1 : 0;
 }
 
@@ -147,8 +146,8 @@ int list(const Arguments& arguments) {
   const std::span<const mma::Target> targets =
       arguments.arch.empty() ? mma::targets() : std::span(&config::target_of(arguments.arch), 1);
   write_result(arguments.out, arguments.format == "json"
-                                  ? compare::vectors::instruction_list_json(targets)
-                                  : compare::vectors::instruction_list_text(targets));
+                                  ? check::vectors::instruction_list_json(targets)
+                                  : check::vectors::instruction_list_text(targets));
   return 0;
 }
 

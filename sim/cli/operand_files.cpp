@@ -10,8 +10,8 @@
 
 namespace sptc::cli {
 
-compare::vectors::BitArray read_batch(const std::string& file) {
-  compare::vectors::BitArray array = compare::vectors::read_bit_array(file);
+check::vectors::BitArray read_batch(const std::string& file) {
+  check::vectors::BitArray array = check::vectors::read_bit_array(file);
   if (array.shape.size() == 2) {
     array.shape.insert(array.shape.begin(), 1);
   }
@@ -23,8 +23,8 @@ compare::vectors::BitArray read_batch(const std::string& file) {
   return array;
 }
 
-compare::vectors::MmaOperands OperandFiles::read() const {
-  compare::vectors::MmaOperands operands;
+check::vectors::MmaOperands OperandFiles::read() const {
+  check::vectors::MmaOperands operands;
   operands.a = read_batch(a);
   operands.b = read_batch(b);
   if (!c.empty()) {
@@ -33,13 +33,13 @@ compare::vectors::MmaOperands OperandFiles::read() const {
   return operands;
 }
 
-std::optional<compare::vectors::MetadataInput> OperandFiles::read_metadata() const {
+std::optional<check::vectors::MetadataInput> OperandFiles::read_metadata() const {
   if (metadata.empty()) {
     return std::nullopt;
   }
-  return compare::vectors::MetadataInput{compare::vectors::read_bit_array(metadata),
-                                         compare::vectors::parse_metadata_layout(layout),
-                                         parsed_selector()};
+  return check::vectors::MetadataInput{check::vectors::read_bit_array(metadata),
+                                       check::vectors::parse_metadata_layout(layout),
+                                       parsed_selector()};
 }
 
 int OperandFiles::parsed_selector() const {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/compare/vectors/bit_array.h"
-#include "sim/compare/vectors/metadata_input.h"
-#include "sim/compare/vectors/mma_batch.h"
+#include "sim/check/vectors/bit_array.h"
+#include "sim/check/vectors/metadata_input.h"
+#include "sim/check/vectors/mma_batch.h"
 
 #include <optional>
 #include <string>
@@ -18,14 +18,14 @@ struct OperandFiles {
   std::string selector = "0";
 
   /// A, B, and C where it is given. Throws InputError.
-  compare::vectors::MmaOperands read() const;
+  check::vectors::MmaOperands read() const;
   /// Throws InputError.
-  std::optional<compare::vectors::MetadataInput> read_metadata() const;
+  std::optional<check::vectors::MetadataInput> read_metadata() const;
   /// From 0 to 3. Throws InputError.
   int parsed_selector() const;
 };
 
 /// An array whose first axis is the case; a matrix stands for a batch of one. Throws InputError.
-compare::vectors::BitArray read_batch(const std::string& file);
+check::vectors::BitArray read_batch(const std::string& file);
 
 }  // namespace sptc::cli

@@ -7,7 +7,7 @@
 #include "sim/cli/table_options.h"
 #include "sim/config/architecture.h"
 #include "sim/io/file_use.h"
-#include "sim/plan/plan_model.h"
+#include "sim/prune/plan/plan_model.h"
 #include "sim/report/progress.h"
 #include "sim/run/option_values.h"
 
@@ -31,7 +31,7 @@ struct Arguments {
   bool quiet = false;
   bool fidelity_given = false;
   TableOptions table;
-  plan::PlanOptions options;
+  prune::plan::PlanOptions options;
 };
 
 void announce(const Arguments& arguments) {
@@ -47,8 +47,8 @@ void announce(const Arguments& arguments) {
   require_writable_text("--csv", arguments.csv);
 }
 
-plan::PlanOptions options_of(const Arguments& arguments) {
-  plan::PlanOptions options = arguments.options;
+prune::plan::PlanOptions options_of(const Arguments& arguments) {
+  prune::plan::PlanOptions options = arguments.options;
   options.pruning.criterion = sparsity::parse_criterion(arguments.criterion);
   options.pruning.activations = arguments.activations;
   options.simulation = arguments.table.parsed();
@@ -58,10 +58,10 @@ plan::PlanOptions options_of(const Arguments& arguments) {
   run::require_consistent(options.simulation);
   options.workload = arguments.workload;
   options.import = arguments.model.import_options();
-  options.evaluation.lower_is_better = plan::is_lower_better("--metric", arguments.metric);
+  options.evaluation.lower_is_better = prune::plan::is_lower_better("--metric", arguments.metric);
   options.evaluation.jobs = parse_jobs(arguments.jobs);
-  options.evaluation.timeout_s =
-      static_cast<double>(run::parse_positive("--timeout", arguments.timeout, plan::kMostTimeoutS));
+  options.evaluation.timeout_s = static_cast<double>(
+      run::parse_positive("--timeout", arguments.timeout, prune::plan::kMostTimeoutS));
   options.max_loss = arguments.max_loss;
   options.max_time_us = arguments.max_time;
   options.min_gain = arguments.min_gain;
@@ -70,34 +70,34 @@ plan::PlanOptions options_of(const Arguments& arguments) {
 
 int run(const Arguments& arguments) {
   require_format(arguments.format, {"text", "json"});
-  plan::PlanOptions options = options_of(arguments);
+  prune::plan::PlanOptions options = options_of(arguments);
   if (!arguments.out.empty() && !options.max_loss && !options.max_time_us && !options.min_gain) {
     throw base::InputError(
         "--out writes the layers of one plan: --max-loss, --max-time or --min-gain chooses it");
   }
   announce(arguments);
   const config::Architecture architecture = config::load_architecture(arguments.arch);
-  plan::PlanResult result;
+  prune::plan::PlanResult result;
   {
     report::ProgressBar bar(arguments.quiet || options.evaluation.command.empty());
     options.progress = [&](std::size_t done, std::size_t total) {
       bar.update(done, total, "models evaluated");
     };
-    result = plan::plan_model(arguments.model.file, architecture, options);
+    result = prune::plan::plan_model(arguments.model.file, architecture, options);
   }
   const bool has_list = !arguments.out.empty() && result.unreached.empty();
-  const std::string list = has_list ? plan::plan_list(result) : "";
+  const std::string list = has_list ? prune::plan::plan_list(result) : "";
   if (!arguments.html.empty()) {
-    write_result(arguments.html, plan::plan_page(result, command_line()));
+    write_result(arguments.html, prune::plan::plan_page(result, command_line()));
   }
   if (!arguments.csv.empty()) {
-    write_result(arguments.csv, plan::plan_csv(result));
+    write_result(arguments.csv, prune::plan::plan_csv(result));
   }
   if (has_list) {
     write_result(arguments.out, list);
   }
-  write_result(arguments.report,
-               arguments.format == "json" ? plan::plan_json(result) : plan::plan_text(result));
+  write_result(arguments.report, arguments.format == "json" ? prune::plan::plan_json(result)
+                                                            : prune::plan::plan_text(result));
   return result.unreached.empty() ? 0 : 1;
 }
 

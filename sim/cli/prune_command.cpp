@@ -11,7 +11,7 @@
 #include "sim/prune/legality.h"
 #include "sim/prune/prune_model.h"
 #include "sim/prune/prune_options.h"
-#include "sim/report/prune_page.h"
+#include "sim/prune/prune_page.h"
 
 #include <fmt/format.h>
 
@@ -64,7 +64,7 @@ int run(const Arguments& arguments) {
   const prune::PruneReport report =
       prune::prune_model(arguments.model, arguments.out, arguments.masks, options);
   if (!arguments.html.empty()) {
-    write_result(arguments.html, report::prune_page(report, command_line()));
+    write_result(arguments.html, prune::prune_page(report, command_line()));
   }
   write_result(arguments.report,
                arguments.format == "json" ? prune::prune_json(report) : prune::prune_text(report));

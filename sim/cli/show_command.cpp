@@ -6,8 +6,8 @@
 #include "sim/cli/options.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
+#include "sim/report/show/element_view.h"
 #include "sim/run/option_values.h"
-#include "sim/show/element_view.h"
 
 #include <fmt/format.h>
 
@@ -37,16 +37,16 @@ int place(const char* option, const std::string& text) {
   return static_cast<int>(run::parse_integer(option, text, 0, kMaxExtentOfMma));
 }
 
-show::ShownOperands read_operands(const Arguments& arguments,
-                                  const mma::MmaInstruction& instruction) {
+report::show::ShownOperands read_operands(const Arguments& arguments,
+                                          const mma::MmaInstruction& instruction) {
   const run::SimulationOptions options = arguments.data.parsed();
   const OperandFiles& files = arguments.files;
   if (files.a.empty() && files.b.empty()) {
     if (!files.c.empty() || !files.metadata.empty() || arguments.index != "0") {
       throw base::InputError("show: --c, --metadata and --case need --a and --b");
     }
-    return show::generated_operands(instruction, options.data.empty() ? "random" : options.data,
-                                    options.seed);
+    return report::show::generated_operands(
+        instruction, options.data.empty() ? "random" : options.data, options.seed);
   }
   if (files.a.empty() || files.b.empty()) {
     throw base::InputError("show: --a and --b are given together or not at all");
@@ -54,17 +54,18 @@ show::ShownOperands read_operands(const Arguments& arguments,
   if (!options.data.empty()) {
     throw base::InputError("--data and --a/--b both say where the operands come from: give one");
   }
-  const compare::vectors::MmaOperands arrays = files.read();
-  const std::optional<compare::vectors::MetadataInput> metadata = files.read_metadata();
-  if (metadata && metadata->layout == compare::vectors::MetadataLayout::kIndices) {
+  const check::vectors::MmaOperands arrays = files.read();
+  const std::optional<check::vectors::MetadataInput> metadata = files.read_metadata();
+  if (metadata && metadata->layout == check::vectors::MetadataLayout::kIndices) {
     throw base::InputError("show: --metadata-layout indices holds no metadata bits to show");
   }
   const auto index = run::parse_integer("--case", arguments.index, 0, kMaxCases);
-  return show::file_operands(instruction, arrays, metadata, static_cast<std::size_t>(index));
+  return report::show::file_operands(instruction, arrays, metadata,
+                                     static_cast<std::size_t>(index));
 }
 
 /// What shows the same again; nothing where files gave the operands.
-std::string command_of(const Arguments& arguments, const show::ElementView& view) {
+std::string command_of(const Arguments& arguments, const report::show::ElementView& view) {
   if (!arguments.files.a.empty()) {
     return "";
   }
@@ -80,19 +81,20 @@ int run(const Arguments& arguments) {
   require_format(arguments.format, {"text", "json"});
   require_writable_text("--out", arguments.out);
   require_writable_text("--html", arguments.html);
-  const show::ElementChoice choice{place("--row", arguments.row), place("--col", arguments.col),
-                                   arguments.files.parsed_selector()};
-  show::ElementView view = show::show_instruction(
+  const report::show::ElementChoice choice{place("--row", arguments.row),
+                                           place("--col", arguments.col),
+                                           arguments.files.parsed_selector()};
+  report::show::ElementView view = report::show::show_instruction(
       arguments.instruction, arguments.arch,
       [&](const mma::MmaInstruction& instruction) { return read_operands(arguments, instruction); },
       choice);
   view.command = command_of(arguments, view);
   if (!arguments.html.empty()) {
-    write_result(arguments.html, show::element_html(view));
+    write_result(arguments.html, report::show::element_html(view));
   }
   if (arguments.html.empty() || !arguments.out.empty()) {
-    write_result(arguments.out,
-                 arguments.format == "json" ? show::element_json(view) : show::element_text(view));
+    write_result(arguments.out, arguments.format == "json" ? report::show::element_json(view)
+                                                           : report::show::element_text(view));
   }
   return 0;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
+#include "sim/check/times/validate.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/options.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
-#include "sim/compare/times/validate.h"
 #include "sim/report/message.h"
 #include "sim/report/progress.h"
 #include "sim/report/report.h"
@@ -23,7 +23,7 @@ namespace {
 struct Arguments {
   std::string csv;
   bool arch_given = false;
-  std::string arch{compare::times::kUsualBoard};
+  std::string arch{check::times::kUsualBoard};
   TableOptions options;
   std::string dtype = "f16";
   std::string variants = "dense";
@@ -38,14 +38,13 @@ struct Arguments {
 };
 
 int validate(const Arguments& given) {
-  compare::times::ValidationJob job;
+  check::times::ValidationJob job;
   job.file = given.csv;
   job.arch = given.arch_given ? given.arch : "";
   job.options = given.options.parsed();
   run::require_consistent(job.options);
   job.fidelity_given = given.fidelity_given;
-  job.defaults =
-      compare::times::parse_defaults(given.dtype, given.variants, given.data, job.options);
+  job.defaults = check::times::parse_defaults(given.dtype, given.variants, given.data, job.options);
   const report::ReportFormat format = report::parse_report_format(given.format);
   if (format == report::ReportFormat::kCsv) {
     throw base::InputError("--format: validate writes text or json");
@@ -64,16 +63,16 @@ int validate(const Arguments& given) {
     }
     bar->update(done, total, "GEMMs");
   };
-  const compare::times::Validation validation = compare::times::validate(job);
+  const check::times::Validation validation = check::times::validate(job);
   bar.reset();
   write_result(given.out, format == report::ReportFormat::kJson
-                              ? compare::times::validation_json(validation)
-                              : compare::times::validation_text(validation));
+                              ? check::times::validation_json(validation)
+                              : check::times::validation_text(validation));
   if (!given.html.empty()) {
     write_result(given.html, report::validation_page(validation, command_line()));
   }
   if (!given.rows.empty()) {
-    write_result(given.rows, compare::times::rows_csv(validation.rows));
+    write_result(given.rows, check::times::rows_csv(validation.rows));
   }
   return 0;
 }

@@ -3,7 +3,7 @@
 
 #include "sim/base/module.h"
 #include "sim/base/wire.h"
-#include "sim/sm/tokens.h"
+#include "sim/hardware/sm/tokens.h"
 
 #include <cstdint>
 #include <vector>

@@ -2,9 +2,9 @@
 #include "sim/gpu/cycle_budget.h"
 
 #include "sim/gpu/gpu_spec.h"
+#include "sim/hardware/memory/memory_spec.h"
 #include "sim/kernels/traffic_counts.h"
 #include "sim/kernels/work_schedule.h"
-#include "sim/memory/memory_spec.h"
 
 #include <algorithm>
 

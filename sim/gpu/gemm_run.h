@@ -6,10 +6,10 @@
 #include "sim/gpu/clock_policy.h"
 #include "sim/gpu/cycle_budget.h"
 #include "sim/gpu/stall_shares.h"
+#include "sim/hardware/tensor_core/activity.h"
 #include "sim/kernels/gemm_kernel.h"
 #include "sim/kernels/kernel_result.h"
 #include "sim/kernels/traffic_counts.h"
-#include "sim/tensor_core/activity.h"
 
 #include <cstdint>
 #include <optional>

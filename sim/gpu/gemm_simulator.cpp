@@ -9,6 +9,7 @@
 #include "sim/gpu/gpu.h"
 #include "sim/gpu/observer.h"
 #include "sim/gpu/tile_times.h"
+#include "sim/hardware/tensor_core/issue_interval.h"
 #include "sim/kernels/gemm_operands.h"
 #include "sim/kernels/gemm_traffic.h"
 #include "sim/kernels/grid_reuse.h"
@@ -17,7 +18,6 @@
 #include "sim/kernels/packed_gemm.h"
 #include "sim/kernels/warp_program.h"
 #include "sim/kernels/work_schedule.h"
-#include "sim/tensor_core/issue_interval.h"
 
 #include <fmt/format.h>
 

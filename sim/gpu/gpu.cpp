@@ -4,7 +4,7 @@
 #include "models/base/error.h"
 #include "sim/base/run_events.h"
 #include "sim/gpu/build_memory.h"
-#include "sim/isa/prepared_program.h"
+#include "sim/hardware/isa/prepared_program.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -3,10 +3,10 @@
 
 #include "sim/gpu/cta_scheduler.h"
 #include "sim/gpu/gpu_spec.h"
-#include "sim/memory/l2_before_dram.h"
-#include "sim/memory/l2_contents.h"
-#include "sim/memory/memory_system.h"
-#include "sim/sm/sm.h"
+#include "sim/hardware/memory/l2_before_dram.h"
+#include "sim/hardware/memory/l2_contents.h"
+#include "sim/hardware/memory/memory_system.h"
+#include "sim/hardware/sm/sm.h"
 
 #include <cstdint>
 #include <memory>

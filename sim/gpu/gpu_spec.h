@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/hardware/memory/memory_spec.h"
+#include "sim/hardware/sm/sm_spec.h"
 #include "sim/kernels/kernel_library_spec.h"
 #include "sim/kernels/kernel_target.h"
 #include "sim/kernels/launch_spec.h"
-#include "sim/memory/memory_spec.h"
-#include "sim/sm/sm_spec.h"
 
 #include <memory>
 #include <string>

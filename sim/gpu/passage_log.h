@@ -3,9 +3,9 @@
 
 #include "models/mma/instruction.h"
 #include "sim/gpu/observer.h"
-#include "sim/memory/memory_bytes.h"
-#include "sim/sm/sm.h"
-#include "sim/tensor_core/tensor_core.h"
+#include "sim/hardware/memory/memory_bytes.h"
+#include "sim/hardware/sm/sm.h"
+#include "sim/hardware/tensor_core/tensor_core.h"
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/sm/stall_counters.h"
+#include "sim/hardware/sm/stall_counters.h"
 
 namespace sptc::gpu {
 

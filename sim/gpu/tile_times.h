@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/sm/kernel_launch.h"
+#include "sim/hardware/sm/kernel_launch.h"
 
 #include <algorithm>
 #include <cstdint>

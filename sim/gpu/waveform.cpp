@@ -3,8 +3,8 @@
 
 #include "models/numerics/data_type.h"
 #include "sim/gpu/gpu.h"
-#include "sim/sm/stall_counters.h"
-#include "sim/sm/sub_partition.h"
+#include "sim/hardware/sm/stall_counters.h"
+#include "sim/hardware/sm/sub_partition.h"
 
 #include <map>
 

@@ -2,6 +2,7 @@
 #include "sim/kernels/gemm_kernel.h"
 
 #include "models/base/error.h"
+#include "sim/hardware/sm/occupancy.h"
 #include "sim/kernels/kernel_library_spec.h"
 #include "sim/kernels/kernel_overrides.h"
 #include "sim/kernels/kernel_result.h"
@@ -10,7 +11,6 @@
 #include "sim/kernels/raster_pieces.h"
 #include "sim/kernels/register_allocation.h"
 #include "sim/kernels/work_schedule.h"
-#include "sim/sm/occupancy.h"
 
 #include <algorithm>
 #include <array>

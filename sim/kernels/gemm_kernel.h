@@ -4,7 +4,7 @@
 #include "models/base/shape.h"
 #include "models/base/units.h"
 #include "models/mma/instruction.h"
-#include "sim/isa/operand.h"
+#include "sim/hardware/isa/operand.h"
 #include "sim/kernels/decomposition.h"
 #include "sim/kernels/gemm_problem.h"
 
@@ -63,7 +63,7 @@ struct GemmKernel {
   int registers_per_thread = 0;
   base::Bytes shared_memory_per_cta;
   int ctas_per_sm = 0;
-  std::string_view occupancy_limit;  ///< what stops one more CTA: see sim/sm/occupancy.h
+  std::string_view occupancy_limit;  ///< what stops one more CTA: see sim/hardware/sm/occupancy.h
   base::Bytes carve_out;             ///< shared memory of an SM that holds them
 
   /// Whole groups of CTAs: the last tile may lie beyond the edge.

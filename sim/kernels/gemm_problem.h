@@ -4,7 +4,7 @@
 #include "models/base/shape.h"
 #include "models/numerics/data_type_info.h"
 #include "models/sparsity/pattern.h"
-#include "sim/isa/operand.h"
+#include "sim/hardware/isa/operand.h"
 #include "sim/kernels/launch_conditions.h"
 #include "sim/kernels/operand_storage.h"
 

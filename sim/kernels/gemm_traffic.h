@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/hardware/sm/kernel_launch.h"
 #include "sim/kernels/gemm_kernel.h"
-#include "sim/sm/kernel_launch.h"
 
 #include <algorithm>
 #include <array>

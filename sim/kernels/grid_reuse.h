@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/hardware/memory/memory_spec.h"
 #include "sim/kernels/gemm_kernel.h"
 #include "sim/kernels/traffic_counts.h"
-#include "sim/memory/memory_spec.h"
 
 #include <cstdint>
 

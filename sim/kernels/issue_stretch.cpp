@@ -3,9 +3,9 @@
 
 #include "models/mma/stages.h"
 #include "models/mma/step_rules.h"
+#include "sim/hardware/tensor_core/issue_interval.h"
+#include "sim/hardware/tensor_core/register_banks.h"
 #include "sim/kernels/register_allocation.h"
-#include "sim/tensor_core/issue_interval.h"
-#include "sim/tensor_core/register_banks.h"
 
 #include <algorithm>
 

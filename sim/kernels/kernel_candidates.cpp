@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kernels/kernel_candidates.h"
 
+#include "sim/hardware/sm/sm_spec.h"
 #include "sim/kernels/issue_stretch.h"
 #include "sim/kernels/kernel_target.h"
 #include "sim/kernels/launch_spec.h"
-#include "sim/sm/sm_spec.h"
 
 #include <algorithm>
 #include <array>

@@ -5,13 +5,13 @@
 #include "models/base/shape.h"
 #include "models/sparsity/pattern_execution.h"
 #include "models/sparsity/weight_pattern.h"
+#include "sim/hardware/sm/sm_spec.h"
+#include "sim/hardware/tensor_core/tensor_core_spec.h"
 #include "sim/kernels/issue_stretch.h"
 #include "sim/kernels/kernel_candidates.h"
 #include "sim/kernels/kernel_estimate.h"
 #include "sim/kernels/kernel_library_spec.h"
 #include "sim/kernels/kernel_search.h"
-#include "sim/sm/sm_spec.h"
-#include "sim/tensor_core/tensor_core_spec.h"
 
 #include <algorithm>
 #include <cstdint>

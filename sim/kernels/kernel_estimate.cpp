@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kernels/kernel_estimate.h"
 
+#include "sim/hardware/sm/sm_spec.h"
+#include "sim/hardware/tensor_core/tensor_core_spec.h"
 #include "sim/kernels/form_constants.h"
 #include "sim/kernels/gemm_traffic.h"
 #include "sim/kernels/grid_reuse.h"
@@ -8,8 +10,6 @@
 #include "sim/kernels/launch_spec.h"
 #include "sim/kernels/traffic_counts.h"
 #include "sim/kernels/work_schedule.h"
-#include "sim/sm/sm_spec.h"
-#include "sim/tensor_core/tensor_core_spec.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,11 +2,11 @@
 #include "sim/kernels/kernel_search.h"
 
 #include "models/base/error.h"
+#include "sim/hardware/sm/sm_spec.h"
 #include "sim/kernels/kernel_candidates.h"
 #include "sim/kernels/kernel_choice.h"
 #include "sim/kernels/kernel_estimate.h"
 #include "sim/kernels/kernel_library_spec.h"
-#include "sim/sm/sm_spec.h"
 
 #include <algorithm>
 #include <array>

@@ -4,9 +4,9 @@
 #include "models/base/matrix.h"
 #include "models/mma/register_map.h"
 #include "models/numerics/word.h"
+#include "sim/hardware/sm/kernel_launch.h"
 #include "sim/kernels/gemm_kernel.h"
 #include "sim/kernels/register_allocation.h"
-#include "sim/sm/kernel_launch.h"
 
 #include <cstdint>
 #include <utility>

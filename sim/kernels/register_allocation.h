@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/isa/warp_instruction.h"
+#include "sim/hardware/isa/warp_instruction.h"
 #include "sim/kernels/gemm_kernel.h"
 
 #include <array>

@@ -2,9 +2,9 @@
 #include "sim/kernels/traffic_counts.h"
 
 #include "models/mma/register_map.h"
+#include "sim/hardware/memory/memory_spec.h"
+#include "sim/hardware/sm/warpgroup_operands.h"
 #include "sim/kernels/gemm_traffic.h"
-#include "sim/memory/memory_spec.h"
-#include "sim/sm/warpgroup_operands.h"
 
 #include <algorithm>
 #include <optional>

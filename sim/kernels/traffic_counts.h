@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/memory/memory_bytes.h"
+#include "sim/hardware/memory/memory_bytes.h"
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kernels/warp_program.h"
 
-#include "sim/isa/add_instruction.h"
+#include "sim/hardware/isa/add_instruction.h"
 #include "sim/kernels/gemm_traffic.h"
 #include "sim/kernels/register_allocation.h"
 

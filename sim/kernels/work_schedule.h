@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/hardware/sm/kernel_launch.h"
 #include "sim/kernels/gemm_kernel.h"
 #include "sim/kernels/gemm_traffic.h"
-#include "sim/sm/kernel_launch.h"
 
 #include <cstdint>
 #include <span>

@@ -158,13 +158,13 @@ base::Matrix<std::uint64_t> transposed_wide_words_of(const Bits& array, std::str
   return matrix_of<std::uint64_t>(array, layout_of(array, what).transposed());
 }
 
-compare::vectors::BitArray bit_array_of(const Bits& array) {
+check::vectors::BitArray bit_array_of(const Bits& array) {
   std::vector<std::size_t> shape(array.ndim());
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     shape[axis] = array.shape(axis);
   }
-  compare::vectors::BitArray result =
-      compare::vectors::make_bit_array(std::move(shape), static_cast<int>(array.itemsize()));
+  check::vectors::BitArray result =
+      check::vectors::make_bit_array(std::move(shape), static_cast<int>(array.itemsize()));
   if (!result.bits.empty()) {
     with_elements(array, [&](const auto* data) {
       std::copy(data, data + result.bits.size(), result.bits.begin());

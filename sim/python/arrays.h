@@ -4,7 +4,7 @@
 #include "models/base/matrix.h"
 #include "models/numerics/operand_view.h"
 #include "models/numerics/word.h"
-#include "sim/compare/vectors/bit_array.h"
+#include "sim/check/vectors/bit_array.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -45,7 +45,7 @@ OperandArray rows_of(const Bits& array, std::string_view what, int threads);
 OperandArray columns_of(const Bits& array, std::string_view what, int threads);
 
 /// Any row-major array.
-compare::vectors::BitArray bit_array_of(const Bits& array);
+check::vectors::BitArray bit_array_of(const Bits& array);
 
 /// The low bytes of `words`, in row-major order, into an array of as many elements.
 void write_words(std::span<const numerics::Word> words, const Output& output);

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Commands of the program whose result is the JSON that they print.
-#include "sim/compare/capture/capture_crosscheck.h"
-#include "sim/compare/times/validate.h"
-#include "sim/compare/vectors/verify.h"
+#include "sim/check/capture/capture_crosscheck.h"
+#include "sim/check/times/validate.h"
+#include "sim/check/vectors/verify.h"
+#include "sim/compare/comparison.h"
 #include "sim/config/architecture.h"
 #include "sim/config/board_names.h"
 #include "sim/config/energy.h"
 #include "sim/io/text_file.h"
-#include "sim/microbench/microbench.h"
-#include "sim/plan/plan_model.h"
 #include "sim/prune/legality.h"
+#include "sim/prune/plan/plan_model.h"
 #include "sim/prune/prune_options.h"
 #include "sim/python/bindings.h"
 #include "sim/python/callbacks.h"
 #include "sim/report/energy_tables.h"
+#include "sim/report/show/element_view.h"
 #include "sim/report/version.h"
+#include "sim/run/microbench/microbench.h"
 #include "sim/run/option_values.h"
 #include "sim/run/run_options.h"
-#include "sim/show/element_view.h"
-#include "sim/side_by_side/comparison.h"
 #include "sim/workload/importer/account.h"
 #include "sim/workload/importer/recording_reader.h"
 #include "sim/workload/recording.h"
@@ -54,12 +54,12 @@ run::SimulationOptions options_of(const OptionTexts& given) {
 std::string show(const std::string& instruction, const std::string& arch, int row, int col,
                  int selector, const std::string& data, std::uint64_t seed) {
   return in_worker([&] {
-    return show::element_json(show::show_instruction(instruction, arch,
-                                                     [&](const mma::MmaInstruction& which) {
-                                                       return show::generated_operands(which, data,
-                                                                                       seed);
-                                                     },
-                                                     {row, col, selector}));
+    return report::show::element_json(
+        report::show::show_instruction(instruction, arch,
+                                       [&](const mma::MmaInstruction& which) {
+                                         return report::show::generated_operands(which, data, seed);
+                                       },
+                                       {row, col, selector}));
   });
 }
 
@@ -70,8 +70,8 @@ std::string compare(const std::string& file, const std::vector<config::Architect
   const workload::DimLists lists(dims.begin(), dims.end());
   return in_worker(
       [&](const run::ProgressCallback& report) {
-        return side_by_side::comparison_json(side_by_side::compare(
-            side_by_side::compared_workloads(file, lists), boards, options, jobs,
+        return compare::comparison_json(compare::compare(
+            compare::compared_workloads(file, lists), boards, options, jobs,
             [&](std::size_t begun, std::size_t total) {
               report(begun, total,
                      begun < total ? boards[begun % boards.size()].gpu.name : std::string());
@@ -82,41 +82,42 @@ std::string compare(const std::string& file, const std::vector<config::Architect
 
 std::string compare_saved(const std::vector<std::string>& files) {
   const nb::gil_scoped_release unlocked;
-  return side_by_side::comparison_json(side_by_side::compare_saved({files.begin(), files.end()}));
+  return compare::comparison_json(compare::compare_saved({files.begin(), files.end()}));
 }
 
 std::string validate(const std::string& file, const std::string& arch, const std::string& dtype,
                      bool sparse, const std::string& data, const OptionTexts& given, int jobs,
                      const nb::object& progress) {
-  compare::times::ValidationJob job;
+  check::times::ValidationJob job;
   job.file = file;
   job.arch = arch;
   job.options = options_of(given);
   job.fidelity_given = given.contains("fidelity");
   job.defaults =
-      compare::times::parse_defaults(dtype, sparse ? "sparse" : "dense", data, job.options);
+      check::times::parse_defaults(dtype, sparse ? "sparse" : "dense", data, job.options);
   job.jobs = jobs;
   return in_worker(
       [&](const run::ProgressCallback& report) {
         job.progress = [&](std::size_t done, std::size_t total) { report(done, total, ""); };
-        return compare::times::validation_json(compare::times::validate(job));
+        return check::times::validation_json(check::times::validate(job));
       },
       progress);
 }
 
 /// `words`, `numbers`: by the names of plan_model() in Python; what is left out is the default.
-plan::PlanOptions plan_options(OptionTexts words, const std::map<std::string, double>& numbers,
-                               const OptionTexts& given) {
+prune::plan::PlanOptions plan_options(OptionTexts words,
+                                      const std::map<std::string, double>& numbers,
+                                      const OptionTexts& given) {
   const auto number = [&](const char* name) {
     const auto found = numbers.find(name);
     return found == numbers.end() ? std::nullopt : std::optional(found->second);
   };
-  plan::PlanOptions options;
+  prune::plan::PlanOptions options;
   options.simulation = options_of(given);
   options.pruning = pruning_options(words);
   options.workload = words["workload"];
   options.evaluation.command = words["evaluate"];
-  options.evaluation.lower_is_better = plan::is_lower_better("metric", words["metric"]);
+  options.evaluation.lower_is_better = prune::plan::is_lower_better("metric", words["metric"]);
   options.evaluation.timeout_s = number("timeout").value_or(options.evaluation.timeout_s);
   options.max_loss = number("max_loss");
   options.max_time_us = number("max_time");
@@ -128,18 +129,19 @@ std::string plan_model(const std::string& model, const LoadedArchitecture& archi
                        const OptionTexts& words, const std::map<std::string, double>& numbers,
                        const workload::NamedDims& dims, const NamedLists& inputs, int jobs,
                        const OptionTexts& given, const nb::object& progress) {
-  plan::PlanOptions options = plan_options(words, numbers, given);
+  prune::plan::PlanOptions options = plan_options(words, numbers, given);
   options.import.dims = dims;
   options.import.inputs = inputs;
   options.evaluation.jobs = jobs;
   return in_worker(
       [&](const run::ProgressCallback& report) {
         options.progress = [&](std::size_t done, std::size_t total) { report(done, total, ""); };
-        const plan::PlanResult result = plan::plan_model(model, architecture, options);
+        const prune::plan::PlanResult result =
+            prune::plan::plan_model(model, architecture, options);
         if (const auto out = words.find("out"); out != words.end()) {
-          io::write_file(out->second, plan::plan_list(result));
+          io::write_file(out->second, prune::plan::plan_list(result));
         }
-        return plan::plan_json(result);
+        return prune::plan::plan_json(result);
       },
       progress);
 }
@@ -165,17 +167,18 @@ std::pair<std::string, std::string> load_workload(const std::string& file,
 
 std::string verify(const std::string& directory, const std::string& profile) {
   const nb::gil_scoped_release unlocked;
-  return compare::vectors::verify_json(
-      compare::vectors::verify(directory, mma::parse_profile(profile)));
+  return check::vectors::verify_json(
+      check::vectors::verify(directory, mma::parse_profile(profile)));
 }
 
 std::string microbench(const config::Architecture& architecture, const std::string& instruction,
                        std::optional<int> warps, std::optional<int> ilp) {
   return in_worker([&] {
-    return microbench::rows_json(
+    return run::microbench::rows_json(
         architecture.gpu,
-        microbench::run_cases(architecture.gpu,
-                              microbench::asked_cases(architecture.gpu, instruction, warps, ilp)),
+        run::microbench::run_cases(
+            architecture.gpu,
+            run::microbench::asked_cases(architecture.gpu, instruction, warps, ilp)),
         report::program_version());
   });
 }
@@ -183,10 +186,10 @@ std::string microbench(const config::Architecture& architecture, const std::stri
 std::string crosscheck_capture(const std::string& directory, const std::string& arch,
                                const std::string& fidelity, const std::string& profile,
                                int threads) {
-  const compare::capture::CaptureOptions options{arch, run::parse_word<run::Fidelity>(fidelity),
-                                                 mma::parse_profile(profile), threads};
+  const check::capture::CaptureOptions options{arch, run::parse_word<run::Fidelity>(fidelity),
+                                               mma::parse_profile(profile), threads};
   return in_worker([&] {
-    return compare::capture::capture_json(compare::capture::crosscheck_capture(directory, options));
+    return check::capture::capture_json(check::capture::crosscheck_capture(directory, options));
   });
 }
 
@@ -210,8 +213,8 @@ std::string energy_area(const config::Architecture& architecture) {
 }  // namespace
 
 void bind_commands(nb::module_& module) {
-  module.attr("MOST_WARPS") = microbench::kMaxWarps;
-  module.attr("MOST_ILP") = microbench::kMaxIlp;
+  module.attr("MOST_WARPS") = run::microbench::kMaxWarps;
+  module.attr("MOST_ILP") = run::microbench::kMaxIlp;
   module.def("show", show);
   module.def("compare", compare, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg().none());

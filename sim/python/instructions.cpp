@@ -3,8 +3,8 @@
 #include "models/base/text.h"
 #include "models/mma/catalogue.h"
 #include "models/numerics/data_type.h"
-#include "sim/compare/vectors/identify.h"
-#include "sim/compare/vectors/instruction_list.h"
+#include "sim/check/vectors/identify.h"
+#include "sim/check/vectors/instruction_list.h"
 #include "sim/config/board_names.h"
 #include "sim/io/text_file.h"
 #include "sim/python/bindings.h"
@@ -31,7 +31,7 @@ const ChosenInstruction& chosen_instruction(const InstructionChoice& choice) {
   chosen.instruction = mma::parse_instruction(choice.instruction);
   chosen.rules =
       mma::with_profile(mma::instruction_rules(target, chosen.instruction,
-                                               compare::vectors::parse_grouping(choice.grouping)),
+                                               check::vectors::parse_grouping(choice.grouping)),
                         mma::parse_profile(choice.profile));
   return known.emplace(choice, chosen).first->second;
 }
@@ -47,14 +47,14 @@ numerics::DataType data_type(const std::string& name) {
 
 void bind_instructions(nb::module_& module) {
   module.def("instruction", [](const std::string& name) {
-    return compare::vectors::instruction_json(mma::parse_instruction(name));
+    return check::vectors::instruction_json(mma::parse_instruction(name));
   });
   module.def("instructions", [](const std::string& arch) {
-    return compare::vectors::instruction_list_json(std::span(&config::target_of(arch), 1));
+    return check::vectors::instruction_list_json(std::span(&config::target_of(arch), 1));
   });
   module.def("step_rules", [](const std::string& arch, const std::string& instruction,
                               const std::string& grouping, const std::string& profile) {
-    return compare::vectors::rules_json(
+    return check::vectors::rules_json(
         chosen_instruction({arch, instruction, grouping, profile}).rules);
   });
 }

@@ -2,10 +2,10 @@
 #include "models/base/error.h"
 #include "models/batched/gemm.h"
 #include "models/numerics/codec.h"
-#include "sim/compare/kernel/kernel_crosscheck.h"
-#include "sim/compare/vectors/identify.h"
-#include "sim/compare/vectors/metadata_input.h"
-#include "sim/compare/vectors/mma_batch.h"
+#include "sim/check/kernel/kernel_crosscheck.h"
+#include "sim/check/vectors/identify.h"
+#include "sim/check/vectors/metadata_input.h"
+#include "sim/check/vectors/mma_batch.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/python/arrays.h"
@@ -40,8 +40,8 @@ int thread_count(int threads) {
 
 /// The arrays of one call: A, B, C, metadata, scales of A and of B.
 struct Arrays {
-  compare::vectors::MmaOperands operands;
-  std::optional<compare::vectors::MetadataInput> metadata;
+  check::vectors::MmaOperands operands;
+  std::optional<check::vectors::MetadataInput> metadata;
 };
 
 Arrays arrays_of(const Bits& a, const Bits& b, const std::optional<Bits>& c,
@@ -53,8 +53,8 @@ Arrays arrays_of(const Bits& a, const Bits& b, const std::optional<Bits>& c,
     arrays.operands.c = bit_array_of(*c);
   }
   if (metadata) {
-    arrays.metadata = compare::vectors::MetadataInput{
-        bit_array_of(*metadata), compare::vectors::parse_metadata_layout(layout), selector};
+    arrays.metadata = check::vectors::MetadataInput{
+        bit_array_of(*metadata), check::vectors::parse_metadata_layout(layout), selector};
   }
   return arrays;
 }
@@ -66,7 +66,7 @@ void mma(const std::string& arch, const std::string& instruction, const std::str
          const Output& out) {
   const ChosenInstruction& chosen = chosen_instruction({arch, instruction, grouping, profile});
   Arrays arrays = arrays_of(a, b, c, metadata, layout, selector);
-  compare::vectors::MmaOperands& operands = arrays.operands;
+  check::vectors::MmaOperands& operands = arrays.operands;
   if (a_scales) {
     operands.a_scales = bit_array_of(*a_scales);
   }
@@ -75,25 +75,25 @@ void mma(const std::string& arch, const std::string& instruction, const std::str
   }
   const nb::gil_scoped_release unlocked;
   if (!c) {
-    operands.c = compare::vectors::make_bit_array(
-        {operands.cases(), operands.rows(), operands.columns()},
-        compare::vectors::element_bytes(chosen.instruction.c_type()));
+    operands.c =
+        check::vectors::make_bit_array({operands.cases(), operands.rows(), operands.columns()},
+                                       check::vectors::element_bytes(chosen.instruction.c_type()));
   }
   if (arrays.metadata) {
-    operands.indices = compare::vectors::element_indices(*arrays.metadata, chosen.instruction,
-                                                         operands.a.shape, "metadata");
+    operands.indices = check::vectors::element_indices(*arrays.metadata, chosen.instruction,
+                                                       operands.a.shape, "metadata");
   }
-  compare::vectors::require_operands(operands, chosen.instruction, "mma");
-  write_words(compare::vectors::execute(operands, chosen.instruction, chosen.rules).bits, out);
+  check::vectors::require_operands(operands, chosen.instruction, "mma");
+  write_words(check::vectors::execute(operands, chosen.instruction, chosen.rules).bits, out);
 }
 
 std::string identify(const Bits& a, const Bits& b, const std::optional<Bits>& c, const Bits& d,
                      const std::optional<Bits>& metadata, const std::string& layout, int selector,
                      const std::string& profile) {
   const Arrays arrays = arrays_of(a, b, c, metadata, layout, selector);
-  const compare::vectors::BitArray expected = bit_array_of(d);
+  const check::vectors::BitArray expected = bit_array_of(d);
   const nb::gil_scoped_release unlocked;
-  return compare::vectors::identify_json(compare::vectors::identify(
+  return check::vectors::identify_json(check::vectors::identify(
       arrays.operands, arrays.metadata, expected, mma::parse_profile(profile)));
 }
 
@@ -196,35 +196,35 @@ void matmul(const config::Architecture& architecture, const std::string& type_na
 // crosscheck --------------------------------------------------------------------------------------
 
 /// The report on a kernel; its map goes to the file `map`, where that is not empty.
-std::string report_of(const compare::kernel::KernelCase& kernel, int threads,
+std::string report_of(const check::kernel::KernelCase& kernel, int threads,
                       const std::string& map) {
-  std::optional<compare::kernel::MapFormat> format;
+  std::optional<check::kernel::MapFormat> format;
   if (!map.empty()) {
-    format = compare::kernel::map_format(map);
+    format = check::kernel::map_format(map);
   }
-  const compare::kernel::KernelDiagnosis diagnosis = compare::kernel::crosscheck_kernel(
+  const check::kernel::KernelDiagnosis diagnosis = check::kernel::crosscheck_kernel(
       kernel.data, kernel.declared, kernel.target, thread_count(threads));
   if (format) {
-    io::write_file(map, compare::kernel::map_image(kernel, diagnosis, *format));
+    io::write_file(map, check::kernel::map_image(kernel, diagnosis, *format));
   }
-  return compare::kernel::kernel_json(kernel, diagnosis);
+  return check::kernel::kernel_json(kernel, diagnosis);
 }
 
 std::string crosscheck(const std::string& kernel, const std::string& directory, int threads,
                        const std::string& map) {
   return in_worker([&] {
-    return report_of(compare::kernel::parse_kernel_file(kernel, "kernel", directory), threads, map);
+    return report_of(check::kernel::parse_kernel_file(kernel, "kernel", directory), threads, map);
   });
 }
 
 std::string crosscheck_file(const std::string& file, const std::string& launch,
                             const std::string& d, int entry, int threads, const std::string& map) {
-  compare::kernel::KernelChoice choice{launch, d};
+  check::kernel::KernelChoice choice{launch, d};
   if (entry >= 0) {
     choice.entry = entry;
   }
   return in_worker(
-      [&] { return report_of(compare::kernel::read_kernel_file(file, choice), threads, map); });
+      [&] { return report_of(check::kernel::read_kernel_file(file, choice), threads, map); });
 }
 
 }  // namespace

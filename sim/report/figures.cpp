@@ -3,8 +3,8 @@
 
 #include "models/energy/event.h"
 #include "models/numerics/data_type.h"
+#include "sim/hardware/sm/stall_counters.h"
 #include "sim/report/explanation.h"
-#include "sim/sm/stall_counters.h"
 #include "sim/workload/vector_operation.h"
 
 #include <fmt/format.h>

@@ -19,9 +19,9 @@ std::string_view validate_html();
 namespace {
 
 using Json = nlohmann::ordered_json;
-using compare::times::Comparison;
-using compare::times::MeasuredLaunch;
-using compare::times::Validation;
+using check::times::Comparison;
+using check::times::MeasuredLaunch;
+using check::times::Validation;
 
 /// Five digits: a page of thousands of rows stays small.
 Json rounded(const std::optional<double>& value) {
@@ -42,7 +42,7 @@ std::string conditions_of(const MeasuredLaunch& launch) {
 template <typename Index>
 Json row_json(const Comparison& row, const Index& index) {
   const MeasuredLaunch& launch = row.measured.launch;
-  const compare::times::Prediction& simulated = row.simulated;
+  const check::times::Prediction& simulated = row.simulated;
   const base::GemmShape& tile = simulated.cta_tile;
   return Json::array(
       {launch.shape.m, launch.shape.n, launch.shape.k, numerics::name(launch.dtype),
@@ -53,11 +53,11 @@ Json row_json(const Comparison& row, const Index& index) {
 }
 
 std::string verdict_of(const Validation& validation) {
-  const compare::times::ErrorFigures& errors = validation.accuracy.errors;
+  const check::times::ErrorFigures& errors = validation.accuracy.errors;
   std::string verdict = fmt::format("Times are off by {:.1f} % on average (bias {:+.1f} %)",
                                     errors.mape_percent, errors.bias_percent);
   if (validation.speedup) {
-    const compare::times::SpeedupFigures& gain = validation.speedup->all;
+    const check::times::SpeedupFigures& gain = validation.speedup->all;
     verdict +=
         fmt::format(", gains of sparsity by {:.1f} %. The best constant gain is off by {:.1f} %",
                     gain.mean_error_percent, gain.constant_error_percent);
@@ -68,7 +68,7 @@ std::string verdict_of(const Validation& validation) {
 }  // namespace
 
 std::string validation_page(const Validation& validation, const std::string& command) {
-  const compare::times::ValidationHeader& header = validation.header;
+  const check::times::ValidationHeader& header = validation.header;
   Json json{{"version", program_version()},
             {"command", command},
             {"name", fmt::format("{} on {}", header.measurements, header.arch)},
@@ -80,7 +80,7 @@ std::string validation_page(const Validation& validation, const std::string& com
             {"sources", Json::array()},
             {"rows", Json::array()},
             {"notes", header.notes}};
-  for (const compare::times::AccuracyOfKind& kind : validation.accuracy.by) {
+  for (const check::times::AccuracyOfKind& kind : validation.accuracy.by) {
     json["kinds"].push_back(
         Json::array({numerics::name(kind.dtype), kind.sparsity, kind.errors.count,
                      rounded(kind.errors.mape_percent), rounded(kind.errors.bias_percent),

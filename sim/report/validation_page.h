@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/compare/times/validate.h"
+#include "sim/check/times/validate.h"
 
 #include <string>
 
@@ -9,7 +9,6 @@ namespace sptc::report {
 
 /// One page that needs no network: sim/report/validate.html with `validation`. `command` repeats
 /// it; empty: not known.
-std::string validation_page(const compare::times::Validation& validation,
-                            const std::string& command);
+std::string validation_page(const check::times::Validation& validation, const std::string& command);
 
 }  // namespace sptc::report

@@ -6,9 +6,9 @@
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/io/text_file.h"
 #include "sim/kernels/gemm_kernel.h"
-#include "sim/network/kernel_plan.h"
-#include "sim/network/network_changes.h"
 #include "sim/run/kernel_runner.h"
+#include "sim/run/network/kernel_plan.h"
+#include "sim/run/network/network_changes.h"
 #include "sim/workload/dense_role.h"
 #include "sim/workload/layer_list.h"
 

@@ -7,8 +7,8 @@
 #include "models/sparsity/weight_pattern.h"
 #include "sim/config/energy.h"
 #include "sim/gpu/gpu_spec.h"
+#include "sim/hardware/tensor_core/tensor_core_spec.h"
 #include "sim/kernels/gemm_kernel.h"
-#include "sim/tensor_core/tensor_core_spec.h"
 
 #include <algorithm>
 #include <bit>

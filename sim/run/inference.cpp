@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/kernels/gemm_kernel.h"
-#include "sim/network/kernel_plan.h"
-#include "sim/network/kernel_time.h"
 #include "sim/run/design_cost.h"
 #include "sim/run/energy.h"
+#include "sim/run/network/kernel_plan.h"
+#include "sim/run/network/kernel_time.h"
 #include "sim/run/run_parts.h"
 #include "sim/workload/dense_role.h"
 

@@ -5,8 +5,8 @@
 #include "sim/config/config_fwd.h"
 #include "sim/config/energy.h"
 #include "sim/gpu/gpu_spec.h"
-#include "sim/network/engine.h"
 #include "sim/run/design_cost.h"
+#include "sim/run/network/engine.h"
 #include "sim/run/simulation_options.h"
 
 #include <cstdint>

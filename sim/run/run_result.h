@@ -9,12 +9,12 @@
 #include "sim/gpu/clock_policy.h"
 #include "sim/gpu/cycle_budget.h"
 #include "sim/gpu/stall_shares.h"
+#include "sim/hardware/tensor_core/activity.h"
 #include "sim/kernels/kernel_result.h"
 #include "sim/kernels/launch_conditions.h"
 #include "sim/kernels/traffic_counts.h"
 #include "sim/run/design_cost.h"
 #include "sim/run/what_if.h"
-#include "sim/tensor_core/activity.h"
 #include "sim/workload/vector_operation.h"
 
 #include <array>

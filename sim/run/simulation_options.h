@@ -9,7 +9,7 @@
 #include "sim/kernels/kernel_overrides.h"
 #include "sim/kernels/launch_conditions.h"
 #include "sim/kernels/operand_storage.h"
-#include "sim/network/engine.h"
+#include "sim/run/network/engine.h"
 
 #include <algorithm>
 #include <array>

@@ -205,9 +205,8 @@ void ValueFiles::add_operands(const LaunchValues& launch, const std::string& nam
     operands_->add(matrices(own + ".a", type, batch,
                             [&](std::size_t i) { return entry(i).compressed_a.values; }));
     const int bits = sparsity::metadata_element_bits(type);
-    operands_->add(array_of(
-        own + ".metadata", bits == 16 ? "U16" : "U32", batch,
-        [&](std::size_t i) {
+    operands_->add(
+        array_of(own + ".metadata", bits == 16 ? "U16" : "U32", batch, [&](std::size_t i) {
           return sparsity::pack_metadata(entry(i).compressed_a.nibbles, {.type = type});
         }));
     operands_->add(matrices(own + ".pruned_a", type, batch, [&](std::size_t i) {

@@ -180,7 +180,7 @@ std::map<std::string, std::string> default_files_digests(
 }
 
 bool runs_more_than_gemms(const run::SimulationOptions& options) {
-  const std::optional<network::EngineSpec> engine = run::asked_engine(options);
+  const std::optional<run::network::EngineSpec> engine = run::asked_engine(options);
   return engine && !engine->gemms_only;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How far times and gains in closed form are from those of configs/evidence, board by board: which
 // sets of measured rows a change moves, and that none gets worse.
-#include "sim/compare/times/validate.h"
+#include "sim/check/times/validate.h"
 #include "tests/support/ratchet.h"
 
 #include <gtest/gtest.h>
@@ -12,25 +12,25 @@ namespace sptc::fidelity {
 namespace {
 
 void expect_board_no_worse(const std::string& board) {
-  compare::times::ValidationJob job;
+  check::times::ValidationJob job;
   job.file = std::string(SPTC_SOURCE_DIR) + "/configs/evidence/" + board + ".csv";
   job.arch = board;
   job.options.fidelity = run::Fidelity::kAnalytic;
-  job.defaults = compare::times::parse_defaults("f16", "dense", "random", job.options);
-  const compare::times::Validation result = compare::times::validate(job);
-  for (const compare::times::AccuracyOfKind& kind : result.accuracy.by) {
+  job.defaults = check::times::parse_defaults("f16", "dense", "random", job.options);
+  const check::times::Validation result = check::times::validate(job);
+  for (const check::times::AccuracyOfKind& kind : result.accuracy.by) {
     support::expect_no_worse(board + " " + std::string(numerics::name(kind.dtype)) + " " +
                                  kind.sparsity + " time mean %",
                              kind.errors.mape_percent);
   }
   ASSERT_TRUE(result.speedup.has_value());
-  for (const compare::times::SpeedupOfKind& kind : result.speedup->by) {
+  for (const check::times::SpeedupOfKind& kind : result.speedup->by) {
     support::expect_no_worse(board + " " + std::string(numerics::name(kind.dtype)) + " " +
                                  std::string(kernels::name(kind.algorithm)) + " " + kind.l2 +
                                  " gain mean %",
                              kind.figures.mean_error_percent);
   }
-  for (const compare::times::KernelAccuracy& kind : result.kernels) {
+  for (const check::times::KernelAccuracy& kind : result.kernels) {
     support::expect_no_worse(board + " " + std::string(numerics::name(kind.dtype)) + " " +
                                  kind.sparsity + " " + std::string(kernels::name(kind.algorithm)) +
                                  " time with the kernel that ran mean %",

@@ -4,7 +4,7 @@
 // knows of no power. What surrounded a launch when it was measured follows from how the profile was
 // taken (github.com/microsoft/vidur, profiling/mlp): one layer over and over, whose product after
 // mlp_up_proj is zero in f16, and eight kernels between the GEMMs.
-#include "sim/compare/times/measurements.h"
+#include "sim/check/times/measurements.h"
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
 #include "sim/gpu/analytic_gemm.h"
@@ -40,7 +40,7 @@ constexpr int kKernelsBetween = 8;
 class LimitedClock : public testing::Test {
  protected:
   /// The layer to which `row` belongs, the row's own GEMM first.
-  static std::vector<workload::Operation> layer_of(const compare::times::Measurement& row) {
+  static std::vector<workload::Operation> layer_of(const check::times::Measurement& row) {
     const std::string model_name = row.source.substr(0, row.source.find('/'));
     const std::string gemm = row.source.substr(row.source.find('/') + 1);
     const auto found = std::find_if(kModels.begin(), kModels.end(),
@@ -87,7 +87,7 @@ class LimitedClock : public testing::Test {
     gpu::ClosedFormTimer timer(a100_.gpu, options.clock_policy);
     run::KernelRunner kernels(a100_.gpu, options, timer);
     std::vector<double> times;
-    for (const compare::times::Measurement& row : rows_) {
+    for (const check::times::Measurement& row : rows_) {
       run::RunResult layer;
       const std::vector<workload::Operation> operations = layer_of(row);
       for (const workload::Operation& op : operations) {
@@ -115,7 +115,7 @@ class LimitedClock : public testing::Test {
   }
 
   const config::Architecture a100_ = config::load_architecture("a100-sxm4-80gb");
-  const std::vector<compare::times::Measurement> rows_ = compare::times::read_measurements(
+  const std::vector<check::times::Measurement> rows_ = check::times::read_measurements(
       std::string(SPTC_SOURCE_DIR) + "/tests/fidelity/data/gemm_f16_a100.csv");
   const run::GeneratedData data_{workload::DataKind::kRandom, 0};
   run::SwitchingSource switching_{data_};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Simulated microbenchmarks against the published ones, row by row, with the deviation printed.
 #include "sim/config/architecture.h"
-#include "sim/microbench/microbench.h"
+#include "sim/run/microbench/microbench.h"
 #include "tests/support/ratchet.h"
 
 #include <gtest/gtest.h>
@@ -28,12 +28,12 @@ struct Deviations {
   std::vector<std::string> outside;  ///< rows beyond the limit
 };
 
-Deviations compare(microbench::Microbench& microbench, const std::vector<Published>& rows,
+Deviations compare(run::microbench::Microbench& microbench, const std::vector<Published>& rows,
                    double limit) {
   Deviations result;
   for (const Published& row : rows) {
-    const microbench::MicrobenchResult simulated =
-        microbench.run({microbench::parse_bench_instruction(row.instruction), row.warps, row.ilp});
+    const run::microbench::MicrobenchResult simulated = microbench.run(
+        {run::microbench::parse_bench_instruction(row.instruction), row.warps, row.ilp});
     const double value =
         row.is_latency
             ? simulated.latency_cycles
@@ -120,7 +120,7 @@ const std::vector<Published> kA100{
 };
 
 TEST(MicrobenchFidelity, A100MatchesSunAndOthersWithinSixPercent) {
-  microbench::Microbench microbench(config::load_architecture("a100-sxm4-80gb").gpu);
+  run::microbench::Microbench microbench(config::load_architecture("a100-sxm4-80gb").gpu);
   const Deviations deviations = compare(microbench, kA100, 6);
   support::expect_no_worse("A100 instructions mean %", deviations.mean);
   EXPECT_TRUE(deviations.outside.empty());
@@ -154,14 +154,14 @@ TEST(MicrobenchFidelity, H800MatchesLuoWithinTwoPercent) {
       {"m16n8k16.f32.f16.f16.f32", 8, 2, 490.7e12 / (2 * 114 * 1620e6), false},
       {"m16n8k16.f16.f16.f16.f16", 8, 2, 494.4e12 / (2 * 114 * 1620e6), false},
   };
-  microbench::Microbench microbench(config::load_architecture("h800-pcie").gpu);
+  run::microbench::Microbench microbench(config::load_architecture("h800-pcie").gpu);
   const Deviations deviations = compare(microbench, rows, 2);
   EXPECT_TRUE(deviations.outside.empty());
 }
 
 TEST(MicrobenchFidelity, Rtx2080TiMatchesSunWithinSixPercent) {
   // Sun et al., Table 5. The latency is given without an accumulator type.
-  microbench::Microbench microbench(config::load_architecture("rtx2080ti").gpu);
+  run::microbench::Microbench microbench(config::load_architecture("rtx2080ti").gpu);
   const Deviations deviations = compare(microbench,
                                         {{"m16n8k8.f32.f16.f16.f32", 8, 4, 255.1, false},
                                          {"m16n8k8.f16.f16.f16.f16", 8, 4, 509.4, false},
@@ -174,7 +174,7 @@ TEST(MicrobenchFidelity, Rtx2080TiMatchesSunWithinSixPercent) {
 TEST(MicrobenchFidelity, V100MatchesRaihanWithinTenPercent) {
   // Raihan et al., ISPASS 2019, Fig. 9: the first step of each set of HMMA.884 completes at 10, 20,
   // 30, 40 cycles (mixed precision) and 12, 25, 38, 51 (fp16): 10 and 13 cycles per set.
-  microbench::Microbench microbench(config::load_architecture("v100-sxm2-16gb").gpu);
+  run::microbench::Microbench microbench(config::load_architecture("v100-sxm2-16gb").gpu);
   const Deviations deviations = compare(microbench,
                                         {{"m8n8k4.f32.f16.f16.f32", 1, 1, 10, true},
                                          {"m8n8k4.f16.f16.f16.f16", 1, 1, 13, true},
@@ -186,7 +186,7 @@ TEST(MicrobenchFidelity, V100MatchesRaihanWithinTenPercent) {
 // RRZE-HPC gpu-benches: gpu-latency (pointer chase) and gpu-l1-cache, terabytes per second of all
 // SMs at the clock of the run.
 void expect_l1(const char* gpu, const std::vector<Published>& rows) {
-  microbench::Microbench microbench(config::load_architecture(gpu).gpu);
+  run::microbench::Microbench microbench(config::load_architecture(gpu).gpu);
   EXPECT_TRUE(compare(microbench, rows, 3).outside.empty()) << gpu;
 }
 
@@ -210,10 +210,11 @@ TEST(L1Fidelity, Rtx4090WithinThreePercent) {
 
 TEST(MicrobenchFidelity, A100RunsEightRowsOfBytesAtHalfTheRate) {
   // Sun et al., on m8n8k16 s8: about half of the peak on the A100 (on Turing all of it).
-  microbench::Microbench microbench(config::load_architecture("a100-sxm4-80gb").gpu);
-  EXPECT_NEAR(*microbench.run({microbench::parse_bench_instruction("m8n8k16.s32.s8.s8.s32"), 8, 4})
-                   .fma_per_clk_per_sm,
-              1024, 1);
+  run::microbench::Microbench microbench(config::load_architecture("a100-sxm4-80gb").gpu);
+  EXPECT_NEAR(
+      *microbench.run({run::microbench::parse_bench_instruction("m8n8k16.s32.s8.s8.s32"), 8, 4})
+           .fma_per_clk_per_sm,
+      1024, 1);
 }
 
 }  // namespace

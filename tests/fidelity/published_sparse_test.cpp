@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // 2:4 and dense f16 GEMMs of an A100 that were measured by others. The tile of the sparse kernels
 // was chosen on these rows; nothing else was fitted on them.
-#include "sim/compare/times/launch_simulation.h"
-#include "sim/compare/times/measurements.h"
+#include "sim/check/times/launch_simulation.h"
+#include "sim/check/times/measurements.h"
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
 #include "tests/support/ratchet.h"
@@ -29,9 +29,9 @@ run::SimulationOptions limited(const gpu::GpuSpec& gpu) {
   return options;
 }
 
-double time_us(compare::times::LaunchSimulation& simulate, const base::GemmShape& shape,
+double time_us(check::times::LaunchSimulation& simulate, const base::GemmShape& shape,
                bool sparse) {
-  compare::times::MeasuredLaunch launch;
+  check::times::MeasuredLaunch launch;
   launch.shape = shape;
   if (sparse) {
     launch.pattern = sparsity::WeightPattern{{2, 4}};
@@ -39,7 +39,7 @@ double time_us(compare::times::LaunchSimulation& simulate, const base::GemmShape
   return simulate(launch).time_us;
 }
 
-bool from_cusparselt(const compare::times::Measurement& row) {
+bool from_cusparselt(const check::times::Measurement& row) {
   return row.source.starts_with("cuSPARSELt");
 }
 
@@ -48,12 +48,12 @@ class PublishedSparse : public testing::Test {
   const config::Architecture of_cusparselt =
       config::load_architecture(kData + "a100-cusparselt.json");
   const config::Architecture of_cublas = config::load_architecture("a100-sxm4-80gb");
-  compare::times::LaunchSimulation sparse{of_cusparselt, limited(of_cusparselt.gpu)};
-  compare::times::LaunchSimulation dense{of_cublas, limited(of_cublas.gpu)};
-  std::vector<compare::times::Measurement> sparse_rows =
-      compare::times::read_measurements(kData + "a100_sparse_f16.csv");
-  std::vector<compare::times::Measurement> dense_rows =
-      compare::times::read_measurements(kData + "a100_dense_f16.csv");
+  check::times::LaunchSimulation sparse{of_cusparselt, limited(of_cusparselt.gpu)};
+  check::times::LaunchSimulation dense{of_cublas, limited(of_cublas.gpu)};
+  std::vector<check::times::Measurement> sparse_rows =
+      check::times::read_measurements(kData + "a100_sparse_f16.csv");
+  std::vector<check::times::Measurement> dense_rows =
+      check::times::read_measurements(kData + "a100_dense_f16.csv");
 };
 
 /// `errors` of eleven launches have a mean absolute error of at most the recorded one of `name`.
@@ -71,7 +71,7 @@ void expect_mean_error(const std::vector<double>& errors, const char* name) {
 
 TEST_F(PublishedSparse, TimesOfCusparselt) {
   std::vector<double> errors;
-  for (const compare::times::Measurement& row : sparse_rows) {
+  for (const check::times::Measurement& row : sparse_rows) {
     if (from_cusparselt(row)) {
       errors.push_back(time_us(sparse, row.launch.shape, true) / row.time_us - 1);
     }
@@ -81,7 +81,7 @@ TEST_F(PublishedSparse, TimesOfCusparselt) {
 
 TEST_F(PublishedSparse, TimesOfCutlass) {
   std::vector<double> errors;
-  for (const compare::times::Measurement& row : sparse_rows) {
+  for (const check::times::Measurement& row : sparse_rows) {
     if (row.source.starts_with("CUTLASS")) {
       errors.push_back(time_us(sparse, row.launch.shape, true) / row.time_us - 1);
     }
@@ -91,7 +91,7 @@ TEST_F(PublishedSparse, TimesOfCutlass) {
 
 TEST_F(PublishedSparse, TimesOfCublas) {
   std::vector<double> errors;
-  for (const compare::times::Measurement& row : dense_rows) {
+  for (const check::times::Measurement& row : dense_rows) {
     errors.push_back(time_us(dense, row.launch.shape, false) / row.time_us - 1);
   }
   expect_mean_error(errors, "A100 cuBLAS f16 mean %");
@@ -100,8 +100,8 @@ TEST_F(PublishedSparse, TimesOfCublas) {
 TEST_F(PublishedSparse, SpeedupsAreMostlyInTheMeasuredOrder) {
   std::vector<double> measured;
   std::vector<double> simulated;
-  for (const compare::times::Measurement& row : sparse_rows) {
-    for (const compare::times::Measurement& other : dense_rows) {
+  for (const check::times::Measurement& row : sparse_rows) {
+    for (const check::times::Measurement& other : dense_rows) {
       if (from_cusparselt(row) && row.launch.shape == other.launch.shape) {
         measured.push_back(other.time_us / row.time_us);
         simulated.push_back(time_us(dense, row.launch.shape, false) /

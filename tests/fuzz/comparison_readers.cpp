@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
-#include "sim/compare/capture/capture.h"
-#include "sim/compare/kernel/kernel_file.h"
-#include "sim/compare/times/measurements.h"
-#include "sim/compare/vectors/bit_array.h"
-#include "sim/compare/vectors/verify.h"
+#include "sim/check/capture/capture.h"
+#include "sim/check/kernel/kernel_file.h"
+#include "sim/check/times/measurements.h"
+#include "sim/check/vectors/bit_array.h"
+#include "sim/check/vectors/verify.h"
+#include "sim/compare/comparison.h"
 #include "sim/config/architecture.h"
 #include "sim/io/npz.h"
 #include "sim/io/tensor_file.h"
-#include "sim/side_by_side/comparison.h"
 #include "tests/fuzz/readers.h"
 #include "tests/support/put_file.h"
 #include "tests/support/temporary_directory.h"
@@ -27,7 +27,7 @@ namespace sptc::fuzz {
 namespace {
 
 void read_measurements(const std::string& bytes) {
-  for (const compare::times::Measurement& row : compare::times::parse_measurements(bytes, "f")) {
+  for (const check::times::Measurement& row : check::times::parse_measurements(bytes, "f")) {
     if (!(row.time_us > 0) || row.launch.shape.m <= 0 || row.launch.sparsity().empty()) {
       throw std::logic_error("a measurement that nobody can have made");
     }
@@ -44,7 +44,7 @@ void read_kernel_file(const std::string& bytes) {
     return true;
   }();
   if (written) {
-    compare::kernel::parse_kernel_file(bytes, "f.json", directory.path());
+    check::kernel::parse_kernel_file(bytes, "f.json", directory.path());
   }
 }
 
@@ -63,7 +63,7 @@ void read_kernel_archive(const std::string& bytes) {
       array("gemm.kernel", "U8", {static_cast<std::int64_t>(text.size())},
             {text.begin(), text.end()})};
   support::put_file(directory.path() / "f.npz", io::npz_bytes(tensors));
-  compare::kernel::read_kernel_file(directory.path() / "f.npz");
+  check::kernel::read_kernel_file(directory.path() / "f.npz");
 }
 
 /// Beside one that is right, in each form.
@@ -73,17 +73,17 @@ void read_saved_result(const std::string& bytes) {
       std::filesystem::path(SPTC_SOURCE_DIR) / "tests/fuzz/corpus/saved_result/gemm.json";
   const std::filesystem::path file = directory.path() / "f.json";
   support::put_file(file, bytes);
-  side_by_side::is_saved_result(file);
-  const side_by_side::BoardComparison comparison = side_by_side::compare_saved({right, file});
-  side_by_side::comparison_text(comparison);
-  side_by_side::comparison_json(comparison);
-  side_by_side::comparison_csv(comparison);
-  side_by_side::comparison_page(comparison, "sptcsim compare");
+  compare::is_saved_result(file);
+  const compare::BoardComparison comparison = compare::compare_saved({right, file});
+  compare::comparison_text(comparison);
+  compare::comparison_json(comparison);
+  compare::comparison_csv(comparison);
+  compare::comparison_page(comparison, "sptcsim compare");
 }
 
 /// One of the files of a capture: what none of their readers takes is refused.
 void read_capture(const std::string& bytes) {
-  using namespace compare::capture;
+  using namespace check::capture;
   std::optional<base::InputError> refused;
   bool taken = false;
   for (const auto parse : {parse_capture_json, parse_probes_json, parse_microbench_json,
@@ -113,20 +113,20 @@ class ArraysOfASet {
 
   explicit ArraysOfASet(const std::vector<Zeros>& arrays) {
     for (const Zeros& zeros : arrays) {
-      compare::vectors::BitArray array =
-          compare::vectors::make_bit_array(zeros.shape, zeros.element_bytes);
+      check::vectors::BitArray array =
+          check::vectors::make_bit_array(zeros.shape, zeros.element_bytes);
       if (zeros.name == "idx") {  // the first two of every four
         for (std::size_t i = 0; i < array.bits.size(); ++i) {
           array.bits[i] = 4 * (i % 8 / 2) + i % 2;
         }
       }
-      compare::vectors::write_bit_array(directory_.path() / ("s." + zeros.name + ".npy"), array);
+      check::vectors::write_bit_array(directory_.path() / ("s." + zeros.name + ".npy"), array);
     }
   }
 
   void verify(const std::string& json) const {
     support::put_file(directory_.path() / "s.json", json);
-    compare::vectors::verify(directory_.path(), mma::Profile::kHardware);
+    check::vectors::verify(directory_.path(), mma::Profile::kHardware);
   }
 
  private:

@@ -6,9 +6,9 @@
 #include "sim/config/board_names.h"
 #include "sim/config/energy.h"
 #include "sim/config/kernel_library.h"
-#include "sim/microbench/microbench_case.h"
-#include "sim/network/engine.h"
-#include "sim/plan/command.h"
+#include "sim/prune/plan/command.h"
+#include "sim/run/microbench/microbench_case.h"
+#include "sim/run/network/engine.h"
 #include "sim/run/option_table.h"
 #include "sim/run/option_values.h"
 #include "sim/workload/dim_lists.h"
@@ -36,7 +36,7 @@ void read_kernel_library(const std::string& bytes) {
 }
 
 void read_engine(const std::string& bytes) {
-  network::parse_engine(bytes, "f.json");
+  run::network::parse_engine(bytes, "f.json");
 }
 
 /// The first line names an option, the rest is its value.
@@ -49,7 +49,7 @@ void read_option(const std::string& bytes) {
            [](const auto& text) { workload::combinations(workload::parse_dim_lists({text})); }},
           {"microbench",
            [](const auto& text) {
-             microbench::name_of(microbench::parse_bench_instruction(text));
+             run::microbench::name_of(run::microbench::parse_bench_instruction(text));
            }},
           {"instruction", [](const auto& text) { mma::parse_instruction(text); }},
           {"pattern", [](const auto& text) { sparsity::parse_weight_pattern(text); }},
@@ -67,7 +67,7 @@ void read_option(const std::string& bytes) {
 }
 
 void read_command(const std::string& bytes) {
-  if (plan::command_words(bytes).empty()) {
+  if (prune::plan::command_words(bytes).empty()) {
     throw std::logic_error("a command without a word");
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
-#include "sim/compare/vectors/bit_array.h"
+#include "sim/check/vectors/bit_array.h"
 #include "sim/io/tensor_file.h"
 #include "sim/prune/conversion.h"
 #include "sim/prune/prune_model.h"
@@ -33,7 +33,7 @@ std::filesystem::path as_file(const std::string& name, const std::string& bytes)
 void read_npy(const std::string& bytes) {
   std::istringstream stream(bytes);
   use(io::TensorFile::read_npy(stream, bytes.size(), "f.npy"));
-  compare::vectors::read_bit_array(as_file("f.npy", bytes));
+  check::vectors::read_bit_array(as_file("f.npy", bytes));
 }
 
 void read_safetensors(const std::string& bytes) {

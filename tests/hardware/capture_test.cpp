@@ -4,7 +4,7 @@
 // against the catalogue, and a whole capture of the simulator, which it must find perfect.
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
-#include "sim/compare/vectors/verify.h"
+#include "sim/check/vectors/verify.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
 #include "tests/hardware/capture/bit_capture.h"
@@ -107,8 +107,8 @@ TEST(OperandRegisters, GiveEveryElementBackForEveryInstruction) {
                              instruction.a_type),
                   set.nibbles[0]);
       }
-      const compare::vectors::MmaOperands back = image.operands(launch, 0);
-      const auto first_case = [](const compare::vectors::BitArray& array) {
+      const check::vectors::MmaOperands back = image.operands(launch, 0);
+      const auto first_case = [](const check::vectors::BitArray& array) {
         return std::vector<std::uint64_t>(
             array.bits.begin(),
             array.bits.begin() + static_cast<std::ptrdiff_t>(array.bits.size() / array.shape[0]));
@@ -185,11 +185,11 @@ class SimulatedCapture : public testing::Test {
 TEST_F(SimulatedCapture, HoldsEveryInstructionAndNoMismatch) {
   SimulatedDevice device(mma::find_target("sm_80"));
   const fs::path path = capture("sm_80", device);
-  const compare::vectors::VerifyResult result =
-      compare::vectors::verify(path / "bits", mma::Profile::kHardware);
-  EXPECT_EQ(result.mismatches(), 0U) << compare::vectors::verify_text(result);
+  const check::vectors::VerifyResult result =
+      check::vectors::verify(path / "bits", mma::Profile::kHardware);
+  EXPECT_EQ(result.mismatches(), 0U) << check::vectors::verify_text(result);
   std::set<std::string> instructions;
-  for (const compare::vectors::VerifiedSet& set : result.sets) {
+  for (const check::vectors::VerifiedSet& set : result.sets) {
     instructions.insert(set.instruction);
     EXPECT_EQ(set.contested, 0U) << set.file;
   }
@@ -241,9 +241,9 @@ class FaultyDevice final : public Device {
 TEST_F(SimulatedCapture, ShowsOneFlippedBit) {
   FaultyDevice device(mma::find_target("sm_80"), FaultyDevice::Fault::kFlippedBit);
   const auto result =
-      compare::vectors::verify(capture("sm_80", device) / "bits", mma::Profile::kHardware);
+      check::vectors::verify(capture("sm_80", device) / "bits", mma::Profile::kHardware);
   std::size_t flipped = 0;
-  for (const compare::vectors::VerifiedSet& set : result.sets) {
+  for (const check::vectors::VerifiedSet& set : result.sets) {
     const bool faulty = set.file.starts_with("mma.m16n8k16.f32.f16.f16.f32.");
     EXPECT_EQ(set.mismatches, faulty ? 1U : 0U) << set.file;
     flipped += set.mismatches;
@@ -301,8 +301,8 @@ TEST(Cases, OfUnselectedElementsReachNoSum) {
   const auto instruction = mma::parse_instruction("mma.sp.m16n8k32.f32.f16.f16.f32");
   const CaseSet set = defined_cases(instruction, kSeed, 2);
   const auto rules = mma::instruction_rules(mma::find_target("sm_80"), instruction);
-  compare::vectors::MmaOperands operands = set.operands;
-  const compare::vectors::BitArray d = compare::vectors::execute(operands, instruction, rules);
+  check::vectors::MmaOperands operands = set.operands;
+  const check::vectors::BitArray d = check::vectors::execute(operands, instruction, rules);
   std::size_t conspicuous = 0;
   std::size_t checked = 0;
   for (std::size_t index = 0; index < set.cases(); ++index) {
@@ -330,9 +330,9 @@ TEST(Cases, OfSaturationCrossABoundWhereWrappingAndClampingDiffer) {
     clamps.satfinite = true;
     const mma::Target& target = mma::find_target("sm_80");
     const auto wrapped =
-        compare::vectors::execute(set.operands, wraps, mma::instruction_rules(target, wraps));
+        check::vectors::execute(set.operands, wraps, mma::instruction_rules(target, wraps));
     const auto clamped =
-        compare::vectors::execute(set.operands, clamps, mma::instruction_rules(target, clamps));
+        check::vectors::execute(set.operands, clamps, mma::instruction_rules(target, clamps));
     EXPECT_NE(wrapped.bits, clamped.bits) << name;
   }
 }

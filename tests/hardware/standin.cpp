@@ -6,13 +6,13 @@
 // ends the process, "lost" makes the device fail from there on.
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
-#include "sim/compare/capture/gemm_simulation.h"
+#include "sim/check/capture/gemm_simulation.h"
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
-#include "sim/microbench/microbench.h"
 #include "sim/run/data_source.h"
 #include "sim/run/energy.h"
 #include "sim/run/kernel_runner.h"
+#include "sim/run/microbench/microbench.h"
 #include "sim/run/systemc_timer.h"
 #include "tests/hardware/capture/program.h"
 #include "tests/hardware/capture/simulated_device.h"
@@ -62,7 +62,7 @@ class SimulatedGemm final : public GemmWorkload {
     options_.fidelity = run::Fidelity::kAnalytic;
     options_.clock_limited = power.has_value();
     if (choice.library == "own") {
-      options_.kernel = compare::capture::own_kernel(op_.dtype, choice.sparse);
+      options_.kernel = check::capture::own_kernel(op_.dtype, choice.sparse);
     }
     figures_ = figures(options_);
   }
@@ -131,7 +131,7 @@ class SimulatedGemm final : public GemmWorkload {
 
 /// SystemC elaborates with the first microbenchmark, once per process.
 class SimulatedTiming final : public TimingDevice {
-  using Kind = microbench::Move::Kind;
+  using Kind = run::microbench::Move::Kind;
 
  public:
   explicit SimulatedTiming(const config::Architecture& architecture) : architecture_(architecture) {
@@ -144,23 +144,23 @@ class SimulatedTiming final : public TimingDevice {
   }
 
   long long mma_cycles(const MmaLaunch& operands, int warps, int ilp, int rounds) override {
-    return cycles(microbench::parse_bench_instruction(operands.ptx), warps, ilp, rounds);
+    return cycles(run::microbench::parse_bench_instruction(operands.ptx), warps, ilp, rounds);
   }
   std::vector<TimedWgmma> timed_wgmma() const override { return {}; }
   long long wgmma_cycles(std::size_t, int, int, bool) override {
     throw AbsentError("no wgmma is simulated here");
   }
   long long ldmatrix_cycles(int matrices, int warps, int ilp, int rounds) override {
-    return cycles(microbench::Move{Kind::kLoadMatrix, matrices}, warps, ilp, rounds);
+    return cycles(run::microbench::Move{Kind::kLoadMatrix, matrices}, warps, ilp, rounds);
   }
   long long ld_shared_cycles(int ways, int rounds) override {
-    return cycles(microbench::Move{Kind::kLoadShared, ways}, 1, 1, rounds);
+    return cycles(run::microbench::Move{Kind::kLoadShared, ways}, 1, 1, rounds);
   }
   long long cp_async_cycles(int bytes, int threads, int in_flight, int rounds) override {
-    return cycles(microbench::Move{Kind::kCopy, bytes}, threads / 32, in_flight, rounds);
+    return cycles(run::microbench::Move{Kind::kCopy, bytes}, threads / 32, in_flight, rounds);
   }
   long long tma_cycles(int bytes, int in_flight, int rounds) override {
-    return cycles(microbench::Move{Kind::kBulkCopy, bytes}, 1, in_flight, rounds);
+    return cycles(run::microbench::Move{Kind::kBulkCopy, bytes}, 1, in_flight, rounds);
   }
   ChaseResult chase_cycles(std::size_t footprint, std::size_t stride, bool through_l1) override {
     if (through_l1) {
@@ -181,9 +181,9 @@ class SimulatedTiming final : public TimingDevice {
   std::vector<double> bandwidth_gb_per_s(BandwidthOperation operation, std::size_t footprint,
                                          int launches) override {
     const auto which =
-        operation == BandwidthOperation::kRead    ? microbench::BandwidthOperation::kRead
-        : operation == BandwidthOperation::kWrite ? microbench::BandwidthOperation::kWrite
-                                                  : microbench::BandwidthOperation::kCopy;
+        operation == BandwidthOperation::kRead    ? run::microbench::BandwidthOperation::kRead
+        : operation == BandwidthOperation::kWrite ? run::microbench::BandwidthOperation::kWrite
+                                                  : run::microbench::BandwidthOperation::kCopy;
     return std::vector<double>(
         static_cast<std::size_t>(launches),
         bench().memory().bandwidth_gb_per_s(which, static_cast<std::int64_t>(footprint)));
@@ -202,7 +202,7 @@ class SimulatedTiming final : public TimingDevice {
   std::string why_no_power() override { return no_power_; }
 
  private:
-  microbench::Microbench& bench() {
+  run::microbench::Microbench& bench() {
     if (!bench_) {
       bench_.emplace(architecture_.gpu);
     }
@@ -210,10 +210,10 @@ class SimulatedTiming final : public TimingDevice {
   }
 
   /// The same point is simulated once.
-  long long cycles(const microbench::BenchInstruction& instruction, int warps, int ilp,
+  long long cycles(const run::microbench::BenchInstruction& instruction, int warps, int ilp,
                    int rounds) {
-    const std::string key =
-        microbench::name_of(instruction) + " " + std::to_string(warps) + " " + std::to_string(ilp);
+    const std::string key = run::microbench::name_of(instruction) + " " + std::to_string(warps) +
+                            " " + std::to_string(ilp);
     auto known = known_.find(key);
     if (known == known_.end()) {
       const double latency = or_absent([&] {
@@ -227,7 +227,7 @@ class SimulatedTiming final : public TimingDevice {
   const config::Architecture& architecture_;
   std::optional<energy::PowerSpec> power_;
   std::string no_power_;
-  std::optional<microbench::Microbench> bench_;
+  std::optional<run::microbench::Microbench> bench_;
   std::map<std::string, double> known_;
 };
 

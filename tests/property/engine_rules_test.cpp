@@ -3,7 +3,7 @@
 #include "models/numerics/data_type_info.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
-#include "sim/network/engine.h"
+#include "sim/run/network/engine.h"
 #include "sim/run/simulate.h"
 #include "sim/workload/workload.h"
 #include "tests/support/temporary_directory.h"
@@ -78,7 +78,8 @@ class EngineRules : public testing::Test {
 };
 
 /// Whether another rule takes what `rule` does: then it changes where, and not whether.
-bool taken_by_another(const network::FusionRule& rule, const network::EngineSpec& engine) {
+bool taken_by_another(const run::network::FusionRule& rule,
+                      const run::network::EngineSpec& engine) {
   return std::any_of(engine.rules.begin(), engine.rules.end(), [&](const auto& other) {
     return other.name != rule.name &&
            std::includes(other.operations.begin(), other.operations.end(), rule.operations.begin(),
@@ -92,11 +93,11 @@ TEST_F(EngineRules, SwitchingARuleOffTakesLonger) {
   const std::set<std::string> elsewhere{"convolution, sum and activation", "weights of one input",
                                         "point-wise"};
   int rules = 0;
-  for (const std::string& engine : network::engine_names()) {
-    const network::EngineSpec spec = network::load_engine(engine);
+  for (const std::string& engine : run::network::engine_names()) {
+    const run::network::EngineSpec spec = run::network::load_engine(engine);
     // A batch whose kernels are longer than what any host needs for their launches.
     const double all = spec.gemms_only ? 0 : latency(engine, {{"batch", 64}});
-    for (const network::FusionRule& rule : spec.rules) {
+    for (const run::network::FusionRule& rule : spec.rules) {
       if (!elsewhere.contains(rule.name) && !taken_by_another(rule, spec)) {
         EXPECT_GT(latency(without_rule(engine, rule.name), {{"batch", 64}}), 1.005 * all)
             << engine << ": " << rule.name;

@@ -5,11 +5,11 @@
 #include "models/mma/step_rules.h"
 #include "sim/config/architecture.h"
 #include "sim/gpu/gpu_spec.h"
+#include "sim/hardware/sm/kernel_launch.h"
 #include "sim/kernels/gemm_traffic.h"
 #include "sim/kernels/kernel_choice.h"
 #include "sim/kernels/kernel_overrides.h"
 #include "sim/kernels/warp_program.h"
-#include "sim/sm/kernel_launch.h"
 
 #include <cstdint>
 #include <string>

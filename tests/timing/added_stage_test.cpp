@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stage of one's own between two wires of a tensor core: the example of
-// sim/tensor_core/ADD_A_STAGE.md.
+// sim/hardware/tensor_core/ADD_A_STAGE.md.
 #include "sim/base/module.h"
 #include "sim/base/wire.h"
-#include "sim/tensor_core/tokens.h"
+#include "sim/hardware/tensor_core/tokens.h"
 
 #include <gtest/gtest.h>
 

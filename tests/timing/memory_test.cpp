@@ -2,7 +2,7 @@
 // Copies from global memory: waiting for them, another memory behind the sockets, bytes of dense
 // and sparse, and what the bandwidth of the L2 bounds.
 #include "sim/gpu/gemm_simulator.h"
-#include "sim/sm/async_groups.h"
+#include "sim/hardware/sm/async_groups.h"
 #include "tests/support/gemm_grid.h"
 #include "tests/support/in_child.h"
 #include "tests/timing/sms_before_memory.h"

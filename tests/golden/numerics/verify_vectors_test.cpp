@@ -2,7 +2,7 @@
 //
 // Published and derived words of every generation, through the reader and the comparison of
 // `sptcsim verify`.
-#include "sim/compare/vectors/verify.h"
+#include "sim/check/vectors/verify.h"
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
@@ -24,12 +24,11 @@ using mma::Profile;
 const fs::path kVectors = fs::path(SPTC_SOURCE_DIR) / "tests/golden/numerics";
 
 TEST(VectorsOfEveryGeneration, AreEqualBitForBitInTheHardwareProfile) {
-  const compare::vectors::VerifyResult result =
-      compare::vectors::verify(kVectors, Profile::kHardware);
+  const check::vectors::VerifyResult result = check::vectors::verify(kVectors, Profile::kHardware);
   std::set<std::string> families;
-  for (const compare::vectors::VerifiedSet& set : result.sets) {
+  for (const check::vectors::VerifiedSet& set : result.sets) {
     families.insert(set.family);
-    EXPECT_EQ(set.mismatches, 0U) << compare::vectors::verify_text(result);
+    EXPECT_EQ(set.mismatches, 0U) << check::vectors::verify_text(result);
     EXPECT_GT(set.elements, 0U) << set.file;
     // Only what the models disagree about may be left out.
     EXPECT_LT(set.contested * 10, set.elements) << set.file;
@@ -40,10 +39,9 @@ TEST(VectorsOfEveryGeneration, AreEqualBitForBitInTheHardwareProfile) {
 }
 
 TEST(VectorsOfEveryGeneration, AreEqualBitForBitInTheProfileOfMmaSimWithoutException) {
-  const compare::vectors::VerifyResult result =
-      compare::vectors::verify(kVectors, Profile::kMmaSim);
+  const check::vectors::VerifyResult result = check::vectors::verify(kVectors, Profile::kMmaSim);
   std::size_t elements = 0;
-  for (const compare::vectors::VerifiedSet& set : result.sets) {
+  for (const check::vectors::VerifiedSet& set : result.sets) {
     EXPECT_EQ(set.mismatches, 0U) << set.file;
     EXPECT_EQ(set.contested, 0U) << set.file;
     elements += set.elements;
@@ -56,7 +54,7 @@ class CorrectedVectors : public testing::TestWithParam<Profile> {
  protected:
   const support::TemporaryDirectory temporary;
 
-  compare::vectors::VerifyResult verified(std::uint64_t word, bool only_nan) const {
+  check::vectors::VerifyResult verified(std::uint64_t word, bool only_nan) const {
     const std::string stem = "mma.m8n8k4.f64.f64.f64.f64";
     for (const auto& entry : fs::directory_iterator(kVectors / "Ampere")) {
       if (entry.path().filename().string().starts_with(stem)) {
@@ -76,7 +74,7 @@ class CorrectedVectors : public testing::TestWithParam<Profile> {
       }
     }
     stream.close();
-    return compare::vectors::verify(temporary.path(), GetParam());
+    return check::vectors::verify(temporary.path(), GetParam());
   }
 };
 
@@ -84,7 +82,7 @@ TEST_P(CorrectedVectors, WithBitsOfANanOfF64OfTheModelAreSaidToBe) {
   const auto result = verified(0x7FF8'0000'0000'1234, true);
   EXPECT_EQ(result.mismatches(), 0U);
   EXPECT_EQ(result.sets.front().corrected, 1U);
-  const std::string text = compare::vectors::verify_text(result);
+  const std::string text = check::vectors::verify_text(result);
   EXPECT_NE(text.find("1 words left out differ in the bits of a NaN of f64 alone"),
             std::string::npos)
       << text;
@@ -133,10 +131,9 @@ TEST_F(TamperedVectors, AreCaughtInEveryResultArray) {
       ++results;
     }
   }
-  const compare::vectors::VerifyResult result =
-      compare::vectors::verify(directory, Profile::kMmaSim);
+  const check::vectors::VerifyResult result = check::vectors::verify(directory, Profile::kMmaSim);
   EXPECT_EQ(result.mismatches(), results);
-  for (const compare::vectors::VerifiedSet& set : result.sets) {
+  for (const check::vectors::VerifiedSet& set : result.sets) {
     ASSERT_TRUE(set.first) << set.file;
     EXPECT_FALSE(set.first->diagnosis.step.empty()) << set.file;
     EXPECT_FALSE(set.first->diagnosis.trace.empty()) << set.file;

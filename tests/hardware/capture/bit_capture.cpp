@@ -4,7 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/random.h"
 #include "models/numerics/data_type_info.h"
-#include "sim/compare/vectors/bit_array.h"
+#include "sim/check/vectors/bit_array.h"
 #include "sim/io/text_file.h"
 #include "tests/hardware/capture/operand_image.h"
 
@@ -107,8 +107,8 @@ ExecutedSet execute(const CaseSet& set, std::uint64_t seed, Device& device) {
   const auto lanes = static_cast<std::size_t>(image.lanes());
   ExecutedSet result;
   result.poison = kPoison;
-  result.d = compare::vectors::make_bit_array(
-      {set.cases(), m, n}, compare::vectors::element_bytes(set.instruction.accumulator));
+  result.d = check::vectors::make_bit_array(
+      {set.cases(), m, n}, check::vectors::element_bytes(set.instruction.accumulator));
   result.metadata.resize(set.instruction.sparse ? set.cases() * lanes : 0);
   for (int selector = 0; selector < image.selectors(); ++selector) {
     std::vector<std::size_t> cases;
@@ -140,8 +140,8 @@ ItemOutcome write_set(const CaptureWriter& writer, const CaseSet& set, const Exe
   const MmaInstruction& instruction = set.instruction;
   const std::string stem = family(instruction) + "." + qualifier(instruction) + "." + set.name;
   const std::filesystem::path bits = writer.directory() / "bits";
-  const auto write = [&](const char* array, const compare::vectors::BitArray& content) {
-    compare::vectors::write_bit_array(bits / (stem + "." + array + ".npy"), content);
+  const auto write = [&](const char* array, const check::vectors::BitArray& content) {
+    check::vectors::write_bit_array(bits / (stem + "." + array + ".npy"), content);
   };
   write("A", set.operands.a);
   write("B", set.operands.b);

@@ -25,7 +25,7 @@ std::string family(const mma::MmaInstruction& instruction);
 
 /// What a device made of a set.
 struct ExecutedSet {
-  compare::vectors::BitArray d;         ///< [case, m, n]
+  check::vectors::BitArray d;           ///< [case, m, n]
   std::vector<std::uint64_t> metadata;  ///< [case, lane]; sparse only
   std::uint32_t poison = 0;
   std::size_t unwritten = 0;  ///< registers that held the poison of both of two runs

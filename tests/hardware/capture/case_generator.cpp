@@ -73,20 +73,20 @@ class Generator {
     const auto stored = static_cast<std::size_t>(instruction.compressed_k());
     const std::size_t packing = instruction.a_type == DataType::kB1 ? 8 : 1;
     const std::size_t cases = category_.size();
-    compare::vectors::MmaOperands& operands = set_.operands;
-    operands.a = compare::vectors::make_bit_array(
-        {cases, m, stored / packing}, compare::vectors::element_bytes(instruction.a_type));
-    operands.b = compare::vectors::make_bit_array(
-        {cases, k / packing, n}, compare::vectors::element_bytes(instruction.b_type));
-    operands.c = compare::vectors::make_bit_array(
-        {cases, m, n}, compare::vectors::element_bytes(instruction.c_type()));
+    check::vectors::MmaOperands& operands = set_.operands;
+    operands.a = check::vectors::make_bit_array({cases, m, stored / packing},
+                                                check::vectors::element_bytes(instruction.a_type));
+    operands.b = check::vectors::make_bit_array({cases, k / packing, n},
+                                                check::vectors::element_bytes(instruction.b_type));
+    operands.c = check::vectors::make_bit_array(
+        {cases, m, n}, check::vectors::element_bytes(instruction.c_type()));
     for (std::size_t index = 0; index < cases; ++index) {
       fill(operands.a, Operand::kA, index);
       fill(operands.b, Operand::kB, index);
       fill(operands.c, Operand::kC, index);
     }
     if (instruction.sparse) {
-      operands.indices = compare::vectors::make_bit_array({cases, m, stored}, 4);
+      operands.indices = check::vectors::make_bit_array({cases, m, stored}, 4);
       operands.indices->bits.clear();
       for (std::size_t index = 0; index < cases; ++index) {
         add_metadata(index);
@@ -97,7 +97,7 @@ class Generator {
 
  private:
   /// b1: eight elements to a byte, drawn as one uniform byte or as all zeros or ones.
-  void fill(compare::vectors::BitArray& array, Operand operand, std::size_t index) {
+  void fill(check::vectors::BitArray& array, Operand operand, std::size_t index) {
     const std::size_t rows = array.shape[1];
     const std::size_t cols = array.shape[2];
     const bool bits = operand != Operand::kC && set_.instruction.a_type == DataType::kB1;
@@ -137,7 +137,7 @@ class Generator {
   }
 
   void poison_unselected(std::size_t index, const std::vector<std::uint64_t>& indices) {
-    compare::vectors::BitArray& b = set_.operands.b;
+    check::vectors::BitArray& b = set_.operands.b;
     std::vector<bool> selected(b.shape[1], false);
     for (const std::uint64_t k : indices) {
       selected[k] = true;
@@ -162,18 +162,18 @@ struct Extents {
 };
 
 /// Dot products [case, 1, k] x [case, k, 1], eight on the diagonal of each case.
-void place_on_diagonal(const compare::vectors::VectorSet& set,
-                       const compare::vectors::VectorOutput& output, const Extents& extents,
+void place_on_diagonal(const check::vectors::VectorSet& set,
+                       const check::vectors::VectorOutput& output, const Extents& extents,
                        CaseSet& result) {
   const std::size_t per_case = extents.n;
   const std::size_t published = set.cases();
   const std::size_t cases = (published + per_case - 1) / per_case;
-  compare::vectors::MmaOperands& to = result.operands;
-  to.a = compare::vectors::make_bit_array({cases, extents.m, extents.a_cols},
-                                          set.operands.a.element_bytes);
-  to.b = compare::vectors::make_bit_array({cases, extents.b_rows, extents.n},
-                                          set.operands.b.element_bytes);
-  to.c = compare::vectors::make_bit_array({cases, extents.m, extents.n}, output.c.element_bytes);
+  check::vectors::MmaOperands& to = result.operands;
+  to.a = check::vectors::make_bit_array({cases, extents.m, extents.a_cols},
+                                        set.operands.a.element_bytes);
+  to.b = check::vectors::make_bit_array({cases, extents.b_rows, extents.n},
+                                        set.operands.b.element_bytes);
+  to.c = check::vectors::make_bit_array({cases, extents.m, extents.n}, output.c.element_bytes);
   for (std::size_t i = 0; i < published; ++i) {
     const std::size_t index = i / per_case;
     const std::size_t line = i % per_case;
@@ -186,9 +186,9 @@ void place_on_diagonal(const compare::vectors::VectorSet& set,
 }
 
 /// [case, rows, cols] with rows of zeros below.
-compare::vectors::BitArray with_rows(const compare::vectors::BitArray& from, std::size_t rows) {
-  compare::vectors::BitArray result =
-      compare::vectors::make_bit_array({from.shape[0], rows, from.shape[2]}, from.element_bytes);
+check::vectors::BitArray with_rows(const check::vectors::BitArray& from, std::size_t rows) {
+  check::vectors::BitArray result =
+      check::vectors::make_bit_array({from.shape[0], rows, from.shape[2]}, from.element_bytes);
   const std::size_t from_size = from.shape[1] * from.shape[2];
   for (std::size_t index = 0; index < from.shape[0]; ++index) {
     std::copy_n(from.bits.begin() + static_cast<std::ptrdiff_t>(index * from_size), from_size,
@@ -198,7 +198,7 @@ compare::vectors::BitArray with_rows(const compare::vectors::BitArray& from, std
 }
 
 /// Metadata of the rows that a set stores; groups of missing rows keep their first positions.
-void place_metadata(const compare::vectors::BitArray& indices, const Extents& extents,
+void place_metadata(const check::vectors::BitArray& indices, const Extents& extents,
                     std::uint64_t seed, CaseSet& result) {
   const DataType type = result.instruction.a_type;
   const OperandImage image(result.instruction);
@@ -206,7 +206,7 @@ void place_metadata(const compare::vectors::BitArray& indices, const Extents& ex
   const std::size_t rows = indices.shape[1];
   const std::size_t per_case = rows * indices.shape[2];
   result.operands.indices =
-      compare::vectors::make_bit_array({indices.shape[0], extents.m, extents.a_cols}, 4);
+      check::vectors::make_bit_array({indices.shape[0], extents.m, extents.a_cols}, 4);
   result.operands.indices->bits.clear();
   for (std::size_t index = 0; index < indices.shape[0]; ++index) {
     const auto first = indices.bits.begin() + static_cast<std::ptrdiff_t>(index * per_case);
@@ -236,8 +236,8 @@ CaseSet undefined_cases(const MmaInstruction& instruction, std::uint64_t seed,
   return Generator(instruction, seed, "undefined", kUndefined, per_category).make();
 }
 
-std::optional<CaseSet> golden_cases(const compare::vectors::VectorSet& set,
-                                    const compare::vectors::VectorOutput& output,
+std::optional<CaseSet> golden_cases(const check::vectors::VectorSet& set,
+                                    const check::vectors::VectorOutput& output,
                                     std::uint64_t seed) {
   MmaInstruction instruction = output.instruction;
   if (instruction.family == mma::MmaFamily::kTcgen05) {
@@ -284,9 +284,9 @@ std::optional<CaseSet> golden_cases(const compare::vectors::VectorSet& set,
 
 std::vector<CaseSet> golden_sets(const std::filesystem::path& directory, std::uint64_t seed) {
   std::vector<CaseSet> sets;
-  for (const auto& file : compare::vectors::find_vector_sets(directory)) {
-    const compare::vectors::VectorSet set = compare::vectors::read_vector_set(file, directory);
-    for (const compare::vectors::VectorOutput& output : set.outputs) {
+  for (const auto& file : check::vectors::find_vector_sets(directory)) {
+    const check::vectors::VectorSet set = check::vectors::read_vector_set(file, directory);
+    for (const check::vectors::VectorOutput& output : set.outputs) {
       const auto is_same = [&](const CaseSet& known) {
         return known.instruction == output.instruction && known.source == "operands of " + set.file;
       };

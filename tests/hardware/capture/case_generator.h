@@ -3,8 +3,8 @@
 
 #include "models/base/matrix.h"
 #include "models/mma/instruction.h"
-#include "sim/compare/vectors/mma_batch.h"
-#include "sim/compare/vectors/vector_set.h"
+#include "sim/check/vectors/mma_batch.h"
+#include "sim/check/vectors/vector_set.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace sptc::hardware {
 struct CaseSet {
   std::string name;  ///< "defined", "undefined", "golden-hw_A100"
   mma::MmaInstruction instruction;
-  compare::vectors::MmaOperands operands;           ///< whole matrices of the instruction
+  check::vectors::MmaOperands operands;             ///< whole matrices of the instruction
   std::vector<base::Matrix<std::uint8_t>> nibbles;  ///< [m, groups] of each case; sparse only
   std::vector<int> selectors;                       ///< of each case; sparse only
   std::vector<std::string> categories;
@@ -42,9 +42,8 @@ CaseSet undefined_cases(const mma::MmaInstruction& instruction, std::uint64_t se
 /// The operands of one result of a published set, as whole matrices of the instruction: missing
 /// rows are zeros, single dot products stand on the diagonal, eight to a case. Nothing where a set
 /// needs more than one instruction per case.
-std::optional<CaseSet> golden_cases(const compare::vectors::VectorSet& set,
-                                    const compare::vectors::VectorOutput& output,
-                                    std::uint64_t seed);
+std::optional<CaseSet> golden_cases(const check::vectors::VectorSet& set,
+                                    const check::vectors::VectorOutput& output, std::uint64_t seed);
 
 /// All of them below `directory`, whatever their instruction.
 std::vector<CaseSet> golden_sets(const std::filesystem::path& directory, std::uint64_t seed);

@@ -72,7 +72,7 @@ RegisterFragment fragment_of(const MmaInstruction& instruction, FragmentOperand 
 }
 
 /// Element of an array of raw bits; b1 stands eight to a byte along k.
-std::uint64_t element(const compare::vectors::BitArray& array, std::size_t index, int row, int col,
+std::uint64_t element(const check::vectors::BitArray& array, std::size_t index, int row, int col,
                       DataType type, bool k_is_row) {
   const auto i = static_cast<std::size_t>(row);
   const auto j = static_cast<std::size_t>(col);
@@ -84,7 +84,7 @@ std::uint64_t element(const compare::vectors::BitArray& array, std::size_t index
   return (byte >> (k % 8)) & 1;
 }
 
-void put_element(compare::vectors::BitArray& array, int row, int col, DataType type, bool k_is_row,
+void put_element(check::vectors::BitArray& array, int row, int col, DataType type, bool k_is_row,
                  std::uint64_t bits) {
   const auto i = static_cast<std::size_t>(row);
   const auto j = static_cast<std::size_t>(col);
@@ -245,7 +245,7 @@ int OperandImage::words_of_b() const {
   return is_wgmma(instruction_) ? tile_of_b(instruction_).words() : b_.words();
 }
 
-void OperandImage::append(const compare::vectors::MmaOperands& operands, std::size_t index,
+void OperandImage::append(const check::vectors::MmaOperands& operands, std::size_t index,
                           MmaLaunch& launch) const {
   const auto a_at = [&](int row, int k) {
     return element(operands.a, index, row, k, instruction_.a_type, false);
@@ -284,20 +284,20 @@ std::vector<std::uint32_t> OperandImage::metadata(const base::Matrix<std::uint8_
   return words;
 }
 
-compare::vectors::MmaOperands OperandImage::operands(const MmaLaunch& launch,
-                                                     std::size_t index) const {
+check::vectors::MmaOperands OperandImage::operands(const MmaLaunch& launch,
+                                                   std::size_t index) const {
   const auto m = static_cast<std::size_t>(instruction_.shape.m);
   const auto n = static_cast<std::size_t>(instruction_.shape.n);
   const auto k = static_cast<std::size_t>(instruction_.shape.k);
   const auto stored = static_cast<std::size_t>(instruction_.compressed_k());
   const std::size_t packing = instruction_.a_type == DataType::kB1 ? 8 : 1;
-  compare::vectors::MmaOperands result{
-      compare::vectors::make_bit_array({1, m, stored / packing},
-                                       compare::vectors::element_bytes(instruction_.a_type)),
-      compare::vectors::make_bit_array({1, k / packing, n},
-                                       compare::vectors::element_bytes(instruction_.b_type)),
-      compare::vectors::make_bit_array({1, m, n},
-                                       compare::vectors::element_bytes(instruction_.c_type()))};
+  check::vectors::MmaOperands result{
+      check::vectors::make_bit_array({1, m, stored / packing},
+                                     check::vectors::element_bytes(instruction_.a_type)),
+      check::vectors::make_bit_array({1, k / packing, n},
+                                     check::vectors::element_bytes(instruction_.b_type)),
+      check::vectors::make_bit_array({1, m, n},
+                                     check::vectors::element_bytes(instruction_.c_type()))};
   const auto put_a = [&](int row, int col, std::uint64_t bits) {
     put_element(result.a, row, col, instruction_.a_type, false, bits);
   };
@@ -317,7 +317,7 @@ compare::vectors::MmaOperands OperandImage::operands(const MmaLaunch& launch,
   });
   if (instruction_.sparse) {
     const base::Matrix<std::uint8_t> metadata = nibbles(launch, index);
-    result.indices = compare::vectors::make_bit_array({1, m, stored}, 4);
+    result.indices = check::vectors::make_bit_array({1, m, stored}, 4);
     result.indices->bits = indices_of(metadata, instruction_.a_type);
     if (instruction_.a_type == DataType::kTf32) {
       result.nibbles.push_back(metadata);

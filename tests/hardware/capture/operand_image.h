@@ -4,7 +4,7 @@
 #include "models/base/matrix.h"
 #include "models/mma/fragment_layout.h"
 #include "models/mma/instruction.h"
-#include "sim/compare/vectors/mma_batch.h"
+#include "sim/check/vectors/mma_batch.h"
 #include "tests/hardware/capture/device.h"
 
 #include <cstddef>
@@ -57,7 +57,7 @@ class OperandImage {
   const RegisterFragment& d() const { return d_; }
 
   /// Appends case `index` of `operands`, whole matrices of the instruction, to `launch`.
-  void append(const compare::vectors::MmaOperands& operands, std::size_t index,
+  void append(const check::vectors::MmaOperands& operands, std::size_t index,
               MmaLaunch& launch) const;
   /// Metadata registers [lane] of `nibbles` [m, groups]; lanes that the selector leaves out take
   /// theirs from `others`.
@@ -65,7 +65,7 @@ class OperandImage {
                                       const std::vector<std::uint32_t>& others) const;
 
   /// The operands of case `index` again.
-  compare::vectors::MmaOperands operands(const MmaLaunch& launch, std::size_t index) const;
+  check::vectors::MmaOperands operands(const MmaLaunch& launch, std::size_t index) const;
   /// Nibbles [m, groups] as the instruction reads them from the registers of case `index`.
   base::Matrix<std::uint8_t> nibbles(const MmaLaunch& launch, std::size_t index) const;
 

@@ -51,13 +51,12 @@ MmaLaunch launch_of(const io::JsonObject& probe, const MmaInstruction& instructi
   const auto n = static_cast<std::size_t>(instruction.shape.n);
   const auto k = static_cast<std::size_t>(instruction.shape.k);
   const auto stored = static_cast<std::size_t>(instruction.compressed_k());
-  compare::vectors::MmaOperands operands{
-      compare::vectors::make_bit_array({1, m, stored},
-                                       compare::vectors::element_bytes(instruction.a_type)),
-      compare::vectors::make_bit_array({1, k, n},
-                                       compare::vectors::element_bytes(instruction.b_type)),
-      compare::vectors::make_bit_array({1, m, n},
-                                       compare::vectors::element_bytes(instruction.c_type()))};
+  check::vectors::MmaOperands operands{
+      check::vectors::make_bit_array({1, m, stored},
+                                     check::vectors::element_bytes(instruction.a_type)),
+      check::vectors::make_bit_array({1, k, n}, check::vectors::element_bytes(instruction.b_type)),
+      check::vectors::make_bit_array({1, m, n},
+                                     check::vectors::element_bytes(instruction.c_type()))};
   const nlohmann::json& a = probe.array("a");
   const nlohmann::json& b = probe.array("b");
   if (a.size() != stored || b.size() != stored) {

@@ -2,7 +2,7 @@
 #include "tests/hardware/capture/simulated_device.h"
 
 #include "models/base/error.h"
-#include "sim/compare/vectors/mma_batch.h"
+#include "sim/check/vectors/mma_batch.h"
 #include "tests/hardware/capture/operand_image.h"
 
 #include <algorithm>
@@ -35,9 +35,9 @@ std::vector<std::uint32_t> SimulatedDevice::run(const MmaLaunch& launch) {
   std::vector<std::uint32_t> d;
   d.reserve(launch.d_words);
   for (std::size_t index = 0; index < launch.cases; ++index) {
-    const compare::vectors::MmaOperands operands = image.operands(launch, index);
+    const check::vectors::MmaOperands operands = image.operands(launch, index);
     const std::vector<std::uint32_t> registers =
-        image.registers_of_result(compare::vectors::execute(operands, instruction, rules).bits);
+        image.registers_of_result(check::vectors::execute(operands, instruction, rules).bits);
     d.insert(d.end(), registers.begin(), registers.end());
   }
   return d;

@@ -48,7 +48,7 @@ MmaLaunch operands_of(const MmaInstruction& instruction, bool random, std::uint6
   const auto found = std::find(set.category_of_case.begin(), set.category_of_case.end(), category);
   const auto index = static_cast<std::size_t>(found - set.category_of_case.begin());
   if (!random) {
-    for (compare::vectors::BitArray* const array :
+    for (check::vectors::BitArray* const array :
          {&set.operands.a, &set.operands.b, &set.operands.c}) {
       std::fill(array->bits.begin(), array->bits.end(), 0);
     }

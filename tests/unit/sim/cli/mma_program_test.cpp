@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // sptcsim verify and sptcsim mma as a user meets them.
-#include "sim/compare/vectors/bit_array.h"
+#include "sim/check/vectors/bit_array.h"
 #include "tests/support/held_pipe.h"
 #include "tests/unit/sim/cli/program.h"
 
@@ -107,7 +107,7 @@ TEST_F(MmaProgram, OneCaseNeedsNoAxisOfCases) {
            path("b.npy") + " --expect " + path("d.npy");
   };
   const auto write_zeros = [&](const char* name, std::vector<std::size_t> shape) {
-    write_bit_array(path(name), sptc::compare::vectors::make_bit_array(std::move(shape), 2));
+    write_bit_array(path(name), sptc::check::vectors::make_bit_array(std::move(shape), 2));
   };
   write_zeros("a.npy", {16, 16});
   write_zeros("b.npy", {16, 8});

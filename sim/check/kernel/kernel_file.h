@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/check/kernel/kernel_model.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sptc::check::kernel {
+
+/// One GEMM of a user's kernel: what it read, what it returned, and what it is said to be.
+struct KernelCase {
+  std::string name;
+  mma::Target target;
+  KernelData data;
+  KernelModel declared;
+};
+
+/// What a caller says beside a kernel file.
+struct KernelChoice {
+  std::string launch;             ///< of a .npz file; empty: its only one
+  std::filesystem::path d;        ///< file with D, instead of the one that is named
+  std::optional<int> entry = {};  ///< of the batch, instead of the one that is named
+  std::string arch = {};          ///< instead of the architecture that is named; empty: that
+};
+
+/// Reads a kernel file (schema "sptcsim-kernel/0.1") and the tensors that it names, relative to it:
+///
+///   {"schema": "sptcsim-kernel/0.1", "name": "spmm", "architecture": "A100",
+///    "instruction": "mma.sp.m16n8k32.f32.f16.f16.f32",
+///    "a": {"file": "a.npy"}, "metadata": {"file": "e.npy", "layout": "reordered"},
+///    "b": {"file": "b.npy", "order": "column"}, "d": {"file": "d.npy", "type": "f16"},
+///    "k_order": {"split_k": 2, "reduction": "parallel", "c": "epilogue"},
+///    "epilogue": {"alpha": 0.5, "beta": 2, "bias": {"file": "bias.npy", "along": "m"},
+///                 "activation": "relu", "scale_a": 0.25, "scale_b": 1, "scale_d": 1}, "entry": 0}
+///
+/// Tensors stand in .npy, .npz or safetensors files; `entry` counts along the first axis of those
+/// with an axis more (a batch). A .npz file of `--save-operands` is a kernel file, too: the array
+/// "<launch>.kernel" is its text, and tensors without a file are in it.
+///
+/// Elements are taken as raw bits of the type they stand for. Without a "type", D and C have that
+/// of the file where it names f32, f16 or bf16, else the accumulator's. Instead of `instruction`:
+/// `types` {a, b, accumulator} and `sparse`, for the deepest instruction of the architecture. A
+/// dense A under a sparse instruction must be legal, unless its `prune` is "magnitude". Throws
+/// InputError.
+KernelCase read_kernel_file(const std::filesystem::path& path, const KernelChoice& choice = {});
+
+/// The same from text; files are looked for in `directory`.
+KernelCase parse_kernel_file(std::string_view text, const std::string& file,
+                             const std::filesystem::path& directory,
+                             const KernelChoice& choice = {});
+
+}  // namespace sptc::check::kernel

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/check/times/accuracy.h"
+
+#include "models/base/error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace sptc::check::times {
+namespace {
+
+constexpr std::size_t kWorst = 10;
+// Fewer rows do not tell a trend from noise.
+constexpr std::size_t kRowsForRoofline = 32;
+// Power.
+constexpr double kShareOfLimit = 0.97;
+constexpr double kIntensity = 800;
+constexpr double kAveragedUs = 1e6;
+// Speed-ups.
+constexpr double kLoss = 0.95;
+constexpr double kSurelyLoss = 0.90;
+constexpr double kSurelyNoLoss = 1.00;
+
+// Statistics --------------------------------------------------------------------------------------
+
+/// Mean of `values`, of which there is one at least.
+double mean(std::span<const double> values) {
+  base::ensure(!values.empty(), "the mean of nothing");
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Value below which `share` of `values` lie, interpolated; there is one value at least.
+double quantile(std::vector<double> values, double share) {
+  base::ensure(!values.empty(), "a quantile of nothing");
+  std::sort(values.begin(), values.end());
+  const double at = share * static_cast<double>(values.size() - 1);
+  const auto low = static_cast<std::size_t>(at);
+  const std::size_t high = std::min(low + 1, values.size() - 1);
+  const double part = at - static_cast<double>(low);
+  return values[low] * (1 - part) + values[high] * part;
+}
+
+/// Value and weight.
+using Weighted = std::pair<double, double>;
+
+/// The value beyond which half of the weight lies on either side: sum(weight * |value - x|) is
+/// least there. At least one value; weights are positive.
+double weighted_median(std::vector<Weighted> values) {
+  base::ensure(!values.empty(), "the median of nothing");
+  std::sort(values.begin(), values.end());
+  double rest = 0;
+  for (const Weighted& value : values) {
+    rest += value.second;
+  }
+  const double half = rest / 2;
+  for (const Weighted& value : values) {
+    rest -= value.second;
+    if (rest <= half) {
+      return value.first;
+    }
+  }
+  return values.back().first;
+}
+
+/// Pearson's; nothing where one of both does not vary.
+std::optional<double> correlation(std::span<const double> x, std::span<const double> y) {
+  base::ensure(x.size() == y.size(), "a correlation of unequal numbers of values");
+  if (x.empty()) {
+    return std::nullopt;
+  }
+  const double mean_x = mean(x);
+  const double mean_y = mean(y);
+  double xx = 0;
+  double yy = 0;
+  double xy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xx += (x[i] - mean_x) * (x[i] - mean_x);
+    yy += (y[i] - mean_y) * (y[i] - mean_y);
+    xy += (x[i] - mean_x) * (y[i] - mean_y);
+  }
+  if (xx == 0 || yy == 0) {
+    return std::nullopt;
+  }
+  return xy / std::sqrt(xx * yy);
+}
+
+// Times -------------------------------------------------------------------------------------------
+
+using Rows = std::vector<const Comparison*>;
+
+template <typename ErrorOf>
+ErrorFigures errors_of(const Rows& rows, const ErrorOf& error_of) {
+  ErrorFigures figures{static_cast<std::int64_t>(rows.size()), 0, 0};
+  for (const Comparison* row : rows) {
+    const double percent = 100 * error_of(*row) / static_cast<double>(rows.size());
+    figures.mape_percent += std::abs(percent);
+    figures.bias_percent += percent;
+  }
+  return figures;
+}
+
+ErrorFigures errors_of(const Rows& rows) {
+  return errors_of(rows, [](const Comparison& row) { return row.error(); });
+}
+
+double bytes_of(numerics::DataType type) {
+  constexpr double kBits = 8;
+  return numerics::storage_bits(type) / kBits;
+}
+
+roofline::GemmWork work_of(const MeasuredLaunch& launch) {
+  const double stored = launch.pattern ? static_cast<double>(launch.pattern->pattern.kept) /
+                                             launch.pattern->pattern.group
+                                       : 1;
+  const double operand = bytes_of(launch.dtype);
+  return roofline::work_of(launch.shape, {stored * operand, operand, bytes_of(launch.type_of_d())});
+}
+
+/// What the rooflines leave of the rows that have one.
+struct Residuals {
+  std::vector<double> errors, of_measured, of_simulated;
+};
+
+void fit(const Rows& rows, AccuracyOfKind& kind, Residuals& residuals) {
+  if (rows.size() < kRowsForRoofline) {
+    return;
+  }
+  std::vector<roofline::TimedGemm> measured;
+  for (const Comparison* row : rows) {
+    measured.push_back({work_of(row->measured.launch), row->measured.time_us});
+  }
+  kind.roofline = roofline::fit_roofline(measured);
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double time_us = kind.roofline->time_us(measured[i].work);
+    errors.push_back(100 * std::abs(time_us / measured[i].time_us - 1));
+    residuals.of_measured.push_back(std::log(measured[i].time_us / time_us));
+    residuals.of_simulated.push_back(std::log(rows[i]->simulated.time_us / time_us));
+  }
+  kind.roofline_mape_percent = mean(errors);
+  residuals.errors.insert(residuals.errors.end(), errors.begin(), errors.end());
+}
+
+void add_kinds(std::span<const Comparison> rows, Accuracy& accuracy) {
+  // Dense before sparse.
+  std::map<std::tuple<numerics::DataType, bool, std::string>, Rows> kinds;
+  for (const Comparison& row : rows) {
+    const MeasuredLaunch& launch = row.measured.launch;
+    kinds[{launch.dtype, launch.pattern.has_value(), launch.sparsity()}].push_back(&row);
+  }
+  Residuals residuals;
+  for (const auto& [kind, of_kind] : kinds) {
+    accuracy.by.push_back({std::get<0>(kind), std::get<2>(kind), errors_of(of_kind), {}, {}});
+    fit(of_kind, accuracy.by.back(), residuals);
+  }
+  if (!residuals.errors.empty()) {
+    accuracy.baseline_mape_percent = mean(residuals.errors);
+    accuracy.residual_correlation = correlation(residuals.of_measured, residuals.of_simulated);
+  }
+}
+
+std::vector<AccuracyBand> bands_of(std::span<const Comparison> rows) {
+  std::int64_t largest = 0;
+  for (const Comparison& row : rows) {
+    largest = std::max(largest, row.measured.launch.shape.n);
+  }
+  constexpr std::int64_t kFirst = 64;
+  constexpr std::int64_t kFactor = 4;
+  std::vector<AccuracyBand> bands;
+  std::int64_t n_min = 1;
+  for (std::int64_t n_max = kFirst; n_min <= largest; n_min = n_max + 1, n_max *= kFactor) {
+    Rows inside;
+    for (const Comparison& row : rows) {
+      if (row.measured.launch.shape.n >= n_min && row.measured.launch.shape.n <= n_max) {
+        inside.push_back(&row);
+      }
+    }
+    if (!inside.empty()) {
+      bands.push_back({n_min, n_max, errors_of(inside)});
+    }
+  }
+  return bands;
+}
+
+std::vector<Comparison> worst_of(std::span<const Comparison> rows) {
+  std::vector<Comparison> worst(rows.begin(), rows.end());
+  const auto end = worst.begin() + static_cast<std::ptrdiff_t>(std::min(kWorst, rows.size()));
+  std::partial_sort(worst.begin(), end, worst.end(), [](const Comparison& a, const Comparison& b) {
+    return std::abs(a.error()) > std::abs(b.error());
+  });
+  worst.erase(end, worst.end());
+  return worst;
+}
+
+bool is_at_cap(const Measurement& row) {
+  const auto m = static_cast<double>(row.launch.shape.m);
+  const auto n = static_cast<double>(row.launch.shape.n);
+  const auto k = static_cast<double>(row.launch.shape.k);
+  return row.launch.power_limit_w && *row.power_w >= kShareOfLimit * *row.launch.power_limit_w &&
+         m * n * k / (m * k + k * n + m * n) > kIntensity;
+}
+
+struct Speedup {
+  double measured = 0, simulated = 0;
+};
+
+/// Sparsity, and of sparse launches the algorithm and the layout by which their kernel was taken.
+using Path = std::tuple<std::string, kernels::Algorithm, kernels::OperandLayout>;
+
+/// Logarithms of the times of one launch, which may have been measured more than once.
+struct LogTimes {
+  std::vector<double> measured, simulated;
+};
+
+std::string l2_name(const kernels::L2State& l2) {
+  return l2.kind == kernels::L2State::Kind::kRotate ? "rotate" : l2.name();
+}
+
+SpeedupFigures figures_of(const std::vector<Speedup>& speedups) {
+  SpeedupFigures figures;
+  figures.count = static_cast<std::int64_t>(speedups.size());
+  std::vector<double> log_measured;
+  std::vector<double> log_simulated;
+  std::vector<double> errors;
+  std::vector<Weighted> by_relative_error;
+  for (const Speedup& r : speedups) {
+    log_measured.push_back(std::log(r.measured));
+    log_simulated.push_back(std::log(r.simulated));
+    errors.push_back(100 * std::abs(r.simulated / r.measured - 1));
+    by_relative_error.emplace_back(r.measured, 1 / r.measured);
+    const bool called = r.simulated < kLoss;
+    figures.losses_measured += r.measured < kSurelyLoss ? 1 : 0;
+    figures.losses_called += r.measured < kSurelyLoss && called ? 1 : 0;
+    figures.false_losses += r.measured > kSurelyNoLoss && called ? 1 : 0;
+  }
+  const double constant = weighted_median(by_relative_error);
+  std::vector<double> errors_of_constant;
+  errors_of_constant.reserve(speedups.size());
+  for (const Speedup& r : speedups) {
+    errors_of_constant.push_back(100 * std::abs(constant / r.measured - 1));
+  }
+  figures.measured_geomean = std::exp(mean(log_measured));
+  figures.simulated_geomean = std::exp(mean(log_simulated));
+  figures.mean_error_percent = mean(errors);
+  figures.constant_error_percent = mean(errors_of_constant);
+  figures.log_correlation = correlation(log_measured, log_simulated);
+  return figures;
+}
+
+}  // namespace
+
+Accuracy measure_accuracy(std::span<const Comparison> rows) {
+  base::ensure(!rows.empty(), "no measurement to compare with");
+  Accuracy accuracy;
+  Rows all;
+  std::vector<double> errors;
+  for (const Comparison& row : rows) {
+    all.push_back(&row);
+    errors.push_back(100 * std::abs(row.error()));
+  }
+  accuracy.errors = errors_of(all);
+  accuracy.median_ape_percent = quantile(errors, 0.5);
+  accuracy.p90_ape_percent = quantile(errors, 0.9);
+  add_kinds(rows, accuracy);
+  accuracy.bands = bands_of(rows);
+  accuracy.worst = worst_of(rows);
+  return accuracy;
+}
+
+std::vector<KernelAccuracy> measure_kernels(std::span<const Comparison> rows) {
+  std::map<std::tuple<numerics::DataType, std::string, kernels::Algorithm>, Rows> kinds;
+  for (const Comparison& row : rows) {
+    const MeasuredLaunch& launch = row.measured.launch;
+    if (row.recorded) {
+      kinds[{launch.dtype, launch.sparsity(), launch.conditions.algorithm}].push_back(&row);
+    }
+  }
+  std::vector<KernelAccuracy> result;
+  for (const auto& [kind, of_kind] : kinds) {
+    const auto& [dtype, sparsity, algorithm] = kind;
+    KernelAccuracy figures{dtype, sparsity, algorithm, errors_of(of_kind), {}, 0, 0};
+    figures.recorded = errors_of(of_kind, [](const Comparison& row) {
+      return row.recorded->time_us / row.measured.time_us - 1;
+    });
+    for (const Comparison* row : of_kind) {
+      const Prediction &chosen = row->simulated, &ran = *row->recorded;
+      const bool same_tile =
+          chosen.cta_tile.m == ran.cta_tile.m && chosen.cta_tile.n == ran.cta_tile.n;
+      const bool same_cut =
+          chosen.cluster_ctas == ran.cluster_ctas && chosen.split_k == ran.split_k;
+      const double share = 100 / static_cast<double>(of_kind.size());
+      figures.same_tile_percent += same_tile ? share : 0;
+      figures.same_kernel_percent += same_tile && same_cut ? share : 0;
+    }
+    result.push_back(figures);
+  }
+  return result;
+}
+
+bool has_steady_power(const Measurement& row) {
+  const std::optional<kernels::Repetition>& repetition = row.launch.repetition;
+  return row.power_w &&
+         (!repetition || (repetition->warmup + repetition->repeat) * row.time_us >= kAveragedUs);
+}
+
+std::optional<PowerAccuracy> measure_power(std::span<const Comparison> rows) {
+  Rows steady;
+  std::vector<double> energy_errors;
+  std::vector<double> energy_ratios;
+  for (const Comparison& row : rows) {
+    const Measurement& measured = row.measured;
+    if (!has_steady_power(measured) || !row.simulated.power_w) {
+      continue;
+    }
+    steady.push_back(&row);
+    if (is_at_cap(measured)) {
+      // Of the same operations, so that joules compare as joules per operation do.
+      energy_ratios.push_back(*row.simulated.energy_uj / (*measured.power_w * measured.time_us));
+      energy_errors.push_back(100 * std::abs(energy_ratios.back() - 1));
+    }
+  }
+  if (steady.empty()) {
+    return std::nullopt;
+  }
+  PowerAccuracy accuracy;
+  accuracy.errors = errors_of(steady, [](const Comparison& row) {
+    return *row.simulated.power_w / *row.measured.power_w - 1;
+  });
+  accuracy.at_cap_count = static_cast<std::int64_t>(energy_ratios.size());
+  if (!energy_ratios.empty()) {
+    accuracy.energy_per_flop_error_percent = mean(energy_errors);
+    accuracy.energy_per_flop_median_ratio = quantile(energy_ratios, 0.5);
+  }
+  return accuracy;
+}
+
+std::optional<SpeedupAccuracy> measure_speedups(std::span<const Comparison> rows) {
+  std::map<decltype(MeasuredLaunch().gain_key()), std::map<Path, LogTimes>> launches;
+  for (const Comparison& row : rows) {
+    const MeasuredLaunch& launch = row.measured.launch;
+    if (!launch.makes_gain()) {
+      continue;
+    }
+    // The path of a dense launch is all that its library has to offer.
+    const Path path = launch.pattern ? Path(launch.sparsity(), launch.conditions.algorithm,
+                                            launch.conditions.layout)
+                                     : Path(launch.sparsity(), {}, {});
+    LogTimes& times = launches[launch.gain_key()][path];
+    times.measured.push_back(std::log(row.measured.time_us));
+    times.simulated.push_back(std::log(row.simulated.time_us));
+  }
+  const Path dense(MeasuredLaunch().sparsity(), {}, {});
+  std::vector<Speedup> all;
+  std::map<std::tuple<numerics::DataType, kernels::Algorithm, std::string>, std::vector<Speedup>>
+      by;
+  for (const auto& [common, by_path] : launches) {
+    const auto base = by_path.find(dense);
+    if (base == by_path.end()) {
+      continue;
+    }
+    for (const auto& [path, times] : by_path) {
+      if (path != dense) {
+        all.push_back({std::exp(mean(base->second.measured) - mean(times.measured)),
+                       std::exp(mean(base->second.simulated) - mean(times.simulated))});
+        by[{std::get<numerics::DataType>(common), std::get<kernels::Algorithm>(path),
+            l2_name(std::get<kernels::L2State>(common))}]
+            .push_back(all.back());
+      }
+    }
+  }
+  if (all.empty()) {
+    return std::nullopt;
+  }
+  SpeedupAccuracy accuracy{figures_of(all), {}};
+  for (const auto& [kind, speedups] : by) {
+    const auto& [dtype, algorithm, l2] = kind;
+    accuracy.by.push_back({dtype, algorithm, l2, figures_of(speedups)});
+  }
+  return accuracy;
+}
+
+}  // namespace sptc::check::times

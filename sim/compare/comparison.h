@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/config/config_fwd.h"
+#include "sim/run/simulation_options.h"
+#include "sim/run/what_if.h"
+#include "sim/workload/dim_lists.h"
+#include "sim/workload/workload.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sptc::compare {
+
+/// Figures of a launch or of a network. What is not known is 0 or, of the bound, -1.
+struct ComparedVariant {
+  double us = 0, uj = 0, watts = 0;
+  std::int64_t bound = -1;  ///< place in kResourceNames
+};
+
+/// Dense beside sparse.
+struct ComparedFigures {
+  ComparedVariant dense, sparse;
+  double per_watt_low = 0, per_watt_high = 0;  ///< where per_watt() may lie
+  /// Of a launch: shapes like it that were measured on the board, and geometric means of their
+  /// measured gains and of the simulated gains of the same shapes.
+  std::int64_t measured_shapes = 0;
+  double measured_gain = 0, simulated_gain = 0;
+
+  std::optional<double> gain() const;
+  std::optional<double> per_watt() const;  ///< work per joule, sparse over dense
+};
+
+/// Figures of an operation, or of the totals, of a result as report::json_report() writes it.
+ComparedFigures figures_of(const nlohmann::json& entry);
+/// Of the totals those of a pass under an engine; nothing where none ran.
+std::optional<ComparedFigures> figures_of_pass(const nlohmann::json& totals);
+
+/// The name of a bound that `name` says how to call: "" where it is not known.
+inline std::string_view bound_name(std::int64_t bound, std::string_view run::ResourceName::*name) {
+  return bound < 0 ? std::string_view()
+                   : run::kResourceNames[static_cast<std::size_t>(bound)].*name;
+}
+
+/// One workload on one board.
+struct ComparedPoint {
+  std::string board;
+  std::string dims;          ///< "batch=8", name of a saved result, or "" where nothing varies
+  std::string file;          ///< of a saved result; else ""
+  std::string failure;       ///< why nothing is known; else ""
+  std::string no_sparse;     ///< why no sparse figures are known; else ""
+  std::string no_energy;     ///< why no energy is known; else ""
+  std::string does_not_fit;  ///< run::RunResult::does_not_fit
+  std::vector<std::string> measured_conditions;  ///< of shapes like its layers, by kind
+  ComparedFigures total;                         ///< of BoardComparison::scope
+  std::vector<ComparedFigures> operations;       ///< as in BoardComparison::operations
+};
+
+/// The same network on several boards and with several extents.
+struct BoardComparison {
+  std::string workload;
+  /// Of what ComparedPoint::total is: "GEMMs only", or "one inference under engine 'trt'".
+  std::string scope = "GEMMs only";
+  std::string made_by;                  ///< see run::made_by()
+  std::vector<std::string> operations;  ///< GEMMs that run, by the names of the first workload
+  std::vector<ComparedPoint> points;    ///< dimensions first, boards fastest
+
+  bool is_end_to_end() const { return !scope.starts_with("GEMMs only"); }
+
+  /// Whether it is of two saved results, whose times can be set against each other.
+  bool is_of_two_results() const {
+    return points.size() == 2 && !points.front().file.empty() && !points.back().file.empty();
+  }
+};
+
+/// A workload of a comparison, and what makes it differ from the others.
+struct ComparedWorkload {
+  std::string dims;
+  workload::Workload workload;
+};
+
+/// `file`, a workload or a recording, with each combination of `dims`. Throws InputError.
+std::vector<ComparedWorkload> compared_workloads(const std::filesystem::path& file,
+                                                 const workload::DimLists& dims);
+
+/// Simulates each of `workloads` on each of `boards`, in `jobs` processes. `progress` is called at
+/// the beginning and after each point: points done, of how many. Throws InputError where
+/// the workloads differ in their operations, and where no point can be simulated.
+BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
+                        const std::vector<config::Architecture>& boards,
+                        const run::SimulationOptions& asked, int jobs,
+                        const std::function<void(std::size_t, std::size_t)>& progress);
+
+/// Whether `file` is a regular file that begins as one of those below does.
+bool is_saved_result(const std::filesystem::path& file);
+
+/// Results that `run` and `gemm` have saved as JSON, a point for each file. Throws InputError where
+/// a file is no result.
+BoardComparison compare_saved(const std::vector<std::filesystem::path>& files);
+
+/// Which point gains most and least; of two saved results also how the second one's time differs.
+std::string comparison_verdict(const BoardComparison& comparison);
+
+std::string comparison_text(const BoardComparison& comparison);
+std::string comparison_json(const BoardComparison& comparison);
+/// One row per point and operation, and one of the network with an empty operation.
+std::string comparison_csv(const BoardComparison& comparison);
+/// One page that needs no network; `command` repeats it.
+std::string comparison_page(const BoardComparison& comparison, const std::string& command);
+
+}  // namespace sptc::compare

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/cache_tags.h"
+#include "sim/hardware/isa/warp_instruction.h"
+#include "sim/hardware/memory/l2_contents.h"
+#include "sim/hardware/memory/memory_spec.h"
+#include "sim/hardware/memory/transfer_limits.h"
+#include "sim/hardware/sm/memory_range.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace sptc::memory {
+
+/// L2 and DRAM as all SMs see them. An SM asks the L2 partition of its half of the GPU; what that
+/// one does not hold comes from the partition that owns the address, or from the DRAM behind it,
+/// and stays in both. Reads of a block that is on its way wait for it. Writes go through to DRAM,
+/// which takes them in its own time.
+class L2AndDram {
+ public:
+  L2AndDram(const MemorySpec& spec, double clock_mhz, int sms);
+
+  /// The L2 as launches before have left it, and no counts; the SM clock is `clock_mhz` from here
+  /// on. Call between grids.
+  void reset(double clock_mhz, const L2Contents& contents = {});
+
+  /// SM `sm` reads or writes `range` from cycle `now` on; the cycle in which it is answered. Call
+  /// in the order of the cycles. Partial sums are read when the flag of their CTA is set: they come
+  /// from the L2, also where that CTA, whose flag nobody waits for here, is late.
+  /// `waited_for`, if any: what the answer took longest for; of a block that is on its way what the
+  /// latest one took that was fetched.
+  std::int64_t access(std::size_t sm, const sm::MemoryRange& range, bool write, std::int64_t now,
+                      isa::Operand operand = isa::Operand::kA,
+                      sm::MemoryLevel* waited_for = nullptr);
+
+  MemoryBytes counters() const { return limits_.counters(); }
+  MemoryActivity activity() const { return limits_.activity(); }
+
+  /// Of the latest access: what DRAM delivers, or takes once the L2 writes it back; and how long
+  /// its answer takes where nothing queues.
+  const std::vector<sm::MemoryRange>& dram_ranges() const { return dram_ranges_; }
+  std::int64_t latency() const { return read_.transfer.latency; }
+
+ private:
+  struct Fill {
+    std::size_t partition;
+    base::CacheTags::Slot slot;
+    std::uint64_t block;
+    base::CacheTags::Sectors sectors;
+    std::int64_t ready;    ///< cycle before which a block that is on its way is not there
+    std::int64_t latency;  ///< of an SM of that partition
+  };
+  /// A transaction while its blocks are looked up.
+  struct Read {
+    Transfer transfer;
+    std::int64_t ready = 0;  ///< cycle before which a block that is on its way is not there
+    std::vector<Fill> fills;
+  };
+
+  void read_block(std::size_t partition, std::uint64_t block, base::CacheTags::Sectors sectors,
+                  std::int64_t bytes, isa::Operand operand, Read& read);
+  /// Whether launches before have left `block`, which is not in the tags, there. It is asked for
+  /// once: what has been replaced since is gone.
+  bool is_left(std::uint64_t block, isa::Operand operand);
+  std::size_t owner_of(std::uint64_t block) const;
+  /// Each row of `sectors` of `block` is a range.
+  void add_dram_ranges(std::uint64_t block, base::CacheTags::Sectors sectors);
+
+  /// Of a partition.
+  base::Bytes capacity(double l2_share) const;
+
+  const MemorySpec spec_;
+  TransferLimits limits_;
+  std::vector<std::size_t> partition_of_sm_;
+  std::vector<base::CacheTags> tags_;  ///< per partition
+  L2Contents contents_;
+  std::vector<bool> asked_for_;  ///< by block, where contents_ has any
+  Read read_;                    ///< used again, to keep its memory
+  std::vector<sm::MemoryRange> dram_ranges_;
+  sm::MemoryLevel filling_ = sm::MemoryLevel::kLatency;
+};
+
+}  // namespace sptc::memory

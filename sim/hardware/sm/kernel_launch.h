@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/shape.h"
+#include "models/base/units.h"
+#include "models/mma/lane_register.h"
+#include "sim/hardware/isa/warp_instruction.h"
+#include "sim/hardware/sm/memory_range.h"
+
+#include <cstdint>
+#include <span>
+
+namespace sptc::mma {
+class RegisterMap;
+struct StepContext;
+}  // namespace sptc::mma
+
+namespace sptc::sm {
+
+/// Where the bits of a kernel come from and go to. Calls are made at the cycle at which data moves;
+/// they take no simulated time themselves.
+class CtaMemory {
+ public:
+  virtual ~CtaMemory() = default;
+
+  /// Fills the registers of a kLoadMatrix instruction of warp `warp` of CTA `cta` in main loop
+  /// iteration `iteration`.
+  virtual void load(std::int64_t cta, int warp, const isa::WarpInstruction& instruction,
+                    std::int64_t iteration, mma::LaneRegister* registers) const = 0;
+
+  /// Takes the accumulators of a kStoreAccumulator instruction.
+  virtual void store(std::int64_t cta, int warp, const isa::WarpInstruction& instruction,
+                     const mma::LaneRegister* registers) = 0;
+};
+
+/// Where the copies and stores of a kernel lie in global memory.
+class CtaTraffic {
+ public:
+  virtual ~CtaTraffic() = default;
+
+  /// Bytes that warp `warp` of CTA `cta` moves with a kCopy of k-tile `tile`, or with a
+  /// kStoreGlobal; none where all of it lies beyond the edge of the matrix.
+  virtual MemoryRange range(std::int64_t cta, int warp, const isa::WarpInstruction& instruction,
+                            std::int64_t tile) const = 0;
+};
+
+/// What the CTAs of a grid work on, where it is not one output tile each.
+class CtaWork {
+ public:
+  virtual ~CtaWork() = default;
+  /// At least one segment; they stay where they are.
+  virtual std::span<const isa::WorkSegment> segments(std::int64_t cta) const = 0;
+};
+
+/// Is told when CTAs get to use their k-tiles.
+class TileObserver {
+ public:
+  virtual ~TileObserver() = default;
+  /// Another warp of CTA `cta`, but for the producer, has waited for its k-tile `tile`, which is
+  /// there, in `cycle`. Tiles are counted over all work of the CTA.
+  virtual void tile_used(std::int64_t cta, std::int64_t tile, std::int64_t cycle) = 0;
+};
+
+/// A kernel as an SM sees it: one program for all warps, and the resources of a CTA.
+struct KernelLaunch {
+  const isa::WarpProgram* program = nullptr;
+  const mma::StepContext* mma_context = nullptr;
+  const mma::RegisterMap* register_map = nullptr;
+  int warps_per_cta = 0;  ///< beside the producer
+  int ctas_per_sm = 0;    ///< resident at once
+  std::int64_t ctas = 0;
+  CtaMemory* memory = nullptr;          ///< absent: only time is simulated
+  const CtaTraffic* traffic = nullptr;  ///< of kernels that copy or store
+  const CtaWork* work = nullptr;        ///< absent: CTA i has output tile i
+  base::Bytes shared_memory{};          ///< of an SM that holds the CTAs; the L1 has the rest
+  TileObserver* observer = nullptr;     ///< absent: nobody wants to know
+  int cta_group = 1;                    ///< SMs that run an instruction of tcgen05.mma together
+
+  /// CTAs that one of `sms` SMs gets: its share, rounded up. With as many as it has room for, the
+  /// first SMs would take several of the last CTAs each, and others none, wherever the CTAs of an
+  /// SM end one soon behind the other: measured times speak against it (configs/CALIBRATION.md).
+  std::int64_t most_ctas_of_sm(std::int64_t sms) const { return base::ceil_div(ctas, sms); }
+};
+
+}  // namespace sptc::sm

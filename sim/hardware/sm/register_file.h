@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/hardware/tensor_core/operand_registers.h"
+
+#include <vector>
+
+namespace sptc::sm {
+
+/// The register file of one sub-partition: 32-bit words, 32 lanes wide, allocated per warp. Without
+/// values nothing is stored.
+class RegisterFile : public tensor_core::OperandRegisters {
+ public:
+  explicit RegisterFile(int warp_slots) : warps_(static_cast<std::size_t>(warp_slots)) {}
+
+  /// Gives the warp in `slot` its registers, all zero (a GEMM kernel clears its accumulators
+  /// first).
+  void allocate(int slot, int registers) {
+    warps_[static_cast<std::size_t>(slot)].assign(static_cast<std::size_t>(registers), {});
+  }
+
+  const mma::LaneRegister* read(int slot, int base) const override {
+    return &warps_[static_cast<std::size_t>(slot)][static_cast<std::size_t>(base)];
+  }
+  mma::LaneRegister* write(int slot, int base) {
+    return &warps_[static_cast<std::size_t>(slot)][static_cast<std::size_t>(base)];
+  }
+
+ private:
+  std::vector<std::vector<mma::LaneRegister>> warps_;
+};
+
+}  // namespace sptc::sm

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/hardware/sm/memory_range.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+namespace sptc::sm {
+
+/// What a tensor core does in a cycle, or what the next instruction of its warps waits for.
+enum class StallReason : std::uint8_t {
+  kMma,            ///< multiplies
+  kOperandFetch,   ///< ports, register banks and selector let no instruction pass
+  kMmaLatency,     ///< results that are under way, and turns of the same warp
+  kSharedMemory,   ///< fragments, or operands of asynchronous instructions
+  kMemoryLatency,  ///< tiles, of which nothing takes longer than the way through an idle memory
+  kSmPort,         ///< tiles, on the way into the SM
+  kL2,             ///< tiles, in the L2
+  kDram,           ///< tiles, from DRAM
+  kBarrier,        ///< the other warps of the CTA
+  kIssue,          ///< its turn at the scheduler
+  kEnds,           ///< prologue, with the first tiles of a CTA, and epilogue
+  kNoCta,          ///< no warp of a CTA is there
+};
+inline constexpr std::size_t kStallReasons = 12;
+
+/// As JSON and a column name it, and what a tensor core does then.
+struct StallName {
+  std::string_view json, column, words;
+};
+inline constexpr std::array<StallName, kStallReasons> kStallNames{
+    {{"mma", "mma", "multiplies"},
+     {"operand_fetch", "fetch", "waits for operand fetch and selector"},
+     {"mma_latency", "mma lat", "waits for results of its own"},
+     {"shared_memory", "smem", "waits for shared memory"},
+     {"memory_latency", "mem lat", "waits for the latency of the memory"},
+     {"sm_port", "SM port", "waits for the SM's port"},
+     {"l2", "L2", "waits for the L2"},
+     {"dram", "DRAM", "waits for DRAM"},
+     {"barrier", "barrier", "waits at barriers"},
+     {"issue", "issue", "waits for issue slots"},
+     {"prologue_epilogue", "ends", "is in prologues and epilogues"},
+     {"no_cta", "no CTA", "has no CTA"}}};
+constexpr const StallName& name_of(StallReason reason) {
+  return kStallNames[static_cast<std::size_t>(reason)];
+}
+
+/// Cycles of tensor cores by reason.
+template <typename Number>
+struct ByReason {
+  std::array<Number, kStallReasons> of{};
+
+  Number& operator[](StallReason reason) { return of[static_cast<std::size_t>(reason)]; }
+  Number operator[](StallReason reason) const { return of[static_cast<std::size_t>(reason)]; }
+  Number total() const { return std::accumulate(of.begin(), of.end(), Number{}); }
+  ByReason& operator+=(const ByReason& other) {
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      of[i] += other.of[i];
+    }
+    return *this;
+  }
+};
+using StallCycles = ByReason<std::int64_t>;
+
+/// What a copy waits for whose answer came over `level` last.
+constexpr StallReason waited_for(MemoryLevel level) {
+  switch (level) {
+    case MemoryLevel::kSmPort:
+      return StallReason::kSmPort;
+    case MemoryLevel::kL2:
+      return StallReason::kL2;
+    case MemoryLevel::kDram:
+      return StallReason::kDram;
+    case MemoryLevel::kLatency:
+      break;
+  }
+  return StallReason::kMemoryLatency;
+}
+
+/// An instruction of a whole warpgroup in the tensor cores: it multiplies, holds the next one back
+/// by their interval, and waits for its operands.
+struct WarpgroupMultiply {
+  std::int64_t begin = 0;
+  std::int64_t multiplied = 0;     ///< cycle
+  std::int64_t interval_over = 0;  ///< cycle
+  std::int64_t end = 0;
+};
+
+/// Gives each cycle of a tensor core to one reason, at events alone: what has been given stays.
+class StallCounters {
+ public:
+  /// A grid begins in `cycle`.
+  void start(std::int64_t cycle) {
+    cycles_ = {};
+    until_ = cycle;
+    multiplied_ = 0;
+    warpgroups_.clear();
+  }
+
+  /// Told of every stretch of cycles [begin, end) and its reason, in order.
+  using Observer = std::function<void(std::int64_t begin, std::int64_t end, StallReason reason)>;
+  /// Beside those that are told already.
+  void observe(Observer observer) {
+    observer_ = observer_ ? Observer([first = std::move(observer_), next = std::move(observer)](
+                                         std::int64_t begin, std::int64_t end, StallReason reason) {
+      first(begin, end, reason);
+      next(begin, end, reason);
+    })
+                          : std::move(observer);
+  }
+
+  /// Whether a cycle before `cycle` is still to be attributed.
+  bool open(std::int64_t cycle) const { return until_ < cycle; }
+
+  /// The cycles before `cycle` to `reason`, as far as they are still to be attributed. What a
+  /// warpgroup does in the same cycle may be known already or not: it counts from the next call on.
+  void wait(std::int64_t cycle, StallReason reason) {
+    while (!warpgroups_.empty() && warpgroups_.front().begin < cycle) {
+      const WarpgroupMultiply instruction = warpgroups_.front();
+      warpgroups_.pop_front();
+      give(instruction.begin, StallReason::kMmaLatency);
+      give(instruction.multiplied, StallReason::kMma);
+      give(instruction.interval_over, StallReason::kOperandFetch);
+      give(instruction.end, StallReason::kSharedMemory);
+    }
+    give(cycle, reason);
+  }
+
+  /// Multiplies for `cycles` from `cycle` on, behind what it multiplies then.
+  void multiply(std::int64_t cycle, double cycles) {
+    multiplied_ = std::max(multiplied_, static_cast<double>(cycle)) + cycles;
+    give(static_cast<std::int64_t>(std::floor(multiplied_)), StallReason::kMma);
+  }
+
+  /// In the order in which they begin.
+  void multiply(const WarpgroupMultiply& instruction) { warpgroups_.push_back(instruction); }
+
+  /// Since the start.
+  const StallCycles& cycles() const { return cycles_; }
+
+ private:
+  void give(std::int64_t cycle, StallReason reason) {
+    if (cycle > until_) {
+      cycles_[reason] += cycle - until_;
+      if (observer_) {
+        observer_(until_, cycle, reason);
+      }
+      until_ = cycle;
+    }
+  }
+
+  StallCycles cycles_;
+  std::int64_t until_ = 0;
+  double multiplied_ = 0;  ///< cycle
+  std::deque<WarpgroupMultiply> warpgroups_;
+  Observer observer_;
+};
+
+}  // namespace sptc::sm

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/module.h"
+#include "sim/base/wire.h"
+#include "sim/hardware/sm/register_file.h"
+#include "sim/hardware/sm/resident_warp.h"
+#include "sim/hardware/sm/sm_spec.h"
+#include "sim/hardware/sm/stall_counters.h"
+#include "sim/hardware/sm/tokens.h"
+#include "sim/hardware/tensor_core/activity.h"
+#include "sim/hardware/tensor_core/tensor_core.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace sptc::sm {
+
+/// A quarter of an SM: warps, their registers, a scheduler that issues one instruction per cycle,
+/// and a tensor core. The scheduler is greedy-then-oldest: it stays with a warp as long as it can
+/// issue, then takes the oldest that can.
+///
+/// What nobody sees may be done late. Where no values travel, the tensor core says at once when an
+/// instruction will be done, and no other block sees matrix instructions. So the scheduler does not
+/// wake for them: it sleeps until something comes in, or until a warp may do something that another
+/// block sees (wake_for_next()). The invariant: whatever it issues late are such instructions
+/// (ResidentWarp::next_is_unseen()), each in the cycle in which it would have been issued by a
+/// scheduler that was awake, and all of them before it looks at what has come in. So it chooses as
+/// that one would: what came in now changes nothing before now.
+///
+/// The mirror image is issue_ahead(): what can be no other way is done early, and sent with a
+/// delay.
+class SubPartition : public base::Module {
+ public:
+  sc_core::sc_port<base::WireIn<WarpCommand>> command_in{"command_in"};
+  sc_core::sc_port<base::WireOut<WarpReport>> report_out{"report_out"};
+  sc_core::sc_port<base::WireOut<LoadRequest>> load_out{"load_out"};
+  sc_core::sc_port<base::WireIn<LoadDone>> load_done_in{"load_done_in"};
+  sc_core::sc_port<base::WireOut<WgmmaRequest>> wgmma_out{"wgmma_out"};
+  sc_core::sc_port<base::WireIn<WgmmaDone>> wgmma_done_in{"wgmma_done_in"};
+  sc_core::sc_port<base::WireOut<CopyRequest>> copy_out{"copy_out"};
+  sc_core::sc_port<base::WireIn<CopyDone>> copy_done_in{"copy_done_in"};
+
+  SubPartition(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec);
+
+  /// Of its scheduler and its tensor core, since the start of the simulation.
+  tensor_core::Activity activity() const;
+  /// Of its tensor core: a cycle in which that does not multiply goes to what the instruction
+  /// waited for that was issued next, of any warp but the producer.
+  StallCounters stalls;
+  /// Tells `observer` what each warp does or waits for, as `stalls` does of the tensor core: a warp
+  /// multiplies as long as its latest matrix instruction takes of the multipliers.
+  using WarpObserver =
+      std::function<void(int slot, std::int64_t begin, std::int64_t end, StallReason reason)>;
+  void observe_warps(const WarpObserver& observer);
+  /// Warps that have not exited, for the message about a simulation that got stuck.
+  int resident_warps() const { return static_cast<int>(by_age_.size()); }
+  const ResidentWarp& warp_at(int slot) const { return warps_[static_cast<std::size_t>(slot)]; }
+  const tensor_core::OperandRegisters& registers() const { return register_file_; }
+
+  /// Matrix instructions that may wait between scheduler and operand fetch. Two keep the fetch
+  /// busy: one that waits for its ports while another is on its way.
+  static constexpr int kDispatchQueue = 2;
+
+  base::Wire<tensor_core::MmaIssue> issue;
+  base::Wire<tensor_core::OperandsReadToken> operands_read;
+  base::Wire<tensor_core::MmaDoneToken> mma_done;
+
+ private:
+  RegisterFile register_file_;
+
+ public:
+  tensor_core::TensorCore tensor_core;
+
+ protected:
+  void on_event() override;
+
+ private:
+  /// As things stood before this cycle.
+  void issue_what_it_slept_through();
+  void take_inputs();
+  void obey(const WarpCommand& command);
+  void end_load(const LoadDone& done);
+  void end_copy(const CopyDone& done);
+  void release_barrier(int cta_slot);
+  /// k-tiles that have arrived for the warps of a CTA slot, or that they have freed.
+  void take_tiles(const WarpCommand& command);
+  void report_tiles(ResidentWarp& producer);
+  void free_tiles(ResidentWarp& warp);
+  void launch(const WarpCommand& command);
+  /// Issues all that can be issued up to `cycle`, which may have passed: then it was nothing that
+  /// another block sees. Leaves in idle_before_ when the next one can be.
+  void issue_up_to(std::int64_t cycle);
+  /// Issues what follows in the next cycles whatever happens until then: loads of the warp that the
+  /// scheduler is with. Each can be issued as soon as the one before it, so that no other warp gets
+  /// a turn between them, whatever comes in. Not where several are issued per cycle: there others
+  /// have a turn in the same cycle.
+  void issue_ahead();
+  /// First cycle in which a warp can issue, as far as it is known, and the warp.
+  struct Pick {
+    std::int64_t cycle = ResidentWarp::kUnknown;
+    int slot = -1;
+  };
+  Pick pick_warp() const;
+  /// First cycle in which the warp in `slot` may issue, as far as it is known.
+  std::int64_t ready_at(int slot) const;
+  /// The next instruction of the warp in `slot`.
+  void issue_from(int slot, std::int64_t cycle);
+  /// To `counters`, before the next instruction of `warp` is issued in `cycle`.
+  void count_stall(const ResidentWarp& warp, std::int64_t cycle, StallCounters& counters) const;
+  void count_stall_of_mma(const ResidentWarp& warp, std::int64_t cycle,
+                          StallCounters& counters) const;
+  /// Until now, where somebody observes warps.
+  void wait_of_warp(int slot, StallReason reason) {
+    if (StallCounters* const of_warp = stalls_of_warp(slot)) {
+      of_warp->wait(now(), reason);
+    }
+  }
+  /// Of the warp in `slot`; null where nobody observes warps.
+  StallCounters* stalls_of_warp(int slot) {
+    return stalls_of_warps_.empty() ? nullptr : &stalls_of_warps_[static_cast<std::size_t>(slot)];
+  }
+  bool has_warps() const;
+  void take_issue_slot(int slot, std::int64_t cycle);
+  /// Of an instruction issued in `cycle` that stands for several: the slots behind its first one,
+  /// which no other instruction shares.
+  void take_further_slots(int slots, std::int64_t cycle);
+  /// Any but a barrier, which others end.
+  void execute(ResidentWarp& warp, int slot, std::int64_t cycle);
+  /// From shared memory, or a store to it.
+  void issue_load(ResidentWarp& warp, int slot, std::int64_t cycle);
+  /// Where somebody wants to know: the warp has a k-tile in shared memory, or in its registers.
+  void tell_tile(const ResidentWarp& warp, std::int64_t cycle) const;
+  void issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle);
+  void note_operands_read(std::int64_t cycle);
+  /// Cycles from one matrix instruction of a warp to its next one, at least.
+  std::int64_t same_warp_interval(const mma::StepContext& context,
+                                  const isa::WarpInstruction& instruction, int metadata_wait) const;
+  void issue_copy(ResidentWarp& warp, int slot, std::int64_t cycle);
+  /// Whether the warp in `slot` has ended and left.
+  bool exit_if_done(int slot);
+  void exit_finished();
+  bool tapped() const {
+    return issue.tapped() || operands_read.tapped() || mma_done.tapped() || tensor_core.tapped();
+  }
+  /// Wakes the scheduler for the next thing that another block sees and whose cycle is known.
+  void wake_for_next();
+  /// No later than the first cycle in which another block may see something of the warp in `slot`:
+  /// to wake too early costs time, too late would break the invariant.
+  std::int64_t next_seen_outside(int slot) const;
+  /// To change something of the warp: when it may go on is looked up again.
+  ResidentWarp& change_warp(int slot) {
+    next_[static_cast<std::size_t>(slot)].ready_at = kNotLookedUp;
+    return warps_[static_cast<std::size_t>(slot)];
+  }
+
+  static constexpr std::int64_t kNotLookedUp = -1;
+
+  /// What the scheduler knows of the next instruction of a warp: it asks for all of them whenever
+  /// it issues one.
+  struct NextInstruction {
+    std::int64_t ready_at = kNotLookedUp;
+    bool is_mma = false;
+  };
+
+  tensor_core::TensorCoreSpec core_;
+  int issue_per_cycle_;
+  std::vector<ResidentWarp> warps_;
+  mutable std::vector<NextInstruction> next_;   ///< per slot
+  std::vector<StallCounters> stalls_of_warps_;  ///< per slot; empty: nobody observes them
+  std::vector<int> by_age_;  ///< slots of the resident warps, in the order of their launch
+  int last_warp_ = -1;
+  int dispatch_credits_;
+  /// Of the latest matrix instructions whose way is known: cycles in which their operands are read.
+  std::array<std::int64_t, kDispatchQueue> operands_read_at_{};
+  std::uint64_t next_mma_id_ = 0;
+  std::int64_t next_issue_ = 0;  ///< the scheduler is busy before this cycle
+  int issued_in_cycle_ = 0;      ///< in cycle `next_issue_`
+  /// Nothing can be issued before this cycle unless something comes in, and that wakes the
+  /// scheduler: where it wakes no later than this, it has missed nothing.
+  std::int64_t idle_before_ = 0;
+  tensor_core::Activity activity_;  ///< of the scheduler
+};
+
+}  // namespace sptc::sm

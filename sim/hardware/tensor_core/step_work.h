@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/hardware/tensor_core/tensor_core_spec.h"
+
+#include <cstdint>
+
+namespace sptc::mma {
+struct StepContext;
+}  // namespace sptc::mma
+
+namespace sptc::tensor_core {
+
+/// What one step of a matrix instruction takes of the stages: the same for all instructions of a
+/// kernel.
+struct StepWork {
+  int steps = 0;                   ///< of an instruction
+  std::int64_t operands = 0;       ///< elements of B handed to multipliers, a product each
+  std::int64_t by_metadata = 0;    ///< of those, picked by metadata
+  std::int64_t operand_bytes = 0;  ///< what they take of the selector's output
+  // Of operand A, that the multiplier array could have taken meanwhile.
+  std::int64_t array_bytes = 0;
+  std::int64_t extra_bytes_of_last = 0;  ///< beside, of the last step
+
+  bool operator==(const StepWork&) const = default;
+};
+
+StepWork step_work(const TensorCoreSpec& spec, const mma::StepContext& context);
+
+}  // namespace sptc::tensor_core

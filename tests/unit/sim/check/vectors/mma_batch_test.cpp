@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/check/vectors/mma_batch.h"
+
+#include "models/mma/catalogue.h"
+#include "sim/check/vectors/diagnosis.h"
+#include "tests/support/expect_input_error.h"
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+namespace sptc::check::vectors {
+namespace {
+
+using mma::MmaInstruction;
+using numerics::DataType;
+
+BitArray filled(std::vector<std::size_t> shape, int bytes, std::uint64_t bits) {
+  BitArray array = make_bit_array(std::move(shape), bytes);
+  std::fill(array.bits.begin(), array.bits.end(), bits);
+  return array;
+}
+
+const MmaInstruction kF16 = mma::parse_instruction("m16n8k16.f32.f16.f16.f32");
+
+MmaOperands ones(std::size_t k = 16) {
+  return {.a = filled({2, 3, k}, 2, 0x3C00),
+          .b = filled({2, k, 5}, 2, 0x3C00),
+          .c = filled({2, 3, 5}, 4, 0x3F800000)};
+}
+
+TEST(BitArray, SurvivesTheWayThroughAFile) {
+  const support::TemporaryDirectory directory;
+  for (const int bytes : {1, 2, 4, 8}) {
+    BitArray array = make_bit_array({2, 3, 5}, bytes);
+    for (std::size_t i = 0; i < array.bits.size(); ++i) {
+      array.bits[i] = 0x8877665544332211ULL >> (64 - 8 * bytes);
+    }
+    write_bit_array((directory.path() / "x.npy"), array);
+    const BitArray read = read_bit_array((directory.path() / "x.npy"));
+    EXPECT_EQ(read.shape, array.shape);
+    EXPECT_EQ(read.element_bytes, bytes);
+    EXPECT_EQ(read.bits, array.bits);
+  }
+}
+
+TEST(Execute, WorksOnEveryCaseRowAndColumn) {
+  const mma::StepRules rules = mma::instruction_rules(mma::find_target("A100"), kF16);
+  const BitArray d = execute(ones(), kF16, rules);
+  EXPECT_EQ(d.shape, (std::vector<std::size_t>{2, 3, 5}));
+  EXPECT_EQ(d.bits, std::vector<std::uint64_t>(30, 0x41880000));  // 17
+}
+
+TEST(Execute, RunsOverSeveralDepthsOfTheInstruction) {
+  const mma::StepRules rules = mma::instruction_rules(mma::find_target("A100"), kF16);
+  EXPECT_EQ(execute(ones(32), kF16, rules).bits, std::vector<std::uint64_t>(30, 0x42040000));
+}
+
+TEST(Execute, NeverLooksAtElementsOfBThatAreNotSelected) {
+  const MmaInstruction sparse = mma::parse_instruction("mma.sp.m16n8k16.f32.f16.f16.f32");
+  MmaOperands operands = ones();
+  operands.a = filled({2, 3, 8}, 2, 0x3C00);
+  operands.indices = make_bit_array({2, 3, 8}, 4);
+  for (std::size_t i = 0; i < operands.indices->bits.size(); ++i) {
+    operands.indices->bits[i] = i % 8 * 2;  // 0, 2 of every four
+  }
+  for (std::size_t k = 1; k < 16; k += 2) {
+    for (std::size_t column = 0; column < 5; ++column) {
+      operands.b.bits[k * 5 + column] = 0x7E00;  // NaN
+    }
+  }
+  const mma::StepRules rules = mma::instruction_rules(mma::find_target("A100"), sparse);
+  EXPECT_EQ(execute(operands, sparse, rules).bits, std::vector<std::uint64_t>(30, 0x41100000));
+}
+
+TEST(RequireOperands, RefusesWhatTheInstructionDoesNotTake) {
+  const auto refused = [](MmaOperands operands, const MmaInstruction& instruction,
+                          std::string_view part) {
+    support::expect_input_error([&] { require_operands(operands, instruction, "x"); },
+                                {"x: ", part});
+  };
+  MmaOperands operands = ones();
+  operands.b = filled({2, 8, 5}, 2, 0);
+  refused(operands, kF16, "B must be [2, 16, 5]");
+  operands = ones();
+  operands.c = filled({2, 3, 5}, 2, 0);
+  refused(operands, kF16, "C must be [2, 3, 5] of 4 bytes");
+  operands = ones();
+  operands.a = filled({3, 16}, 2, 0);
+  refused(operands, kF16, "three axes");
+  refused(ones(8), kF16, "no multiple of the 16");
+  operands = ones();
+  operands.indices = operands.a;
+  refused(operands, kF16, "takes no metadata");
+  MmaInstruction sparse = kF16;
+  sparse.sparse = true;
+  operands = ones();
+  operands.a = filled({2, 3, 8}, 2, 0);
+  refused(operands, sparse, "needs metadata");
+  operands.indices = filled({2, 3, 8}, 4, 16);
+  refused(operands, sparse, "index 16 of A is outside B");
+  MmaInstruction scaled = kF16;
+  scaled.block_scaled = true;
+  refused(ones(), scaled, "needs scales");
+}
+
+TEST(Diagnose, NamesTheStepThatDiffers) {
+  const mma::StepRules rules = mma::instruction_rules(mma::find_target("A100"), kF16);
+  MmaOperands operands = ones();
+  operands.c = filled({2, 3, 5}, 4, 0);
+  operands.b.bits[0] = 0x0801;  // 1 x (2^-13 and a bit): a sum that f32 holds, others shift it out
+  operands.c.bits[0] = 0x4B800000;  // 2^24
+  const DotOperands dot_of = dot_operands(operands, kF16, 0, 0, 0);
+  mma::StepRules other = rules;
+  other.rounding = mma::OutputRounding::kNearestEven;
+  const std::uint64_t nearest = dot(dot_of, kF16, other);
+  ASSERT_NE(nearest, dot(dot_of, kF16, rules));
+  const Diagnosis why = diagnose(dot_of, kF16, rules, nearest);
+  EXPECT_NE(why.step.find("output rounding"), std::string::npos) << why.step;
+  EXPECT_EQ(why.trace.size(), 2U);
+  EXPECT_NE(diagnose(dot_of, kF16, rules, 0x7FFFFFFF).step.find("special values"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace sptc::check::vectors
