@@ -185,6 +185,10 @@ RunResult PreparedRun::run(gpu::Timer& timer, const ProgressCallback& progress) 
   return run_workload(workload_, *board_, options_, data_, timer, progress, switching_);
 }
 
+RunResult PreparedRun::run_for_times(gpu::Timer& timer) const {
+  return run_workload(workload_, *board_, times_alone(options_), data_, timer, {}, switching_);
+}
+
 gpu::Timer::Hook stop_if_cancelled(const SimulationHooks& hooks) {
   return [&hooks](const kernels::GemmProblem& /*problem*/, kernels::KernelOverrides& /*kernel*/) {
     if (hooks.cancelled && hooks.cancelled()) {
@@ -251,12 +255,9 @@ std::optional<LibraryPath> library_path(const workload::Workload& workload,
   if (!path.default_known) {
     return path;
   }
-  SimulationOptions other = options;
+  SimulationOptions other = times_alone(options);
   other.sparse_algorithm = other_than(path.algorithm);
-  other.what_ifs = false;
-  other.check = CheckMode::kNone;
   other.data = "";
-  other.save_d = other.save_operands = "";
   other.memory = other.memory_config = "";
   path.other_gain = estimate(workload, architecture, other).gain();
   return path;

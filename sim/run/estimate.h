@@ -30,6 +30,8 @@ class PreparedRun {
 
   /// Runs the workload, of which `timer` times each launch on board().
   RunResult run(gpu::Timer& timer, const ProgressCallback& progress) const;
+  /// The same, but for values: see times_alone().
+  RunResult run_for_times(gpu::Timer& timer) const;
 
  private:
   const workload::Workload& workload_;

@@ -18,27 +18,22 @@ namespace sptc::run {
 namespace {
 
 /// The launches without values that a run asks for, each once, found in closed form.
-std::vector<AskedLaunch> launches_of(const workload::Workload& workload,
-                                     const config::Architecture& architecture,
-                                     SimulationOptions options, const SimulationHooks& hooks) {
-  options.check = CheckMode::kNone;
-  options.what_ifs = false;
-  const PreparedRun prepared(workload, architecture, options, hooks);
+std::vector<AskedLaunch> launches_of(const PreparedRun& prepared) {
   std::set<AskedLaunch> asked;
   gpu::ClosedFormTimer timer(prepared.board().gpu, prepared.options().clock_policy);
   timer.before_each(
       [&asked](const kernels::GemmProblem& problem, kernels::KernelOverrides& overrides) {
         asked.emplace(problem, overrides);
       });
-  prepared.run(timer, {});
+  prepared.run_for_times(timer);
   return {asked.begin(), asked.end()};
 }
 
 /// Whether launches can be simulated in other processes: nobody looks into them, and they have no
-/// values.
+/// values. Where some are saved, a file that cannot be written is refused before the first launch.
 bool may_be_ahead(const SimulationOptions& options, const SimulationHooks& hooks) {
   return hooks.jobs > 1 && options.fidelity == Fidelity::kTiming && options.memory.empty() &&
-         hooks.observers.empty();
+         !options.saves_values() && hooks.observers.empty();
 }
 
 }  // namespace
@@ -51,7 +46,7 @@ RunResult simulate(const workload::Workload& workload, const config::Architectur
   const PreparedRun prepared(workload, architecture, options, hooks);
   SystemCTimer timer(prepared.board().gpu, prepared.options(), hooks.observers);
   if (may_be_ahead(options, hooks)) {
-    const std::vector<AskedLaunch> ahead = launches_of(workload, architecture, options, hooks);
+    const std::vector<AskedLaunch> ahead = launches_of(prepared);
     timer.simulate_ahead(ahead, hooks.jobs, [&](std::size_t ended) {
       if (hooks.cancelled && hooks.cancelled()) {
         throw Cancelled();

@@ -44,6 +44,13 @@ void require_nothing_saved(const SimulationOptions& options, std::string_view wh
   }
 }
 
+SimulationOptions times_alone(SimulationOptions options) {
+  options.check = CheckMode::kNone;
+  options.what_ifs = false;
+  options.save_operands = options.save_d = "";
+  return options;
+}
+
 void require_consistent(const SimulationOptions& options) {
   if (options.memory.empty() && !options.memory_config.empty()) {
     throw base::InputError("--memory-config has no effect without --memory");

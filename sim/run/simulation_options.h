@@ -206,4 +206,8 @@ void require_nothing_saved(const SimulationOptions& options, std::string_view wh
 /// Throws InputError where two options contradict each other.
 void require_consistent(const SimulationOptions& options);
 
+/// `options` of a run that is asked for times and energies alone: no value is checked or saved, and
+/// no launch explained.
+SimulationOptions times_alone(SimulationOptions options);
+
 }  // namespace sptc::run
