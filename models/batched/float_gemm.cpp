@@ -356,7 +356,7 @@ bool has_float_kernel(const mma::MmaInstruction& instruction, const mma::StepRul
   const auto& a = numerics::info(instruction.a_type).format;
   const auto& b = numerics::info(instruction.b_type).format;
   const bool fp8 = numerics::is_fp8(instruction.a_type) && numerics::is_fp8(instruction.b_type);
-  if (!a || !b || instruction.block_scaled || (rules.lowered_fp8 && !fp8) ||
+  if (!a || !b || instruction.scales || (rules.lowered_fp8 && !fp8) ||
       instruction.c_type() != rules.output || rules.zero_rule != mma::ZeroRule::kIgnore ||
       a->mantissa_bits + b->mantissa_bits > 22 || a->exponent_bits > 8 || b->exponent_bits > 8) {
     return false;

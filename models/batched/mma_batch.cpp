@@ -48,7 +48,7 @@ void require_size(std::size_t size, std::size_t expected, const char* name) {
 
 void require_extents(const mma::MmaInstruction& instruction, const mma::StepRules& rules,
                      const MmaBatch& batch, std::size_t elements_of_d, int threads) {
-  if (rules.is_f64() || instruction.block_scaled) {
+  if (rules.is_f64() || instruction.scales) {
     throw base::InputError("a batch does not take f64 or block-scaled instructions, such as " +
                            instruction.ptx_name());
   }

@@ -12,7 +12,6 @@
 #include <cctype>
 #include <map>
 #include <optional>
-#include <utility>
 
 namespace sptc::mma {
 namespace {
@@ -23,8 +22,8 @@ constexpr std::array kTargets{
     Target{"sm_70", "volta", "V100", 0},
     Target{"sm_75", "turing", "T4, RTX 20", 1},
     Target{"sm_80", "ampere", "A100, A30", 2},
-    Target{"sm_86", "ampere", "A2, A10, A40, RTX 30", 2},
-    Target{"sm_87", "ampere", "Orin", 2},
+    Target{"sm_86", "ampere", "A2, A10, A40, RTX A6000, RTX 30", 2},
+    Target{"sm_87", "ampere", "Orin, Jetson AGX Orin", 2},
     Target{"sm_89", "ada", "Ada, L4, L40, L40S, RTX 40, RTX-1000 Ada, Ada Lovelace", 3},
     Target{"sm_90", "hopper", "H100, H200", 4},
     Target{"sm_100", "blackwell", "B200, B100", 5},
@@ -42,7 +41,25 @@ std::vector<std::string_view> names_of(const Target& target) {
   return names;
 }
 
-std::vector<std::pair<DataType, DataType>> type_pairs(TypePairs types) {
+/// Operands that an instruction of a row may have.
+struct OperandTypes {
+  DataType a, b;
+  std::optional<BlockScales> scales;
+};
+
+std::vector<std::optional<BlockScales>> scales_of(TypePairs types) {
+  if (types == TypePairs::kScaled) {
+    return {kMxf8f6f4Scales};
+  }
+  if (types != TypePairs::kScaledFp4) {
+    return {std::nullopt};
+  }
+  std::vector<std::optional<BlockScales>> all{kMxf4Scales};
+  all.insert(all.end(), kMxf4nvf4Scales.begin(), kMxf4nvf4Scales.end());
+  return all;
+}
+
+std::vector<OperandTypes> operand_types(TypePairs types) {
   using enum DataType;
   static const std::map<TypePairs, std::vector<DataType>> kTypes{
       {TypePairs::kF16, {kF16}},
@@ -56,16 +73,20 @@ std::vector<std::pair<DataType, DataType>> type_pairs(TypePairs types) {
       {TypePairs::kFp8, {kE4m3, kE5m2}},
       {TypePairs::kNarrow, {kE4m3, kE5m2, kE3m2, kE2m3, kE2m1}},
       {TypePairs::kScaled, {kE4m3, kE5m2, kE3m2, kE2m3, kE2m1}},
+      {TypePairs::kScaledFp4, {kE2m1}},
   };
-  std::vector<std::pair<DataType, DataType>> pairs;
+  std::vector<OperandTypes> result;
   for (const DataType a : kTypes.at(types)) {
     for (const DataType b : kTypes.at(types)) {
-      if (types != TypePairs::kNarrow || !numerics::is_fp8(a) || !numerics::is_fp8(b)) {
-        pairs.emplace_back(a, b);
+      if (types == TypePairs::kNarrow && numerics::is_fp8(a) && numerics::is_fp8(b)) {
+        continue;
+      }
+      for (const std::optional<BlockScales>& scales : scales_of(types)) {
+        result.push_back({a, b, scales});
       }
     }
   }
-  return pairs;
+  return result;
 }
 
 std::string upper(std::string_view text) {
@@ -104,17 +125,17 @@ std::string sass_name(std::string_view pattern, const CatalogueEntry& entry) {
   return text;
 }
 
-CatalogueEntry make_entry(const CatalogueRow& row, std::pair<DataType, DataType> types,
-                          bool satfinite, std::string_view sass) {
+CatalogueEntry make_entry(const CatalogueRow& row, const OperandTypes& types, bool satfinite,
+                          std::string_view sass) {
   CatalogueEntry entry;
   entry.instruction = {.shape = row.shape,
-                       .a_type = types.first,
-                       .b_type = types.second,
+                       .a_type = types.a,
+                       .b_type = types.b,
                        .accumulator = row.accumulator,
                        .sparse = row.sparse,
                        .family = row.family,
                        .satfinite = satfinite,
-                       .block_scaled = row.types == TypePairs::kScaled};
+                       .scales = types.scales};
   if (row.addend != row.accumulator) {
     entry.instruction.addend = row.addend;
   }
@@ -254,7 +275,7 @@ std::vector<CatalogueEntry> instructions(const Target& target) {
     if (sass == "-") {
       continue;
     }
-    for (const auto& types : type_pairs(row.types)) {
+    for (const OperandTypes& types : operand_types(row.types)) {
       entries.push_back(make_entry(row, types, false, sass));
       if (row.saturates) {
         entries.push_back(make_entry(row, types, true, sass));
@@ -278,6 +299,16 @@ StepRules instruction_rules(const Target& target, const MmaInstruction& instruct
                            std::string(target.name) + ", whose arithmetic is not modelled");
   }
   return step_rules(target.architecture, instruction, grouping);
+}
+
+std::string_view speed_warning(const Target& target, const MmaInstruction& instruction) {
+  const bool slow =
+      instruction.a_type == DataType::kF16 || instruction.accumulator == DataType::kS32;
+  const bool plain = instruction.sparse && instruction.family == MmaFamily::kMma;
+  return target.name == "sm_120" && plain && slow
+             ? ".sp::ordered_metadata takes half the cycles of the dense pair, plain .sp 15 to 50 "
+               "times as many"
+             : "";
 }
 
 }  // namespace sptc::mma

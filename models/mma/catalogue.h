@@ -45,4 +45,9 @@ StepRules instruction_rules(const Target& target, const MmaInstruction& instruct
 /// "mma.sp.m16n8k32.f32.f16.f16.f32"). Throws InputError that names the part which is none.
 MmaInstruction parse_instruction(std::string_view name);
 
+/// How the speed of `instruction` on `target` hangs on its spelling, a clause; empty: it does not.
+/// Plain .sp of f16 and of integers is the slow one on sm_120, not that of bf16, tf32 and fp8
+/// (tables of an RTX 5090 and an RTX 5070 Ti; ptxas warns of it).
+std::string_view speed_warning(const Target& target, const MmaInstruction& instruction);
+
 }  // namespace sptc::mma

@@ -113,6 +113,7 @@ constexpr CatalogueRow kRows[] = {
     row(kMma, {16, 8, 32}, kDense, kNarrow, kF32Acc, kOnlySm120),
     row(kMma, {16, 8, 32}, kDense, kNarrow, kF16Acc, kOnlySm120),
     row(kMma, {16, 8, 32}, kDense, kScaled, kF32Acc, kOnlySm120),
+    row(kMma, {16, 8, 64}, kDense, kScaledFp4, kF32Acc, kOnlySm120),
     row(kMma, {16, 8, 16}, kSparse, kF16, kF32Acc, since_sm80("HMMA.SP.16816.F32")),
     row(kMma, {16, 8, 16}, kSparse, kF16, kF16Acc, since_sm80("HMMA.SP.16816.F16")),
     row(kMma, {16, 8, 16}, kSparse, kBf16, kF32Acc, since_sm80("HMMA.SP.16816.F32.BF16")),
@@ -130,6 +131,7 @@ constexpr CatalogueRow kRows[] = {
     row(kMma, {16, 8, 64}, kSparse, kFp8, kF32Acc,
         on("-", "-", "QMMA.SP.16864.F32.{A}.{B}", "HMMA.SP.16832.F32 x2")),
     row(kMma, {16, 8, 64}, kSparse, kFp8, kF16Acc, kOnlySm120),
+    row(kMma, {16, 8, 128}, kSparse, kScaledFp4, kF32Acc, kOnlySm120),
     row(kWgmma, {64, 8, 16}, kDense, kF16, kF32Acc, only_sm90("HGMMA.64x{N}x16.F32")),
     row(kWgmma, {64, 8, 16}, kDense, kF16, kF16Acc, only_sm90("HGMMA.64x{N}x16.F16")),
     row(kWgmma, {64, 8, 16}, kDense, kBf16, kF32Acc, only_sm90("HGMMA.64x{N}x16.F32.BF16")),
@@ -183,6 +185,8 @@ constexpr CatalogueRow kRows[] = {
     row(kTcgen05, {64, 32, 64}, kSparse, kEightBit, kS32Acc, kOnlySm100),
     row(kTcgen05, {128, 16, 64}, kSparse, kEightBit, kS32Acc, kOnlySm100),
     row(kTcgen05, {128, 16, 32}, kDense, kScaled, kF32Acc, kOnlySm100),
+    row(kTcgen05, {128, 8, 64}, kDense, kScaledFp4, kF32Acc, kOnlySm100),
+    row(kTcgen05, {128, 8, 128}, kSparse, kScaledFp4, kF32Acc, kOnlySm100),
 };
 // clang-format on
 

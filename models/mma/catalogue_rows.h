@@ -15,13 +15,14 @@ enum class TypePairs {
   kBf16,
   kTf32,
   kF64,
-  kEightBit,  ///< s8 and u8, each operand on its own
-  kFourBit,   ///< s4 and u4
-  kXor,       ///< b1
-  kAnd,       ///< b1
-  kFp8,       ///< e4m3 and e5m2
-  kNarrow,    ///< e4m3, e5m2, e3m2, e2m3, e2m1 where at least one has 6 or 4 bits
-  kScaled,    ///< the same five, any two, with block scales
+  kEightBit,   ///< s8 and u8, each operand on its own
+  kFourBit,    ///< s4 and u4
+  kXor,        ///< b1
+  kAnd,        ///< b1
+  kFp8,        ///< e4m3 and e5m2
+  kNarrow,     ///< e4m3, e5m2, e3m2, e2m3, e2m1 where at least one has 6 or 4 bits
+  kScaled,     ///< the same five, any two, with the scales of mxf8f6f4
+  kScaledFp4,  ///< e2m1 with the scales of mxf4, and with each kind that mxf4nvf4 has
 };
 
 /// Columns of SASS names.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -65,13 +66,16 @@ struct StepTerms {
 };
 
 // MMA-Sim gives a zero of any format the exponent -126.
-Unpacked operand(Word bits, const FloatFormat& format, ZeroRule zero_rule) {
+Unpacked with_zero_rule(Unpacked value, ZeroRule zero_rule) {
   constexpr int kMmaSimZeroExponent = -126;
-  Unpacked value = unpack(bits, format);
   if (zero_rule == ZeroRule::kMmaSim && value.is_zero()) {
     value.exponent = kMmaSimZeroExponent;
   }
   return value;
+}
+
+Unpacked operand(Word bits, const FloatFormat& format, ZeroRule zero_rule) {
+  return with_zero_rule(unpack(bits, format), zero_rule);
 }
 
 // NaN, 0*Inf and Inf-Inf give the canonical NaN; else any infinity wins.
@@ -159,6 +163,12 @@ FloatFormat rounding_format(const FloatFormat& output, int cleared_bits) {
   return format;
 }
 
+Word rounded(std::int64_t sum, int largest_exponent, const StepRules& rules) {
+  const FloatFormat& output = *numerics::info(rules.output).format;
+  return rounded(sum, largest_exponent - rules.fraction_bits,
+                 rounding_format(output, rules.cleared_output_bits), rules.rounding);
+}
+
 std::uint64_t fused_multiply_add(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   constexpr std::uint64_t kQuietBit = std::uint64_t{1} << 51;
   constexpr std::uint64_t kInvalid = 0xFFF8'0000'0000'0000;
@@ -220,8 +230,7 @@ StepTrace trace_step(std::span<const Word> a, std::span<const Word> b, Word c,
   if (!trace.largest_exponent) {
     return trace;
   }
-  trace.result = rounded(trace.sum, *trace.largest_exponent - rules.fraction_bits,
-                         rounding_format(output, rules.cleared_output_bits), rules.rounding);
+  trace.result = rounded(trace.sum, *trace.largest_exponent, rules);
   return trace;
 }
 
@@ -254,6 +263,7 @@ Word dot_step(std::span<const Word> a, std::span<const Word> b, Word c,
 Word dense_dot(std::span<const Word> a_row, std::span<const Word> b_column, Word c,
                const MmaInstruction& instruction, const StepRules& rules) {
   base::ensure(a_row.size() == b_column.size(), "dense_dot: row and column differ in length");
+  base::ensure(rules.scaled_window == ScaledWindow::kNone, "dense_dot: scales are missing");
   if (rules.lowered_fp8) {
     return lowered_fp8_dot(a_row, b_column, c, instruction, rules);
   }
@@ -285,24 +295,170 @@ Word sparse_dot(std::span<const Word> a_row, std::span<const std::uint8_t> nibbl
   return dense_dot(a_row, selected, c, instruction, rules);
 }
 
+namespace {
+
+// The operands of one step with block scales, those taken apart.
+struct ScaledOperands {
+  std::span<const Word> a, b;
+  std::span<const Unpacked> a_scales, b_scales;
+  BlockScales scales;
+
+  bool has_nan_scale() const {
+    const auto is_nan = [](const Unpacked& scale) { return scale.kind == Unpacked::Class::kNan; };
+    return std::any_of(a_scales.begin(), a_scales.end(), is_nan) ||
+           std::any_of(b_scales.begin(), b_scales.end(), is_nan);
+  }
+};
+
+// Products of e2m1 that stand side by side under one pair of scales, added exactly.
+struct ScaledGroup {
+  Term sum;                    // its exponent is that of the scales
+  std::optional<int> largest;  // exponent of the largest product; nothing: all are zero
+};
+
+ScaledGroup scaled_group(const ScaledOperands& of, std::size_t first, std::size_t width) {
+  const FloatFormat& format = *numerics::info(numerics::DataType::kE2m1).format;
+  const std::size_t block = first / static_cast<std::size_t>(of.scales.block);
+  const Unpacked& a_scale = of.a_scales[block];
+  const Unpacked& b_scale = of.b_scales[block];
+  const int scale = a_scale.exponent + b_scale.exponent;
+  ScaledGroup group{};
+  std::int64_t sum = 0;
+  for (std::size_t k = first; k < first + width; ++k) {
+    const Unpacked a = unpack(of.a[k], format);
+    const Unpacked b = unpack(of.b[k], format);
+    const int exponent = a.exponent + b.exponent;  // of e2m1 none is negative
+    const std::int64_t product =
+        std::int64_t{a.significand * b.significand * a_scale.significand * b_scale.significand}
+        << exponent;
+    sum += a.negative != b.negative ? -product : product;
+    if (product != 0) {
+      group.largest = std::max(group.largest, std::optional(scale + exponent));
+    }
+  }
+  group.sum = {sum < 0, static_cast<std::uint64_t>(std::abs(sum)), scale,
+               2 * (format.mantissa_bits + mantissa_bits(of.scales.type))};
+  return group;
+}
+
+std::vector<ScaledGroup> scaled_groups(const ScaledOperands& of, std::size_t width) {
+  std::vector<ScaledGroup> groups;
+  for (std::size_t k = 0; k < of.a.size(); k += width) {
+    groups.push_back(scaled_group(of, k, width));
+  }
+  return groups;
+}
+
+Word scaled_sum(std::span<const ScaledGroup> groups, const Term& c, int window,
+                const StepRules& rules) {
+  std::int64_t sum = aligned(c, window, rules.fraction_bits);
+  for (const ScaledGroup& group : groups) {
+    sum += aligned(group.sum, window, rules.fraction_bits);
+  }
+  return rounded(sum, window, rules);
+}
+
+// The sum of a step with ue8m0 scales on B200 in which a product stands above C. A group that C
+// reaches is cut as if C had the window. Where scales are so small that C is 0 and the result
+// subnormal, groups below 2^-174 are lost, unless the result is 0 with them.
+Word mxf4_sum_of_b200(std::span<const ScaledGroup> groups, const Term& c, int window,
+                      const StepRules& rules) {
+  constexpr int kLostExponent = -174;
+  const int lost_bits = std::clamp(kLostExponent - (window - rules.fraction_bits), 0, 62);
+  std::int64_t sum = aligned(c, window, rules.fraction_bits);
+  std::int64_t lost = 0;
+  for (const ScaledGroup& group : groups) {
+    const bool c_reaches = c.significand != 0 && c.exponent >= group.largest;
+    const int coarser = c_reaches ? std::max(c.exponent - window, 0) : 0;  // at most 3
+    const std::int64_t addend =
+        aligned(group.sum, window + coarser, rules.fraction_bits) * (std::int64_t{1} << coarser);
+    sum += addend;
+    lost += std::abs(addend) >> lost_bits == 0 ? addend : 0;
+  }
+  const Word whole = rounded(sum, window, rules);
+  return whole == 0 ? whole : rounded(sum - lost, window, rules);
+}
+
+// One step of mxf4 or mxf4nvf4. Sf-tensor has the units max(R - 39, S - 35) and eC - 35, where R
+// and S are the largest exponents of products and of scales. A product of e2m1 stands at most 4
+// above its scales, so that they are S - F and eC - F. An exponent that is missing is below all.
+Word scaled_fp4_step(const ScaledOperands& of, Word c, const StepRules& rules) {
+  constexpr std::size_t kGroup = 16;
+  constexpr std::size_t kShortGroup = 4;
+  const FloatFormat& output = *numerics::info(rules.output).format;
+  const Unpacked addend = operand(c, output, rules.zero_rule);
+  if (of.has_nan_scale() || addend.kind == Unpacked::Class::kNan) {
+    return numerics::canonical_nan(output);
+  }
+  if (addend.kind == Unpacked::Class::kInfinity) {
+    return c;  // products of e2m1 have none
+  }
+  const bool all_take_part = rules.zero_rule == ZeroRule::kMmaSim;
+  const std::vector<ScaledGroup> groups = scaled_groups(of, kGroup);
+  std::optional<int> scales = std::nullopt;
+  std::optional<int> products = std::nullopt;
+  for (const ScaledGroup& group : groups) {
+    if (group.largest || all_take_part) {
+      scales = std::max(scales, std::optional(group.sum.exponent));
+    }
+    products = std::max(products, group.largest);
+  }
+  const Term term{addend.negative, addend.significand, addend.exponent, output.mantissa_bits};
+  const bool of_b200 = rules.scaled_window == ScaledWindow::kTcgen05;
+  const bool has_c = addend.significand != 0 || all_take_part;
+  if (has_c && addend.exponent >= (of_b200 ? products : scales)) {
+    return scaled_sum(groups, term, addend.exponent, rules);
+  }
+  if (!scales) {
+    return 0;
+  }
+  if (of_b200 && of.scales.type == numerics::ScaleType::kUe8m0) {
+    return mxf4_sum_of_b200(groups, term, *scales, rules);
+  }
+  return scaled_sum(of_b200 ? scaled_groups(of, kShortGroup) : groups, term, *scales, rules);
+}
+
+// One step of mxf8f6f4, over one block.
+Word scaled_step(const ScaledOperands& of, Word c, const MmaInstruction& instruction,
+                 const StepRules& rules) {
+  if (of.has_nan_scale()) {
+    return numerics::canonical_nan(*numerics::info(rules.output).format);
+  }
+  const int scale = of.a_scales.front().exponent + of.b_scales.front().exponent;
+  return trace_step(of.a, of.b, c, instruction, rules, scale).result;
+}
+
+std::vector<Unpacked> unpack_scales(std::span<const Word> scales, const BlockScales& kind,
+                                    ZeroRule zero_rule) {
+  std::vector<Unpacked> result;
+  for (const Word scale : scales) {
+    result.push_back(with_zero_rule(numerics::unpack_scale(scale, kind.type), zero_rule));
+  }
+  return result;
+}
+
+}  // namespace
+
 Word block_scaled_dot(std::span<const Word> a_row, std::span<const Word> b_column,
                       std::span<const Word> a_scales, std::span<const Word> b_scales, Word c,
                       const MmaInstruction& instruction, const StepRules& rules) {
-  base::ensure(rules.products_per_step == kScaleBlock, "block_scaled_dot: a step has one scale");
-  base::ensure(a_row.size() == b_column.size() && a_row.size() == a_scales.size() * kScaleBlock &&
-                   a_scales.size() == b_scales.size(),
+  base::ensure(instruction.scales.has_value(), "block_scaled_dot: without scales");
+  const BlockScales& scales = *instruction.scales;
+  const auto block = static_cast<std::size_t>(scales.block);
+  const auto step = static_cast<std::size_t>(rules.products_per_step);
+  const bool is_fp4 = rules.scaled_window != ScaledWindow::kNone;
+  base::ensure(is_fp4 ? step % block == 0 : step == block,
+               "block_scaled_dot: a step is no number of blocks");
+  base::ensure(a_row.size() == b_column.size() && a_row.size() % step == 0 &&
+                   a_row.size() == a_scales.size() * block && a_scales.size() == b_scales.size(),
                "block_scaled_dot: rows, columns and scales do not fit together");
-  for (std::size_t block = 0; block < a_scales.size(); ++block) {
-    const auto a_scale = numerics::scale_exponent(a_scales[block]);
-    const auto b_scale = numerics::scale_exponent(b_scales[block]);
-    if (!a_scale || !b_scale) {
-      c = numerics::canonical_nan(*numerics::info(rules.output).format);
-      continue;
-    }
-    const std::size_t k = block * kScaleBlock;
-    c = trace_step(a_row.subspan(k, kScaleBlock), b_column.subspan(k, kScaleBlock), c, instruction,
-                   rules, *a_scale + *b_scale)
-            .result;
+  const std::vector<Unpacked> of_a = unpack_scales(a_scales, scales, rules.zero_rule);
+  const std::vector<Unpacked> of_b = unpack_scales(b_scales, scales, rules.zero_rule);
+  for (std::size_t k = 0; k < a_row.size(); k += step) {
+    const ScaledOperands operands{a_row.subspan(k, step), b_column.subspan(k, step),
+                                  std::span(of_a).subspan(k / block, step / block),
+                                  std::span(of_b).subspan(k / block, step / block), scales};
+    c = is_fp4 ? scaled_fp4_step(operands, c, rules) : scaled_step(operands, c, instruction, rules);
   }
   return c;
 }

@@ -71,8 +71,10 @@ numerics::Word sparse_dot(std::span<const numerics::Word> a_row,
                           std::span<const numerics::Word> b_column, numerics::Word c,
                           const MmaInstruction& instruction, const StepRules& rules);
 
-/// The same with ue8m0 scales (PTX .block_scale, scale_vec::1X): `a_scales` and `b_scales` hold one
-/// for every 32 elements of the row and the column. A scale that is NaN makes its step NaN.
+/// The same of a block-scaled instruction. `a_scales` and `b_scales` are bytes, one for every
+/// instruction.scales->block elements of `a_row` and of `b_column`, which of a sparse instruction
+/// holds the elements that are selected. A scale that is NaN makes its step NaN. The length is a
+/// multiple of the step.
 numerics::Word block_scaled_dot(std::span<const numerics::Word> a_row,
                                 std::span<const numerics::Word> b_column,
                                 std::span<const numerics::Word> a_scales,
@@ -85,8 +87,5 @@ numerics::Word block_scaled_dot(std::span<const numerics::Word> a_row,
 /// the sum and A, made quiet; 0xFFF8000000000000 where none of the three is one.
 std::uint64_t f64_dot(std::span<const std::uint64_t> a_row, std::span<const std::uint64_t> b_column,
                       std::uint64_t c);
-
-/// Products that one scale of a block-scaled instruction covers.
-inline constexpr int kScaleBlock = 32;
 
 }  // namespace sptc::mma

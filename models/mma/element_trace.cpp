@@ -82,7 +82,7 @@ void require_steps(const MmaInstruction& instruction, const StepRules& rules) {
     reason = "it is a chain of fused multiply-adds";
   } else if (instruction.a_type == DataType::kB1) {
     reason = "it counts bits";
-  } else if (instruction.block_scaled) {
+  } else if (instruction.scales) {
     reason = "its block scales are not shown";
   }
   if (reason != nullptr) {

@@ -16,45 +16,50 @@ namespace {
 
 using numerics::DataType;
 
-/// Whether scaled elements of 4 bits lie side by side, not in a byte each: 32 bytes of A per row.
-bool is_packed_fp4(const MmaInstruction& instruction) {
-  return instruction.block_scaled && instruction.a_type == DataType::kE2m1 &&
-         instruction.compressed_k() * 4 == 32 * 8;
-}
-
-/// What PTX calls the group of types that share a data path.
+/// What PTX calls the group of types without scales that share a data path.
 std::string_view kind(const MmaInstruction& instruction) {
   const int bits = numerics::storage_bits(instruction.a_type);
-  if (instruction.block_scaled) {
-    return is_packed_fp4(instruction) ? "mxf4nvf4" : "mxf8f6f4";
-  }
   if (!numerics::info(instruction.a_type).is_float()) {
     return "i8";
   }
   return bits == 32 ? "tf32" : bits == 16 ? "f16" : "f8f6f4";
 }
 
+/// Whether the name says how many scales there are and of which type: mxf8f6f4 of tcgen05 has no
+/// choice of them.
+bool spells_scales(const MmaInstruction& instruction) {
+  return instruction.scales && (instruction.family != MmaFamily::kTcgen05 ||
+                                instruction.scales->kind != ScaledKind::kMxf8f6f4);
+}
+
+/// ".kind::mxf4nvf4.block_scale.scale_vec::4X"
+std::string scaled_kind(const MmaInstruction& instruction) {
+  const BlockScales& scales = *instruction.scales;
+  const std::string text = ".kind::" + std::string(name(scales.kind)) + ".block_scale";
+  const int vector = instruction.compressed_k() / scales.block;
+  return spells_scales(instruction) ? text + ".scale_vec::" + std::to_string(vector) + "X" : text;
+}
+
 /// What stands between the name and the shape.
 std::string prefix(const MmaInstruction& instruction) {
-  const std::string sp = instruction.sparse ? ".sp" : "";
+  const bool is_mma = instruction.family == MmaFamily::kMma;
+  // Metadata of block-scaled mma.sp are always in order (PTX ISA 8.7).
+  const std::string sp = !instruction.sparse            ? ""
+                         : is_mma && instruction.scales ? ".sp::ordered_metadata"
+                                                        : ".sp";
   if (instruction.family == MmaFamily::kWgmma) {
     return "wgmma.mma_async" + sp + ".sync.aligned";
   }
-  if (instruction.family == MmaFamily::kTcgen05) {
-    return "tcgen05.mma" + sp + ".kind::" + std::string(kind(instruction)) +
-           (instruction.block_scaled ? ".block_scale" : "");
+  const std::string text = is_mma ? "mma" + sp + ".sync.aligned" : "tcgen05.mma" + sp;
+  if (instruction.scales) {
+    return text + scaled_kind(instruction);
   }
   const auto is_fp6_or_fp4 = [](DataType type) {
     return numerics::info(type).is_float() && numerics::storage_bits(type) < 8;
   };
-  std::string text = "mma" + sp + ".sync.aligned";
-  if (instruction.block_scaled) {
-    text += is_packed_fp4(instruction) ? ".kind::mxf4nvf4.block_scale.scale_vec::4X"
-                                       : ".kind::mxf8f6f4.block_scale.scale_vec::1X";
-  } else if (is_fp6_or_fp4(instruction.a_type) || is_fp6_or_fp4(instruction.b_type)) {
-    text += ".kind::f8f6f4";
-  }
-  return text;
+  const bool has_kind =
+      !is_mma || is_fp6_or_fp4(instruction.a_type) || is_fp6_or_fp4(instruction.b_type);
+  return has_kind ? text + ".kind::" + std::string(kind(instruction)) : text;
 }
 
 }  // namespace
@@ -74,8 +79,8 @@ std::string MmaInstruction::ptx_name() const {
   if (is_warp_wide) {
     text += type(c_type());
   }
-  if (is_warp_wide && block_scaled) {
-    text += is_packed_fp4(*this) ? ".ue4m3" : ".ue8m0";
+  if (spells_scales(*this)) {
+    text += "." + std::string(numerics::name(scales->type));
   }
   if (bit_operation) {
     text += *bit_operation == BitOperation::kAnd ? ".and.popc" : ".xor.popc";
@@ -136,6 +141,13 @@ MmaInstruction gemm_instruction(DataType operand, bool sparse, const MmaDesign& 
   instruction.shape = {design.m, design.n,
                        sparse ? compressed_k / pattern.kept * pattern.group : compressed_k};
   return instruction;
+}
+
+BlockScales gemm_scales(DataType operand, int block) {
+  if (operand != DataType::kE2m1) {
+    return kMxf8f6f4Scales;
+  }
+  return block == kNvf4Scales.block ? kNvf4Scales : kMxf4Scales;
 }
 
 OperandRegisters operand_registers(const MmaInstruction& instruction) {

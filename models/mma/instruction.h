@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/mma/block_scales.h"
 #include "models/mma/mma_family.h"
 #include "models/numerics/data_type.h"
 #include "models/sparsity/pattern.h"
@@ -35,8 +36,8 @@ struct MmaInstruction {
   bool sparse = false;
   MmaFamily family = MmaFamily::kMma;
   std::optional<numerics::DataType> addend = std::nullopt;  ///< C of m8n8k4: f16 beside an f32 D
-  bool satfinite = false;     ///< integers: one clamp of the exact sum instead of wrapping
-  bool block_scaled = false;  ///< a ue8m0 scale per 32 products (mxf8f6f4)
+  bool satfinite = false;  ///< integers: one clamp of the exact sum instead of wrapping
+  std::optional<BlockScales> scales = std::nullopt;          ///< of block-scaled instructions
   std::optional<BitOperation> bit_operation = std::nullopt;  ///< b1 only
   /// Of a sparse instruction that no GPU has; else the hardware's for the type.
   std::optional<sparsity::Pattern> pattern = std::nullopt;
@@ -82,6 +83,10 @@ MmaInstruction gemm_instruction(std::string_view architecture, numerics::DataTyp
 /// steps of 16 bytes: 6:8 of 16-bit types takes 48 bytes of A per row.
 MmaInstruction gemm_instruction(numerics::DataType operand, bool sparse, const MmaDesign& design,
                                 const sparsity::Pattern& pattern);
+
+/// The scales of GEMM kernels for `operand` that have one for every `block` elements: of e2m1 those
+/// of nvfp4 (16) and mxfp4 (32), of all others those of mxf8f6f4.
+BlockScales gemm_scales(numerics::DataType operand, int block);
 
 /// Registers per lane that the operands of an instruction fill.
 struct OperandRegisters {

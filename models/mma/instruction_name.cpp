@@ -3,7 +3,9 @@
 // PTX names of matrix instructions, read back.
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "models/mma/block_scales.h"
 #include "models/mma/catalogue.h"
+#include "models/numerics/scale_type.h"
 
 #include <algorithm>
 #include <array>
@@ -18,17 +20,37 @@ namespace {
 using numerics::DataType;
 
 // Parts that say nothing that the shape and the types do not.
-constexpr std::array<std::string_view, 14> kSilentParts{
-    "sync",         "aligned",       "row",        "col",          "popc",
-    "mma_async",    "kind::f16",     "kind::tf32", "kind::f8f6f4", "kind::i8",
-    "cta_group::1", "scale_vec::1X", "ue8m0",      "mma"};
+constexpr std::array<std::string_view, 12> kSilentParts{
+    "sync",      "aligned",    "row",          "col",      "popc",         "mma_async",
+    "kind::f16", "kind::tf32", "kind::f8f6f4", "kind::i8", "cta_group::1", "mma"};
+
+/// A part that says something about block scales.
+struct ScalePart {
+  std::string_view text;
+  std::optional<ScaledKind> kind = std::nullopt;
+  std::optional<numerics::ScaleType> type = std::nullopt;
+  int vector = 0;  ///< scales of a row; 0: not said
+  int block = 0;   ///< elements that share one; 0: not said
+};
+constexpr std::array kScaleParts{
+    ScalePart{.text = "block_scale"},
+    ScalePart{.text = "kind::mxf8f6f4", .kind = ScaledKind::kMxf8f6f4},
+    ScalePart{.text = "kind::mxf4", .kind = ScaledKind::kMxf4},
+    ScalePart{.text = "kind::mxf4nvf4", .kind = ScaledKind::kMxf4nvf4},
+    ScalePart{.text = "ue8m0", .type = numerics::ScaleType::kUe8m0},
+    ScalePart{.text = "ue4m3", .type = numerics::ScaleType::kUe4m3},
+    ScalePart{.text = "scale_vec::1X", .vector = 1},
+    ScalePart{.text = "scale_vec::2X", .vector = 2},
+    ScalePart{.text = "scale_vec::4X", .vector = 4},
+    ScalePart{.text = "block16", .block = 16},
+    ScalePart{.text = "block32", .block = 32},
+};
 
 // Parts of matrix instructions (PTX ISA 9.0) that no modelled one has: of wmma, of loads and stores
-// of matrices, of tcgen05 beside its mma, of blocks with scales of 16 or of 4-bit floats.
+// of matrices, of tcgen05 beside its mma.
 constexpr std::string_view kNotModelled =
     "wmma load store ldmatrix stmatrix movmatrix trans num x1 x2 x4 b8 b16 b8x16 b4x16_p64 "
-    "b6x16_p32 rn rz rm rp fence commit_group wait_group kind::mxf4 kind::mxf4nvf4 "
-    "scale_vec::2X scale_vec::4X block16 block32 ue4m3 cta_group::2 ws ashift alloc dealloc "
+    "b6x16_p32 rn rz rm rp fence commit_group wait_group cta_group::2 ws ashift alloc dealloc "
     "relinquish_alloc_permit ld st red wait wait::ld wait::st cp shift commit "
     "fence::before_thread_sync fence::after_thread_sync down";
 constexpr std::string_view kCollector = "collector::";  // and which one, and for what
@@ -76,8 +98,11 @@ std::string refusal_of(std::string_view part) {
            "with the shapes and types of 'sptcsim mma --list'";
   }
   known.insert(known.begin(), kSilentParts.begin(), kSilentParts.end());
-  known.insert(known.end(), {"wgmma", "tcgen05", "sp", "sp::ordered_metadata", "satfinite",
-                             "block_scale", "kind::mxf8f6f4", "and", "xor"});
+  for (const ScalePart& scale_part : kScaleParts) {
+    known.push_back(scale_part.text);
+  }
+  known.insert(known.end(),
+               {"wgmma", "tcgen05", "sp", "sp::ordered_metadata", "satfinite", "and", "xor"});
   const std::vector<std::string_view> types = numerics::operand_type_names();
   known.insert(known.end(), types.begin(), types.end());
   return quoted + " is no part of a PTX matrix instruction, nearest is '" +
@@ -94,8 +119,6 @@ bool take_flag(std::string_view part, MmaInstruction& instruction) {
     instruction.sparse = true;
   } else if (part == "satfinite") {
     instruction.satfinite = true;
-  } else if (part == "block_scale" || part == "kind::mxf8f6f4") {
-    instruction.block_scaled = true;
   } else if (part == "and") {
     instruction.bit_operation = BitOperation::kAnd;
   } else if (part == "xor") {
@@ -105,6 +128,53 @@ bool take_flag(std::string_view part, MmaInstruction& instruction) {
   }
   return true;
 }
+
+/// What the parts of a name say about scales together.
+class ScaleParts {
+ public:
+  /// False where `part` says nothing about scales.
+  bool take(std::string_view part) {
+    const auto found = std::find_if(kScaleParts.begin(), kScaleParts.end(),
+                                    [&](const ScalePart& known) { return known.text == part; });
+    if (found == kScaleParts.end()) {
+      return false;
+    }
+    any_ = true;
+    said_.kind = found->kind ? found->kind : said_.kind;
+    said_.type = found->type ? found->type : said_.type;
+    said_.vector = std::max(found->vector, said_.vector);
+    said_.block = std::max(found->block, said_.block);
+    return true;
+  }
+
+  bool any() const { return any_; }
+
+  /// Why a row of `depth` elements has no such scales; null where it has.
+  const char* problem(int depth) const {
+    const bool sized = said_.vector != 0 || said_.block != 0;
+    if (said_.kind == ScaledKind::kMxf4nvf4 && !sized) {
+      return "kind::mxf4nvf4 needs scale_vec::2X or scale_vec::4X";
+    }
+    const bool whole = said_.vector == 0 || (depth > 0 && depth % said_.vector == 0);
+    return whole ? nullptr : "k is no multiple of the scales of a row";
+  }
+
+  /// With what PTX takes where a part is left out.
+  BlockScales scales(int depth) const {
+    BlockScales result = kMxf8f6f4Scales;
+    result.kind = said_.kind.value_or(result.kind);
+    if (said_.block != 0 || said_.vector != 0) {
+      result.block = said_.block != 0 ? said_.block : depth / said_.vector;
+    }
+    const bool is_nvfp4 = result.kind == kNvf4Scales.kind && result.block == kNvf4Scales.block;
+    result.type = said_.type.value_or(is_nvfp4 ? kNvf4Scales.type : result.type);
+    return result;
+  }
+
+ private:
+  bool any_ = false;
+  ScalePart said_{};
+};
 
 }  // namespace
 
@@ -116,12 +186,13 @@ MmaInstruction parse_instruction(std::string_view name) {
   MmaInstruction instruction{};
   std::optional<MmaShape> shape;
   std::vector<DataType> types;
+  ScaleParts scale_parts;
   for (const std::string_view part : split(name, '.')) {
     if (const auto type = numerics::parse_data_type(part)) {
       types.push_back(*type);
     } else if (const auto extents = parse_shape(part); extents && !shape) {
       shape = extents;
-    } else if (!take_flag(part, instruction)) {
+    } else if (!scale_parts.take(part) && !take_flag(part, instruction)) {
       fail(refusal_of(part));
     }
   }
@@ -137,6 +208,13 @@ MmaInstruction parse_instruction(std::string_view name) {
   instruction.b_type = types[2];
   if (types.size() == 4 && types[3] != types[0]) {
     instruction.addend = types[3];
+  }
+  if (scale_parts.any()) {
+    const int depth = instruction.compressed_k();
+    if (const char* const problem = scale_parts.problem(depth)) {
+      fail(problem);
+    }
+    instruction.scales = scale_parts.scales(depth);
   }
   return instruction;
 }

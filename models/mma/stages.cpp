@@ -115,7 +115,7 @@ bool has_data_path_arithmetic(const MmaInstruction& instruction, const StepRules
   const bool known_type =
       instruction.a_type == instruction.b_type &&
       std::find(kTypes.begin(), kTypes.end(), instruction.a_type) != kTypes.end();
-  return known_type && instruction.family == MmaFamily::kMma && !instruction.block_scaled &&
+  return known_type && instruction.family == MmaFamily::kMma && !instruction.scales &&
          !instruction.satfinite && rules.zero_rule == ZeroRule::kIgnore &&
          rules.products_per_step <= kMaxStepProducts;
 }

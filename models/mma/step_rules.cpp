@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "models/mma/block_scales.h"
 #include "models/mma/design.h"
 #include "models/mma/instruction.h"
 #include "models/mma/mma_family.h"
@@ -25,6 +26,7 @@ enum class Operands {
   kFp8,       ///< e4m3 and e5m2, in any mix
   kF8f6f4,    ///< fp8, and the 6- and 4-bit floats in 8-bit containers
   kMxf8f6f4,  ///< the same with block scales
+  kMxf4,      ///< e2m1 with the scales of mxf4 and mxf4nvf4
   kF64,
   kInteger,
   kB1,
@@ -77,6 +79,11 @@ consteval StepRules lowered(StepRules rules) {
   return rules;
 }
 
+consteval StepRules scaled(StepRules rules, ScaledWindow window) {
+  rules.scaled_window = window;
+  return rules;
+}
+
 consteval StepRules exact(DataType output, int products, std::string_view source) {
   return {.products_per_step = products,
           .rounding = OutputRounding::kNearestEven,
@@ -96,6 +103,7 @@ constexpr std::string_view kLoweredB = "words of B200";
 constexpr std::string_view kRtx = "Khattak and Mikaitis map it to B200";
 constexpr std::string_view kRtxFp8 = "MMA-Sim";
 constexpr std::string_view kTmem = "MMA-Sim, Khattak and Mikaitis, tcgen05 model of sf-tensor";
+constexpr std::string_view kTmemFp4 = "tcgen05 model of sf-tensor; MMA-Sim has another window";
 
 // Adding a generation is adding rows. Columns: L, F, floor of the largest exponent, evidence.
 // Integer steps are as wide as the multiplier array; no result shows it.
@@ -146,6 +154,8 @@ constexpr std::array kRows{
     Row{"blackwell", kTcgen05, kF8f6f4, to_f32(32, 25, kNoFloor, kModel, kTmem)},
     Row{"blackwell", kTcgen05, kF8f6f4, to_f16(32, 25, kNoFloor, kModel, kTmem)},
     Row{"blackwell", kTcgen05, kMxf8f6f4, to_f32(32, 25, kNoFloor, kModel, kTmem)},
+    Row{"blackwell", kTcgen05, kMxf4,
+        scaled(to_f32(64, 35, kNoFloor, kModel, kTmemFp4), ScaledWindow::kTcgen05)},
 
     Row{"rtx-blackwell", kMma, kF16, to_f32(16, 25, -133, kInferred, kRtx)},
     Row{"rtx-blackwell", kMma, kF16, to_f16(16, 25, -21, kInferred, kRtx)},
@@ -154,6 +164,8 @@ constexpr std::array kRows{
     Row{"rtx-blackwell", kMma, kF8f6f4, to_f32(32, 25, kNoFloor, kModel, kRtxFp8)},
     Row{"rtx-blackwell", kMma, kF8f6f4, to_f16(32, 25, kNoFloor, kModel, kRtxFp8)},
     Row{"rtx-blackwell", kMma, kMxf8f6f4, to_f32(32, 25, kNoFloor, kModel, kRtxFp8)},
+    Row{"rtx-blackwell", kMma, kMxf4,
+        scaled(to_f32(64, 35, kNoFloor, kModel, kRtxFp8), ScaledWindow::kMmaSim)},
 
     Row{"", kMma, kF64, exact(DataType::kF64, 1, "a chain of IEEE FMAs: PTX ISA, MMA-Sim")},
     Row{"", kMma, kInteger, exact(DataType::kS32, 16, "exact: PTX ISA")},
@@ -178,6 +190,8 @@ bool covers(Operands operands, DataType type) {
     case kF8f6f4:
     case kMxf8f6f4:
       return is_float && bits <= 8;
+    case kMxf4:
+      return type == DataType::kE2m1;
     case kF64:
       return type == DataType::kF64;
     case kInteger:
@@ -188,14 +202,20 @@ bool covers(Operands operands, DataType type) {
   return false;
 }
 
+bool covers(Operands operands, const std::optional<BlockScales>& scales) {
+  if (operands == kMxf8f6f4) {
+    return scales == kMxf8f6f4Scales;
+  }
+  return operands == kMxf4 ? scales && scales->kind != ScaledKind::kMxf8f6f4 : !scales;
+}
+
 bool fits(const Row& row, std::string_view architecture, const MmaInstruction& instruction) {
   // An fp8 instruction that is not two whole f16 steps has no known lowering.
   const bool known_depth =
       !row.rules.lowered_fp8 || instruction.compressed_k() == 2 * row.rules.products_per_step;
   return (row.architecture.empty() || row.architecture == architecture) &&
          row.family == instruction.family && covers(row.operands, instruction.a_type) &&
-         covers(row.operands, instruction.b_type) &&
-         (row.operands == kMxf8f6f4) == instruction.block_scaled &&
+         covers(row.operands, instruction.b_type) && covers(row.operands, instruction.scales) &&
          row.rules.output == instruction.accumulator && known_depth;
 }
 
@@ -232,6 +252,11 @@ std::string_view name(Evidence evidence) {
   return kNames[static_cast<std::size_t>(evidence)];
 }
 
+std::string_view name(ScaledWindow window) {
+  constexpr std::array<std::string_view, 3> kNames{"none", "mma-sim", "tcgen05"};
+  return kNames[static_cast<std::size_t>(window)];
+}
+
 Profile parse_profile(std::string_view name) {
   constexpr std::array<std::string_view, 2> kNames{"hardware", "mma-sim"};
   for (std::size_t i = 0; i < kNames.size(); ++i) {
@@ -246,6 +271,9 @@ StepRules with_profile(StepRules rules, Profile profile) {
   if (profile == Profile::kMmaSim) {
     rules.exponent_floor = kNoFloor;
     rules.zero_rule = ZeroRule::kMmaSim;
+    if (rules.scaled_window != ScaledWindow::kNone) {
+      rules.scaled_window = ScaledWindow::kMmaSim;
+    }
   }
   return rules;
 }

@@ -24,6 +24,17 @@ enum class ZeroRule {
   kMmaSim,  ///< -126 for each zero operand, whatever its format (MMA-Sim)
 };
 
+/// How a step of 4-bit floats with block scales (mxf4, mxf4nvf4) chooses its window. Its terms are
+/// C and exact sums of 16 products, which stand at the exponents of their two scales alone. The
+/// window is that of C where C reaches what is named here, else that of the largest scales.
+enum class ScaledWindow {
+  kNone,     ///< another instruction: each product is a term, the largest term has the window
+  kMmaSim,   ///< the largest scales (MMA-Sim)
+  kTcgen05,  ///< the largest product; dot_step.cpp has what else it does (sf-tensor, for B200)
+};
+/// "none", "mma-sim", "tcgen05".
+std::string_view name(ScaledWindow window);
+
 /// How well a row of the table is known.
 enum class Evidence {
   kHardware,  ///< equal to words of real GPUs, published or captured by tests/hardware
@@ -53,6 +64,7 @@ struct StepRules {
   /// step(products with k mod 4 in {0,1}, 0), t2 = step(the others, t1), D = t2 + C (RNE).
   bool lowered_fp8 = false;
   ZeroRule zero_rule = ZeroRule::kIgnore;
+  ScaledWindow scaled_window = ScaledWindow::kNone;
   Evidence evidence = Evidence::kModel;
   std::string_view source = {};  ///< of the row, in words
 
@@ -63,7 +75,7 @@ struct StepRules {
 /// A way to settle what the sources disagree about.
 enum class Profile {
   kHardware,  ///< floors and zero rule of the models tuned against hardware (the default)
-  kMmaSim,    ///< no floor, ZeroRule::kMmaSim: reproduces MMA-Sim word for word
+  kMmaSim,    ///< no floor, its zero rule and its scaled window: reproduces MMA-Sim word for word
 };
 /// "hardware", "mma-sim". Throws InputError with the nearest of them.
 Profile parse_profile(std::string_view name);

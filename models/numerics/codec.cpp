@@ -100,13 +100,22 @@ Word infinity(const FloatFormat& format, bool negative) {
   return (sign | magnitude) << format.discarded_low_bits;
 }
 
-std::optional<int> scale_exponent(Word ue8m0) {
+Unpacked unpack_scale(Word bits, ScaleType type) {
+  if (type == ScaleType::kUe4m3) {
+    Unpacked scale = unpack(bits, *info(DataType::kE4m3).format);
+    scale.negative = false;
+    return scale;
+  }
   constexpr int kBias = 127;
   constexpr Word kNan = 0xFF;
-  if ((ue8m0 & kNan) == kNan) {
-    return std::nullopt;
+  Unpacked scale;
+  if ((bits & kNan) == kNan) {
+    scale.kind = Unpacked::Class::kNan;
+    return scale;
   }
-  return static_cast<int>(ue8m0 & kNan) - kBias;
+  scale.significand = 1;
+  scale.exponent = static_cast<int>(bits & kNan) - kBias;
+  return scale;
 }
 
 std::int64_t to_integer(Word bits, DataType type) {

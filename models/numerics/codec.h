@@ -2,10 +2,10 @@
 #pragma once
 
 #include "models/numerics/data_type.h"
+#include "models/numerics/scale_type.h"
 #include "models/numerics/word.h"
 
 #include <cstdint>
-#include <optional>
 
 namespace sptc::numerics {
 
@@ -33,8 +33,9 @@ Word canonical_nan(const FloatFormat& format);
 /// number.
 Word infinity(const FloatFormat& format, bool negative);
 
-/// The exponent that a ue8m0 scale stands for (its value is 2^exponent); nothing for its NaN, 0xFF.
-std::optional<int> scale_exponent(Word ue8m0);
+/// A block scale taken apart, with mantissa_bits(type): NaN (0xFF of ue8m0, 0x7F and 0xFF of ue4m3)
+/// or a finite number without a sign.
+Unpacked unpack_scale(Word bits, ScaleType type);
 
 /// The value of an integer element; bits above its storage are ignored.
 std::int64_t to_integer(Word bits, DataType type);

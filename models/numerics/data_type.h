@@ -41,7 +41,7 @@ inline bool is_fp8(DataType type) {
 std::optional<DataType> parse_data_type(std::string_view name);
 
 /// As parse_data_type(), in any case, and for the names that other programs have: fp16, half,
-/// float16, bfloat16, float8_e4m3fn, fp8 (e4m3), int8, float32, ...
+/// float16, bfloat16, float8_e4m3fn, fp8 (e4m3), fp4 (e2m1), int8, float32, ...
 std::optional<DataType> parse_usual_type(std::string_view name);
 
 /// Types that A and B of a matrix instruction may have.

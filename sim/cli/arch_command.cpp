@@ -4,12 +4,14 @@
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
 #include "sim/config/architecture_fields.h"
+#include "sim/config/board_names.h"
 #include "sim/config/derivation.h"
 #include "sim/config/documented_architecture.h"
 #include "sim/config/energy.h"
 #include "sim/io/json_reader.h"
+#include "sim/report/peak_table.h"
 #include "sim/report/version.h"
-#include "sim/run/design_cost.h"
+#include "sim/run/peaks.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,28 +29,43 @@
 namespace sptc::cli {
 namespace {
 
-/// What `arch list` says of a board.
+/// What `arch list` says of a board; rates are at the boost clock.
 struct BoardRow {
-  std::string name;
+  std::string name, chip, generation;  ///< chip: empty where it is not known
   int sms = 0;
   double boost_clock_mhz = 0;
-  double f16_tflops = 0, s8_tops = 0;  ///< dense, at the boost clock
+  std::optional<run::Peak> f16, s8;  ///< nothing: no such instruction
   double dram_gb_per_s = 0;
+  std::optional<double> dram_gb;        ///< of 2^30 bytes
   std::optional<double> power_limit_w;  ///< of the board's energy file
+
+  std::optional<double> f16_sparse_tflops() const {
+    return f16 ? f16->sparse_tflops : std::nullopt;
+  }
+  std::optional<double> s8_tops() const {
+    return s8 ? std::optional(s8->dense_tflops) : std::nullopt;
+  }
 };
 
 std::vector<BoardRow> board_rows() {
+  constexpr double kBytesPerGb = 1 << 30;
   const std::vector<std::string> with_energies = config::energy_names();
   std::vector<BoardRow> rows;
   for (const std::string& name : config::architecture_names()) {
-    const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
-    BoardRow row{name,
-                 gpu.sms,
-                 gpu.boost_clock_mhz,
-                 run::peak_tflops(gpu, numerics::DataType::kF16),
-                 run::peak_tflops(gpu, numerics::DataType::kS8),
-                 gpu.memory.dram_gb_per_s,
-                 {}};
+    const config::Architecture architecture = config::load_architecture(name);
+    const gpu::GpuSpec& gpu = architecture.gpu;
+    BoardRow row;
+    row.name = name;
+    row.chip = config::chip_of_board(architecture);
+    row.generation = gpu.instruction_set;
+    row.sms = gpu.sms;
+    row.boost_clock_mhz = gpu.boost_clock_mhz;
+    row.f16 = run::peak_of(gpu, {numerics::DataType::kF16});
+    row.s8 = run::peak_of(gpu, {numerics::DataType::kS8});
+    row.dram_gb_per_s = gpu.memory.dram_gb_per_s;
+    if (const auto bytes = static_cast<double>(gpu.memory.dram_capacity.count()); bytes > 0) {
+      row.dram_gb = bytes / kBytesPerGb;
+    }
     if (std::find(with_energies.begin(), with_energies.end(), name) != with_energies.end()) {
       row.power_limit_w = config::load_energy(name).config.power.power_limit_w;
     }
@@ -58,33 +75,48 @@ std::vector<BoardRow> board_rows() {
 }
 
 std::string boards_text() {
-  constexpr const char* kRow = "{:<28} {:>4} {:>6} {:>9} {:>9} {:>6} {:>6} {:>8}\n";
-  std::string text = fmt::format(kRow, "board", "SMs", "MHz", "f16", "s8", "GB/s", "W", "energies");
-  const auto whole = [](double value) { return fmt::format("{:.0f}", value); };
+  constexpr const char* kRow = "{:<28} {:<13} {:>4} {:>7} {:>7} {:>7} {:>6} {:>5} {:>6}\n";
+  std::string text =
+      fmt::format(kRow, "board", "chip", "SMs", "f16", "2:4", "8-bit", "GB/s", "GB", "W");
+  const auto cell = [](const std::optional<double>& rate) {
+    return rate ? report::rate_text(*rate) : std::string("-");
+  };
+  const auto whole = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.0f}", *value) : std::string("-");
+  };
   for (const BoardRow& row : board_rows()) {
-    text += fmt::format(kRow, row.name, row.sms, whole(row.boost_clock_mhz), whole(row.f16_tflops),
-                        whole(row.s8_tops), whole(row.dram_gb_per_s),
-                        row.power_limit_w ? whole(*row.power_limit_w) : "-",
-                        row.power_limit_w ? "yes" : "no");
+    text += fmt::format(kRow, row.name, row.chip.empty() ? row.generation : row.chip, row.sms,
+                        cell(row.f16 ? std::optional(row.f16->dense_tflops) : std::nullopt),
+                        cell(row.f16_sparse_tflops()), cell(row.s8_tops()),
+                        whole(row.dram_gb_per_s), whole(row.dram_gb), whole(row.power_limit_w));
   }
   return text +
-         "f16, s8: dense TFLOP/s and TOP/s at the boost clock; GB/s: of DRAM; W: power limit.\n";
+         "At the boost clock. f16, 2:4: TFLOP/s with f32 sums, dense and sparse; 8-bit: TOP/s of "
+         "s8, dense.\n"
+         "A data sheet prints 2:4 first. GB/s, GB: of DRAM; W: power limit. 'arch show NAME': all "
+         "types.\n";
 }
 
 std::string boards_json() {
-  nlohmann::ordered_json json{{"schema", "sptcsim-architecture-list/0.1"},
-                              {"version", std::string(report::program_version())},
-                              {"architectures", nlohmann::ordered_json::array()}};
+  using Json = nlohmann::ordered_json;
+  const auto or_null = [](const std::optional<double>& value) {
+    return value ? Json(*value) : Json();
+  };
+  Json json{{"schema", "sptcsim-architecture-list/0.1"},
+            {"version", std::string(report::program_version())},
+            {"architectures", Json::array()}};
   for (const BoardRow& row : board_rows()) {
-    json["architectures"].push_back(
-        {{"name", row.name},
-         {"sms", row.sms},
-         {"boost_clock_mhz", row.boost_clock_mhz},
-         {"f16_tflops", row.f16_tflops},
-         {"s8_tops", row.s8_tops},
-         {"dram_gb_per_s", row.dram_gb_per_s},
-         {"power_limit_w",
-          row.power_limit_w ? nlohmann::ordered_json(*row.power_limit_w) : nullptr}});
+    json["architectures"].push_back({{"name", row.name},
+                                     {"chip", row.chip.empty() ? Json() : Json(row.chip)},
+                                     {"generation", row.generation},
+                                     {"sms", row.sms},
+                                     {"boost_clock_mhz", row.boost_clock_mhz},
+                                     {"f16_tflops", row.f16 ? Json(row.f16->dense_tflops) : Json()},
+                                     {"f16_sparse_tflops", or_null(row.f16_sparse_tflops())},
+                                     {"s8_tops", or_null(row.s8_tops())},
+                                     {"dram_gb_per_s", row.dram_gb_per_s},
+                                     {"dram_gb", or_null(row.dram_gb)},
+                                     {"power_limit_w", or_null(row.power_limit_w)}});
   }
   return json.dump(2) + "\n";
 }
@@ -103,16 +135,22 @@ std::string meaning_of(const std::string& pointer) {
   return field == nullptr ? "" : std::string(field->meaning);
 }
 
-/// All numbers with their evidence, also those that the file leaves out, and the two words beside
-/// them: enough to write the file anew.
+/// The peaks, then all numbers with their evidence, also those that the file leaves out, and the
+/// two words beside them: enough to write the file anew.
 std::string json_of(const config::Architecture& architecture, const std::string& library) {
-  nlohmann::ordered_json json{{"schema", "sptcsim-architecture/0.1"},
-                              {"version", std::string(report::program_version())},
-                              {"name", architecture.gpu.name},
-                              {"bases", architecture.bases},
-                              {"numerics", architecture.gpu.numerics},
-                              {"library", library},
-                              {"parameters", nlohmann::ordered_json::array()}};
+  using Json = nlohmann::ordered_json;
+  const run::BoardPeaks board = run::board_peaks(architecture);
+  const std::string chip = config::chip_of_board(architecture);
+  Json json{{"schema", "sptcsim-architecture/0.1"},
+            {"version", std::string(report::program_version())},
+            {"name", architecture.gpu.name},
+            {"chip", chip.empty() ? Json() : Json(chip)},
+            {"bases", architecture.bases},
+            {"numerics", architecture.gpu.numerics},
+            {"library", library},
+            {"power_limit_w", board.power_limit_w ? Json(*board.power_limit_w) : Json()},
+            {"peaks", report::peaks_json(board)},
+            {"parameters", Json::array()}};
   for (const config::Parameter& parameter : architecture.parameters) {
     json["parameters"].push_back({{"pointer", parameter.pointer},
                                   {"value", io::number_as_json(parameter.value)},
@@ -125,9 +163,12 @@ std::string json_of(const config::Architecture& architecture, const std::string&
 }
 
 std::string text_of(const config::Architecture& architecture) {
-  std::string text = fmt::format("{}: {} SMs, boost clock {} MHz, numerics {}\n\n",
-                                 architecture.gpu.name, architecture.gpu.sms,
-                                 architecture.gpu.boost_clock_mhz, architecture.gpu.numerics);
+  const std::string chip = config::chip_of_board(architecture);
+  std::string text =
+      fmt::format("{}: {} SMs, boost clock {} MHz, numerics {}, chip {}\n\n", architecture.gpu.name,
+                  architecture.gpu.sms, architecture.gpu.boost_clock_mhz, architecture.gpu.numerics,
+                  chip.empty() ? "not known" : chip);
+  text += report::peaks_text(run::board_peaks(architecture)) + "\n";
   text += fmt::format("{:<52} {:>10} {:<12} {:<8} {}\n", "parameter", "value", "unit", "evidence",
                       "meaning, and source");
   for (const config::Parameter& parameter : architecture.parameters) {
@@ -182,13 +223,15 @@ void add_arch_command(CLI::App& app, Command& chosen) {
   const WordOption name{"NAME", arguments->name, "NAME|FILE", "a name of 'arch list', or a file",
                         true};
   CLI::App* command =
-      add("list", "the known architectures: SMs, peak, bandwidth, power limit, energies",
+      add("list", "the known architectures: chip, SMs, dense and 2:4 peaks, DRAM, power limit",
           [](const Arguments& given) { return list(given.only_names, given.format); });
   CLI::Option* names = command->add_flag("--names", arguments->only_names, "names alone");
   declare(*command, {{"--format", arguments->format, "text|json", "of the list"}});
   command->get_option("--format")->excludes(names);
   command =
-      add("show", "every number with its evidence and source, also those that a file leaves out",
+      add("show",
+          "the peaks of every type, dense and 2:4, at boost and at the power limit; then every "
+          "number with its evidence and source, also those that a file leaves out",
           [](const Arguments& given) { return show(given.name, given.format); });
   declare(*command, {name, {"--format", arguments->format, "text|json", "of the numbers"}});
   command = add("validate", "read an architecture file and report every problem",

@@ -2,9 +2,11 @@
 #include "sim/compare/comparison.h"
 
 #include "models/base/error.h"
+#include "sim/check/times/evidence_distance.h"
 #include "sim/check/times/measured_neighbours.h"
 #include "sim/config/architecture.h"
 #include "sim/report/report.h"
+#include "sim/report/verdict.h"
 #include "sim/report/words.h"
 #include "sim/run/run.h"
 #include "sim/run/run_options.h"
@@ -41,13 +43,16 @@ nlohmann::json measured_on(const run::OperationResult& op, const run::MeasuredGa
   return {shapes, std::exp(measured / count), std::exp(simulated / count)};
 }
 
-/// In a worker: the result as it is saved, what was measured on shapes like each operation, and the
-/// conditions of that, a line for each kind. CBOR: strings of any bytes.
+/// In a worker: the result as it is saved, how near to the board anything was measured, what was
+/// measured on shapes like each operation, and the conditions of that, a line for each kind. CBOR:
+/// strings of any bytes.
 std::string simulated(const workload::Workload& workload, const config::Architecture& board,
                       const run::SimulationOptions& options) {
   const run::RunResult result = run::simulate(workload, board, options);
   run::require_all_launches(result);
   const run::MeasuredGain gain = check::times::measured_neighbours(result, board, options);
+  const std::string evidence =
+      report::evidence_sentence(check::times::evidence_distance(result, board));
   auto measured = nlohmann::json::array();
   for (const run::OperationResult& op : result.operations) {
     measured.push_back(measured_on(op, gain));
@@ -59,6 +64,7 @@ std::string simulated(const workload::Workload& workload, const config::Architec
   }
   std::string bytes;
   nlohmann::json::to_cbor({{"result", nlohmann::json::parse(report::json_report(result))},
+                           {"evidence", evidence},
                            {"measured", measured},
                            {"conditions", kinds}},
                           bytes);
@@ -113,6 +119,7 @@ void finish(ComparedPoint& point, bool whole, bool wants_sparse, bool has_sparse
     const nlohmann::json& result = answer.at("result");
     const nlohmann::json& totals = result.at("totals");
     point.measured_conditions = answer.at("conditions").get<std::vector<std::string>>();
+    point.evidence = answer.at("evidence").get<std::string>();
     point.total = whole ? figures_of_pass(totals).value_or(ComparedFigures()) : figures_of(totals);
     for (const nlohmann::json& operation : result.at("operations")) {
       ComparedFigures& figures = point.operations.emplace_back(figures_of(operation));

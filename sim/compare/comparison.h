@@ -59,6 +59,7 @@ struct ComparedPoint {
   std::string no_sparse;     ///< why no sparse figures are known; else ""
   std::string no_energy;     ///< why no energy is known; else ""
   std::string does_not_fit;  ///< run::RunResult::does_not_fit
+  std::string evidence;      ///< report::evidence_sentence() of the board; "": nobody looked
   std::vector<std::string> measured_conditions;  ///< of shapes like its layers, by kind
   ComparedFigures total;                         ///< of BoardComparison::scope
   std::vector<ComparedFigures> operations;       ///< as in BoardComparison::operations

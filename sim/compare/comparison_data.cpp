@@ -49,7 +49,8 @@ constexpr std::pair<const char*, std::string ComparedPoint::*> kTexts[] = {
     {"failure", &ComparedPoint::failure},
     {"no_sparse", &ComparedPoint::no_sparse},
     {"no_energy", &ComparedPoint::no_energy},
-    {"does_not_fit", &ComparedPoint::does_not_fit}};
+    {"does_not_fit", &ComparedPoint::does_not_fit},
+    {"evidence", &ComparedPoint::evidence}};
 
 Json bound_json(std::int64_t bound) {
   return bound < 0 ? Json() : Json(bound_name(bound, &run::ResourceName::report));

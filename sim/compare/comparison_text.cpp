@@ -166,6 +166,12 @@ std::string comparison_text(const BoardComparison& comparison) {
   for (const std::string& reason : reasons) {
     out += "n/a: " + reason + "\n";
   }
+  std::set<std::string> told;
+  for (const ComparedPoint& point : comparison.points) {
+    if (!point.evidence.empty() && told.insert(point.board).second) {
+      out += report::wrapped(fmt::format("evidence, {}: {}", point.board, point.evidence), kWidth);
+    }
+  }
   const std::string scope =
       comparison.is_end_to_end()
           ? fmt::format("Figures of points: {}. Layers: GEMMs only", comparison.scope)

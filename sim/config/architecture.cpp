@@ -34,7 +34,7 @@ using nlohmann::json;
 std::vector<std::string_view> keys_of(std::string_view section) {
   std::vector<std::string_view> keys;
   if (section.empty()) {
-    keys = {"description", "kernels", "memory", "name", "numerics", "sm"};
+    keys = {"chip", "description", "kernels", "memory", "name", "numerics", "sm"};
   } else if (section == "/sm") {
     keys = {"tensor_core"};
   } else if (section == "/kernels") {
@@ -86,6 +86,7 @@ Architecture read_file(const io::JsonObject& root, ErrorList& errors) {
   Architecture result;
   errors.collect([&] { result.gpu.name = root.text("name"); });
   errors.collect([&] { root.text_or("description", ""); });
+  errors.collect([&] { result.chip = root.text_or("chip", ""); });
   errors.collect([&] {
     const std::string numerics = root.text("numerics");
     const std::vector<std::string_view> known = mma::step_rule_sets();

@@ -36,6 +36,7 @@ struct Architecture {
   gpu::GpuSpec gpu;
   std::vector<Parameter> parameters;
   std::vector<std::string> bases;  ///< names of what its file was derived from, the nearest first
+  std::string chip;  ///< "GA100", as its file says; see chip_of_board() (sim/config/board_names.h)
 };
 
 /// The number of `field` in `section` of a file: within its bounds, with evidence and source, and

@@ -85,9 +85,12 @@ void check_sm(const sm::SmSpec& sm, const Section& file) {
                  shared_memory);
   file.refuse_if(sm.max_warps % sm.sub_partitions != 0, "max_warps",
                  "{} is no multiple of sub_partitions, {}", sm.max_warps, sm.sub_partitions);
-  (file / "tensor_core")
-      .refuse_if(core.dot_units % core.f32_dot_units != 0, "f32_dot_units",
-                 "{} does not divide dot_units, {}", core.f32_dot_units, core.dot_units);
+  const Section tensor = file / "tensor_core";
+  tensor.refuse_if(core.dot_units % core.f32_dot_units != 0, "f32_dot_units",
+                   "{} does not divide dot_units, {}", core.f32_dot_units, core.dot_units);
+  tensor.refuse_if(core.integer_dot_units > 0 && core.dot_units % core.integer_dot_units != 0,
+                   "integer_dot_units", "{} does not divide dot_units, {}", core.integer_dot_units,
+                   core.dot_units);
   const auto needs_two_cycles = [](const Section& where, const char* key, int cycles) {
     where.refuse_if(cycles < 2, key, "{} is less than 2: the request alone takes a cycle", cycles);
   };

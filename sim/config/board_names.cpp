@@ -15,7 +15,6 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
-#include <iterator>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -150,15 +149,17 @@ std::string board_name(const std::string& word) {
 std::filesystem::path board_path(const std::string& name_or_path, std::string_view what,
                                  const std::vector<std::filesystem::path>& directories) {
   const std::string name = board_name(name_or_path);
-  std::vector<std::string> names;
-  for (const std::filesystem::path& directory : directories) {
-    std::ranges::copy(names_in(directory), std::back_inserter(names));
-  }
+  const std::vector<std::string> names = names_in(directories);
   if (!is_path(name) && std::ranges::find(names, name) == names.end()) {
     throw base::InputError(unknown_board(what, name, {names.begin(), names.end()}) + " in " +
                            directories.front().string());
   }
   return named_path(name, what, directories);
+}
+
+std::string chip_of_board(const Architecture& architecture) {
+  return architecture.chip.empty() ? chip_of(architecture.gpu.name, read_names().chips)
+                                   : architecture.chip;
 }
 
 const mma::Target& target_of(const std::string& word) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/mma/target.h"
+#include "sim/config/config_fwd.h"
 
 #include <filesystem>
 #include <string>
@@ -22,6 +23,10 @@ std::string board_name(const std::string& word);
 /// have another chip than the GPU called so, as far as common/aliases.json knows.
 std::filesystem::path board_path(const std::string& name_or_path, std::string_view what,
                                  const std::vector<std::filesystem::path>& directories);
+
+/// The chip of a board: what its file says, else that of the GPU whose name its own begins with, as
+/// common/aliases.json knows it ("GA100" of "a100-sxm4-80gb"). Empty: not known.
+std::string chip_of_board(const Architecture& architecture);
 
 /// The target of matrix instructions that `word` means: one of mma::find_target(), or that of an
 /// architecture (a name, an alias or a file). Throws InputError with the nearest name.

@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <functional>
 
@@ -21,6 +22,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMaxBases = 16;
+
+// Beside its name. A board has them of itself: its base may be another chip.
+constexpr std::array kAboutTheFile{"chip", "description"};
 
 bool is_number_object(const json& value) {
   return value.is_object() && value.contains("value");
@@ -130,10 +134,12 @@ json complete(json document, const std::string& file, Chain& chain) {
   }
   result["name"] = std::move(changes["name"]);
   changes.erase("name");
-  result.erase("description");
-  if (changes.contains("description")) {
-    result["description"] = std::move(changes["description"]);
-    changes.erase("description");
+  for (const char* const own : kAboutTheFile) {
+    result.erase(own);
+    if (changes.contains(own)) {
+      result[own] = std::move(changes[own]);
+      changes.erase(own);
+    }
   }
   const bool board = take_board(changes, root, chain);
   ErrorList errors;
@@ -152,7 +158,9 @@ void for_each_parameter(const json& value, const std::string& pointer,
     visit(pointer, value["value"]);
   } else if (value.is_object()) {
     for (const auto& [key, inner] : value.items()) {
-      const bool about_the_file = pointer.empty() && (key == "name" || key == "description");
+      const bool about_the_file =
+          pointer.empty() && (key == "name" || std::find(kAboutTheFile.begin(), kAboutTheFile.end(),
+                                                         key) != kAboutTheFile.end());
       if (!about_the_file && key != "evidence" && key != "source") {
         for_each_parameter(inner, (io::JsonPlace{"", pointer} / key).pointer, visit);
       }
@@ -185,8 +193,11 @@ json complete_architecture(json document, const std::string& file,
   const bool derived = document.is_object() && document.contains("base");
   const bool board = derived && document.contains(kBoard);
   if (derived) {
-    const auto changes = document.size() - document.count("base") - document.count("name") -
-                         document.count("description") - document.count(kBoard);
+    auto changes =
+        document.size() - document.count("base") - document.count("name") - document.count(kBoard);
+    for (const char* const own : kAboutTheFile) {
+      changes -= document.count(own);
+    }
     if (changes == 0) {
       io::JsonPlace{file, ""}.fail(
           fmt::format("changes nothing of its base {}", io::describe(document["base"])));

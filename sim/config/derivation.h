@@ -31,9 +31,10 @@ inline constexpr std::string_view kBoard = "board";
 /// the document that "base" names (a name of architecture_names(), or a path relative to `file`),
 /// itself completed, with the changes applied at any depth. A number is replaced with its evidence
 /// and source, never in part; null goes back to the common number (sim/config/common_numbers.h). A
-/// derived document needs a name of its own. Numbers that a file may leave out are filled in, so
-/// that derived files and sweeps can change them. `bases` become the names of what it was derived
-/// from, the nearest first. Throws one InputError that lists every change that has no effect.
+/// derived document needs a name of its own, and takes over neither description nor chip. Numbers
+/// that a file may leave out are filled in, so that derived files and sweeps can change them.
+/// `bases` become the names of what it was derived from, the nearest first. Throws one InputError
+/// that lists every change that has no effect.
 nlohmann::json complete_architecture(nlohmann::json document, const std::string& file,
                                      std::vector<std::string>* bases = nullptr);
 

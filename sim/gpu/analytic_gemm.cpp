@@ -59,7 +59,7 @@ namespace {
 void require_multipliers(const mma::MmaInstruction& instruction, const GpuSpec& gpu) {
   const std::string& set = gpu.instruction_set.empty() ? gpu.numerics : gpu.instruction_set;
   const bool blackwell = set == "blackwell" || set == "rtx-blackwell";
-  if (instruction.block_scaled && !blackwell) {
+  if (instruction.scales && !blackwell) {
     throw base::InputError(gpu.name + " multiplies no blocks with scales: Blackwell does");
   }
   if (instruction.a_type == numerics::DataType::kS4 && (set == "hopper" || blackwell)) {
@@ -73,8 +73,8 @@ void require_multipliers(const mma::MmaInstruction& instruction, const GpuSpec& 
 
 void require_instruction(const mma::MmaInstruction& instruction, const GpuSpec& gpu) {
   require_multipliers(instruction, gpu);
-  if (instruction.block_scaled) {
-    return;  // those of nvfp4 and with 2:4 have no row in the catalogue
+  if (instruction.scales) {
+    return;  // B200 has them in tcgen05 alone, and mxf8f6f4 with 2:4 has no row in the catalogue
   }
   if (kernels::is_explored(instruction)) {
     return;  // the architecture file asks for it

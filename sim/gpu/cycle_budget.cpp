@@ -28,7 +28,7 @@ CycleBudget cycle_budget(const kernels::GemmKernel& kernel, const kernels::Memor
                          std::int64_t cycles, double clock_mhz, const GpuSpec& gpu) {
   const double macs_per_cycle =
       gpu.sm.macs_per_cycle(numerics::storage_bits(kernel.problem.dtype),
-                            kernel.instruction.accumulator == numerics::DataType::kF32);
+                            kernel.instruction.accumulator, kernel.instruction.scales.has_value());
   const auto ctas = static_cast<double>(kernel.ctas());
   const double busiest = ctas_of_busiest_sm(kernel, gpu.sms);
   const double macs_per_cta = static_cast<double>(kernel.issued_macs()) / ctas;

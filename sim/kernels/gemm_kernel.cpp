@@ -171,7 +171,9 @@ mma::MmaInstruction kernel_instruction(const GemmProblem& problem, const KernelT
       design == mma::MmaDesign() && pattern == hardware
           ? mma::gemm_instruction(target.instruction_set, problem.dtype, problem.sparse)
           : mma::gemm_instruction(problem.dtype, problem.sparse, design, pattern);
-  instruction.block_scaled = problem.storage.block_scaled();
+  if (problem.storage.block_scaled()) {
+    instruction.scales = mma::gemm_scales(problem.dtype, problem.storage.scale_block);
+  }
   return instruction;
 }
 

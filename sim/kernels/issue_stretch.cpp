@@ -14,7 +14,9 @@ namespace {
 
 /// Bytes of operands that the dot units take in a cycle.
 double peak_bytes(const GemmKernel& kernel, const tensor_core::TensorCoreSpec& core) {
-  return double{1} * core.units(kernel.instruction.accumulator) * core.dot_width_bytes;
+  const mma::MmaInstruction& instruction = kernel.instruction;
+  return double{1} * core.units(instruction.accumulator, instruction.scales.has_value()) *
+         core.dot_width_bytes;
 }
 
 /// How much longer the selector takes than the multipliers.

@@ -198,9 +198,9 @@ double edge_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target,
 
 /// Of a CTA with the deepest slice of K, at the peak rate.
 double tensor_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target) {
-  const double macs_per_cycle =
-      target.sm.macs_per_cycle(numerics::storage_bits(kernel.problem.dtype),
-                               kernel.instruction.accumulator == numerics::DataType::kF32);
+  const double macs_per_cycle = target.sm.macs_per_cycle(
+      numerics::storage_bits(kernel.problem.dtype), kernel.instruction.accumulator,
+      kernel.instruction.scales.has_value());
   return static_cast<double>(kernel.issued_macs()) / static_cast<double>(kernel.ctas()) /
          macs_per_cycle * kernel.issue_stretch * kernel.deepest_slice();
 }

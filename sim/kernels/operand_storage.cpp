@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kernels/operand_storage.h"
 
+#include "sim/kernels/operand_format.h"
+
 namespace sptc::kernels {
 namespace {
 
@@ -28,24 +30,19 @@ double OperandStorage::dequantise_operations(DataType operand) const {
 }
 
 const char* impossible_storage(const OperandStorage& storage, DataType operand) {
-  constexpr int kBlockOfBytes = 32, kBlockOfFourBits = 16;
   if (storage.weight) {
     const bool possible = operand == DataType::kF16 || operand == DataType::kBf16;
     return possible ? "" : "a quantised weight is multiplied as f16 or bf16";
   }
-  if (operand == DataType::kE2m1) {
-    return storage.scale_block == kBlockOfFourBits ? ""
-                                                   : "e2m1 needs a scale for each 16 elements "
-                                                     "(nvfp4): --scale-block 16, or scale_block 16 "
-                                                     "in a workload";
-  }
-  if (storage.scale_block == 0) {
+  if (is_block_format({operand, storage.scale_block}) ||
+      (storage.scale_block == 0 && operand != DataType::kE2m1)) {
     return "";
   }
-  return numerics::is_fp8(operand) && storage.scale_block == kBlockOfBytes
-             ? ""
+  return operand == DataType::kE2m1
+             ? "e2m1 needs a scale for each 16 elements (nvfp4) or 32 (mxfp4): --dtype nvfp4 or "
+               "mxfp4, or scale_block 16 or 32 in a workload"
              : "blocks have scales where a weight is quantised, of 32 elements of e4m3 or e5m2 "
-               "(mxfp8), and of 16 of e2m1 (nvfp4)";
+               "(mxfp8), and of 16 (nvfp4) or 32 (mxfp4) of e2m1";
 }
 
 }  // namespace sptc::kernels

@@ -19,6 +19,8 @@ struct OperandStorage {
   int scale_block = 0;
 
   bool block_scaled() const { return !weight && scale_block > 0; }
+  /// Of block-scaled types the elements along K that share a scale; 0: no such type.
+  int operand_block() const { return block_scaled() ? scale_block : 0; }
   bool plain() const { return !weight && scale_block == 0; }
   /// Bits of an element of A whose operand type has `operand_bits`.
   int a_bits(int operand_bits) const {

@@ -7,6 +7,7 @@
 #include "models/numerics/data_type_info.h"
 #include "sim/io/regular_expression.h"
 #include "sim/io/text_file.h"
+#include "sim/kernels/operand_format.h"
 #include "sim/prune/expert_axes.h"
 #include "sim/prune/onnx_layers.h"
 #include "sim/prune/packed_weights.h"
@@ -338,9 +339,9 @@ sparsity::WeightPattern pattern_of(const PruneOptions& options) {
 
 DataType parse_executed_type(std::string_view name) {
   std::vector<std::string_view> names;
-  const auto asked = numerics::parse_usual_type(name);
+  const auto asked = kernels::parse_operand_format(name);
   for (const DataType type : kExecuted) {
-    if (asked == type) {
+    if (asked && asked->type == type) {
       return type;
     }
     names.push_back(numerics::name(type));

@@ -11,7 +11,8 @@
 namespace sptc::report {
 
 /// Adds to `result` what a report says beside the simulation: the assumed numbers and what they
-/// weigh, and how far gains are off on measured shapes like those of the workload. In closed form.
+/// weigh, how far gains are off on measured shapes like those of the workload, in closed form, and
+/// how near to the board anything was measured.
 void complete(run::RunResult& result, const workload::Workload& workload,
               const config::Architecture& architecture, const run::SimulationOptions& options);
 

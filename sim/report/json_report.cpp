@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/numerics/data_type.h"
 #include "sim/report/figures.h"
 #include "sim/report/inference_report.h"
 #include "sim/report/network_sums.h"
 #include "sim/report/report.h"
+#include "sim/report/verdict.h"
 #include "sim/report/version.h"
 #include "sim/workload/vector_operation.h"
 
@@ -144,6 +146,18 @@ Json measured_gain_json(const run::MeasuredGain& gain) {
           {"mean_error_percent", gain.is_known() ? Json(gain.mean_error_percent()) : Json()}};
 }
 
+/// How near to the board anything was measured; the error is null where it is not known.
+Json evidence_json(const run::EvidenceDistance& evidence) {
+  return {{"measured", evidence_words(evidence.where)},
+          {"type", numerics::name(evidence.type)},
+          {"chip", evidence.chip.empty() ? Json() : Json(evidence.chip)},
+          {"generation", evidence.generation},
+          {"own_design", evidence.own_design},
+          {"boards", evidence.boards},
+          {"mean_error_percent",
+           evidence.mean_error_percent ? Json(*evidence.mean_error_percent) : Json()}};
+}
+
 }  // namespace
 
 void add_inference(const run::RunResult& result, Json& json) {
@@ -212,6 +226,9 @@ std::string json_report(const run::RunResult& result) {
   }
   if (result.measured_gain) {
     json["measured_gain"] = measured_gain_json(*result.measured_gain);
+  }
+  if (result.evidence) {
+    json["evidence"] = evidence_json(*result.evidence);
   }
   if (result.accuracy) {
     json["accuracy"] = Json{{"samples", result.accuracy->samples},

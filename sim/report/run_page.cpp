@@ -9,6 +9,7 @@
 #include "sim/report/verdict.h"
 #include "sim/report/version.h"
 #include "sim/run/design_cost.h"
+#include "sim/run/peaks.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -143,8 +144,11 @@ Json board_json(const run::RunResult& result, const gpu::GpuSpec& gpu) {
             {"peaks", Json::object()}};
   for (const run::OperationResult& op : result.operations) {
     const double share = op.sparse ? op.sparse->timing.executed_share : 1;
+    const auto& shown = op.sparse ? op.sparse : op.dense;
+    const bool has_scales = shown && shown->kernel.instruction.scales;
     Json& peaks = json["peaks"][std::string(numerics::name(op.dtype))];
-    const double dense = run::peak_tflops(gpu, op.dtype);
+    const double dense =
+        run::peak_tflops(gpu, {op.dtype, has_scales ? shown->kernel.instruction.scales->block : 0});
     if (peaks.is_null() || share < 1) {
       peaks = Json::array({dense, dense / share});
     }
@@ -189,6 +193,8 @@ Json power_json(const run::RunResult& result, bool sparse) {
 std::string run_page(const run::RunResult& result, const gpu::GpuSpec& gpu,
                      const std::string& command) {
   const Verdict verdict = verdict_of(result);
+  const std::string measured =
+      verdict.measured + (verdict.measured.empty() ? "" : " ") + verdict.evidence;
   VariantTable variants(result.explained);
   Json json{{"version", program_version()},
             {"command", command},
@@ -198,7 +204,7 @@ std::string run_page(const run::RunResult& result, const gpu::GpuSpec& gpu,
             {"gain", verdict.gain},
             {"path", verdict.path},
             {"extremes", verdict.extremes},
-            {"measured", verdict.measured},
+            {"measured", measured},
             {"neighbours", neighbours_json(result)},
             {"power", {{"dense", power_json(result, false)}, {"sparse", power_json(result, true)}}},
             {"pattern", pattern_of(result)},

@@ -218,8 +218,10 @@ std::string painted_report(const run::RunResult& result, const Paint& paint) {
       out += wrapped(sentence, kWidth);
     }
   }
-  if (!verdict.measured.empty()) {
-    out += wrapped(verdict.measured, kWidth);
+  for (const std::string& sentence : {verdict.measured, verdict.evidence}) {
+    if (!sentence.empty()) {
+      out += wrapped(sentence, kWidth);
+    }
   }
   if (result.inference) {
     out += inference_short_text(result);

@@ -345,7 +345,7 @@ std::string text_report(const run::RunResult& result) {
   append_totals(out, result.totals);
   append_time_parts(out, result);
   const Verdict verdict = verdict_of(result);
-  for (const std::string& sentence : {verdict.path, verdict.measured}) {
+  for (const std::string& sentence : {verdict.path, verdict.measured, verdict.evidence}) {
     if (!sentence.empty()) {
       out += sentence + "\n";
     }

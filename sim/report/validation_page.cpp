@@ -45,7 +45,7 @@ Json row_json(const Comparison& row, const Index& index) {
   const check::times::Prediction& simulated = row.simulated;
   const base::GemmShape& tile = simulated.cta_tile;
   return Json::array(
-      {launch.shape.m, launch.shape.n, launch.shape.k, numerics::name(launch.dtype),
+      {launch.shape.m, launch.shape.n, launch.shape.k, kernels::name(launch.format()),
        launch.sparsity(), rounded(row.measured.time_us), rounded(simulated.time_us),
        rounded(simulated.clock_mhz), rounded(simulated.power_w), rounded(row.measured.power_w),
        fmt::format("{}x{}x{}", tile.m, tile.n, tile.k), index("conditions", conditions_of(launch)),

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 
 namespace sptc::report {
 namespace {
@@ -196,11 +198,51 @@ std::string measured_sentence(const run::RunResult& result) {
                      measured->pairs.size(), like, measured->mean_error_percent());
 }
 
+/// "a100-pcie-80gb", "h100-pcie and 2 more".
+std::string boards_of(const run::EvidenceDistance& evidence) {
+  const std::size_t more = evidence.boards.size() - 1;
+  return evidence.boards.front() + (more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+/// "measured on its chip, GA100 (a100-pcie-80gb)".
+std::string nearest_clause(const run::EvidenceDistance& evidence) {
+  using enum run::EvidenceDistance::Where;
+  const std::string_view words = evidence_words(evidence.where);
+  switch (evidence.where) {
+    case kBoard:
+      return std::string(words);
+    case kChip:
+      return fmt::format("measured {}, {} ({})", words, evidence.chip, boards_of(evidence));
+    case kGeneration:
+      return fmt::format("measured {}, {} ({})", words, evidence.generation, boards_of(evidence));
+    case kNone:
+      break;
+  }
+  return fmt::format("measured {} of its generation, {}", words, evidence.generation);
+}
+
 }  // namespace
+
+std::string_view evidence_words(run::EvidenceDistance::Where where) {
+  constexpr std::array<std::string_view, 4> kWords{"measured on this board", "on its chip",
+                                                   "on its generation", "on none"};
+  return kWords[static_cast<std::size_t>(where)];
+}
+
+std::string evidence_sentence(const run::EvidenceDistance& evidence) {
+  if (evidence.own_design) {
+    return "measured on none, for it is a design of one's own.";
+  }
+  return fmt::format(
+      "{} {}; mean error of gains: {}.", numerics::name(evidence.type), nearest_clause(evidence),
+      evidence.mean_error_percent ? fmt::format("{:.0f} %", *evidence.mean_error_percent)
+                                  : "not known");
+}
 
 Verdict verdict_of(const run::RunResult& result) {
   return {gain_sentence(result), path_sentence(result), extremes_sentence(result),
-          measured_sentence(result)};
+          measured_sentence(result),
+          result.evidence ? "Evidence: " + evidence_sentence(*result.evidence) : std::string()};
 }
 
 std::string_view bound_of(const run::VariantResult& variant) {

@@ -14,9 +14,16 @@ struct Verdict {
   std::string path;      ///< by which kernels of the library, and what the others gain
   std::string extremes;  ///< which operations gain least and most, and what bounds them
   std::string measured;  ///< how far the gain was off on measured shapes like these
+  std::string evidence;  ///< how near to the board anything was measured
 };
 
 Verdict verdict_of(const run::RunResult& result);
+
+/// "measured on this board", "on its chip", "on its generation" or "on none".
+std::string_view evidence_words(run::EvidenceDistance::Where where);
+
+/// "f16 measured on its chip, GA100 (a100-pcie-80gb); mean error of gains: 9 %."
+std::string evidence_sentence(const run::EvidenceDistance& evidence);
 
 /// What bounds a launch: "L2"; "" where that was not asked.
 std::string_view bound_of(const run::VariantResult& variant);

@@ -25,14 +25,15 @@
 namespace sptc::run {
 namespace {
 
+using kernels::OperandFormat;
 using numerics::DataType;
 
 constexpr int kBitsOfServing = 16;  ///< of what serving software does not quantise
 
-/// What an operation is, as --dtype names it, and the type that `options` give it as such.
+/// What an operation is, as --dtype names it, and the format that `options` give it as such.
 struct Part {
   std::string_view name;  ///< empty: a layer like any other
-  std::optional<DataType> type;
+  std::optional<OperandFormat> format;
 };
 
 /// Whether `options` treat parts differently; asked of each of a million points of a sweep.
@@ -61,27 +62,42 @@ bool is_converted(const SimulationOptions& options, const Part& part) {
          (options.dtype && numerics::storage_bits(*options.dtype) >= kBitsOfServing);
 }
 
+/// The format of SimulationOptions::dtype, where there is one.
+std::optional<OperandFormat> format_of_all(const SimulationOptions& options) {
+  return options.dtype ? std::optional(OperandFormat{*options.dtype, options.dtype_block})
+                       : std::nullopt;
+}
+
+/// What `options` make of `op`, which is `part`; without scales where it keeps its own type.
+OperandFormat format_of(const SimulationOptions& options, const workload::Operation& op,
+                        const Part& part) {
+  const OperandFormat own{op.dtype};
+  return part.format                   ? *part.format
+         : is_converted(options, part) ? format_of_all(options).value_or(own)
+                                       : own;
+}
+
 }  // namespace
 
 DataType asked_type(const SimulationOptions& options, const workload::Operation& op) {
-  const Part part = part_of(options, op);
-  return part.type                     ? *part.type
-         : is_converted(options, part) ? options.dtype.value_or(op.dtype)
-                                       : op.dtype;
+  return format_of(options, op, part_of(options, op)).type;
 }
 
 void set_asked_type(const SimulationOptions& options, workload::Operation& op) {
-  const DataType type = asked_type(options, op);
-  if (type != op.dtype && op.storage.block_scaled()) {
+  const Part part = part_of(options, op);
+  const OperandFormat format = format_of(options, op, part);
+  if (format.type != op.dtype && op.storage.block_scaled()) {
     op.storage = {};  // those blocks were of the other type
   }
-  const Part part = part_of(options, op);
   const kernels::OperandStorage& asked = options.storage;
   const bool of_all = !options.dtype && !asked.weight;  // blocks of what the workload has
   const bool stored = asked.weight ? op.weight && (part.name.empty() || options.parts.all)
-                                   : !part.type && (of_all || is_converted(options, part));
-  op.dtype = type;
+                                   : !part.format && (of_all || is_converted(options, part));
+  op.dtype = format.type;
   op.d_dtype = type_of_d(op, options);
+  if (format.scale_block > 0) {
+    op.storage = {std::nullopt, format.scale_block};
+  }
   if (!asked.plain() && stored) {
     op.storage = asked;
   }
@@ -92,13 +108,14 @@ void set_asked_type(const SimulationOptions& options, workload::Operation& op) {
 }
 
 std::string types_text(const SimulationOptions& options) {
-  std::string text = options.dtype ? std::string(numerics::name(*options.dtype)) : "as given";
+  const auto all = format_of_all(options);
+  std::string text = all ? std::string(kernels::name(*all)) : "as given";
   const PartTypes& parts = options.parts;
   text += parts.all && options.dtype ? ", all" : "";
-  for (const auto& [name, type] : {std::pair("attention", parts.attention),
-                                   {"router", parts.router},
-                                   {"lm_head", parts.head}}) {
-    text += type ? fmt::format(", {} {}", name, numerics::name(*type)) : "";
+  for (const auto& [name, format] : {std::pair("attention", parts.attention),
+                                     {"router", parts.router},
+                                     {"lm_head", parts.head}}) {
+    text += format ? fmt::format(", {} {}", name, kernels::name(*format)) : "";
   }
   return text;
 }
@@ -109,7 +126,8 @@ std::string kept_types(const SimulationOptions& options,
   std::string first;
   for (const workload::Operation& op : operations) {
     const Part part = part_of(options, op);
-    if (options.dtype && !part.type && !is_converted(options, part) && op.dtype != *options.dtype) {
+    if (options.dtype && !part.format && !is_converted(options, part) &&
+        op.dtype != *options.dtype) {
       parts.insert(fmt::format("{} in {}", part.name, numerics::name(op.dtype)));
       first = first.empty() ? std::string(part.name) : first;
     }
@@ -120,16 +138,13 @@ std::string kept_types(const SimulationOptions& options,
   return fmt::format(
       "--dtype {0} is of weights: {1} as serving software has them; --dtype all={0} converts them, "
       "too, and --dtype weights={0},{2}=TYPE one part",
-      numerics::name(*options.dtype), fmt::join(parts, ", "), first);
+      kernels::name(*format_of_all(options)), fmt::join(parts, ", "), first);
 }
 
 namespace {
 
 std::string type_text(const workload::Operation& op) {
-  if (op.storage.block_scaled()) {
-    return op.dtype == numerics::DataType::kE2m1 ? "nvfp4" : "mxfp8";
-  }
-  return std::string(numerics::name(op.dtype));
+  return std::string(kernels::name(OperandFormat{op.dtype, op.storage.operand_block()}));
 }
 
 /// Whether the tensor cores of `gpu` multiply the operands of `op`, with the types that `options`

@@ -110,11 +110,6 @@ GpuArea gpu_area(const gpu::GpuSpec& gpu, const energy::AreaTable& table) {
   return area;
 }
 
-double peak_macs_per_sm_and_cycle(const gpu::GpuSpec& gpu, numerics::DataType type) {
-  return gpu.sm.macs_per_cycle(numerics::storage_bits(type),
-                               numerics::accumulator_type(type) == numerics::DataType::kF32);
-}
-
 BoardFigures board_figures(const gpu::GpuSpec& gpu) {
   const double mhz = gpu.boost_clock_mhz;
   const double gb_per_byte_per_cycle = mhz * 1e-3;
@@ -122,10 +117,6 @@ BoardFigures board_figures(const gpu::GpuSpec& gpu) {
   return {gpu.sms, mhz, gpu.memory.dram_bytes_per_cycle(mhz) * gb_per_byte_per_cycle,
           gpu.memory.l2_bytes_per_cycle * gb_per_byte_per_cycle,
           gpu.sms * of_sm * gb_per_byte_per_cycle};
-}
-
-double peak_tflops(const gpu::GpuSpec& gpu, numerics::DataType type) {
-  return 2 * peak_macs_per_sm_and_cycle(gpu, type) * gpu.sms * gpu.boost_clock_mhz * 1e-6;
 }
 
 }  // namespace sptc::run

@@ -57,10 +57,6 @@ struct GpuArea {
 };
 GpuArea gpu_area(const gpu::GpuSpec& gpu, const energy::AreaTable& table);
 
-/// Executed multiply-accumulates per SM and cycle at the peak: dot units times the elements of A
-/// that each takes.
-double peak_macs_per_sm_and_cycle(const gpu::GpuSpec& gpu, numerics::DataType type);
-
 /// What a board could do at best, at its boost clock.
 struct BoardFigures {
   int sms = 0;
@@ -70,9 +66,5 @@ struct BoardFigures {
   double shared_memory_gb_per_s = 0;  ///< of all SMs
 };
 BoardFigures board_figures(const gpu::GpuSpec& gpu);
-
-/// Dense TFLOP/s of the tensor cores at the boost clock, with the accumulator that GEMMs of `type`
-/// have; integers count as floats.
-double peak_tflops(const gpu::GpuSpec& gpu, numerics::DataType type);
 
 }  // namespace sptc::run

@@ -8,6 +8,7 @@
 #include "sim/kernels/gemm_operands.h"
 #include "sim/kernels/gemm_traffic.h"
 #include "sim/kernels/kernel_choice.h"
+#include "sim/run/peaks.h"
 #include "sim/workload/epilogue.h"
 
 #include <fmt/format.h>
@@ -127,7 +128,8 @@ VariantResult KernelRunner::figures(const workload::Operation& op, bool sparse,
   result.timing.time_us = cycles / result.timing.clock_mhz + result.timing.launch_us;
   result.timing.tflops = 2 * macs / result.timing.time_us * 1e-6;
   result.timing.utilization =
-      executed / (cycles * gpu_.sms * peak_macs_per_sm_and_cycle(gpu_, op.dtype));
+      executed / (cycles * gpu_.sms *
+                  peak_macs_per_sm_and_cycle(gpu_, {op.dtype, op.storage.operand_block()}));
   result.timing.padding = 1 - executed / static_cast<double>(run.issued_macs);
   result.traffic.activity = run.activity;
   result.explanation.stalls = run.stalls;

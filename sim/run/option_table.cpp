@@ -182,21 +182,26 @@ void set_algorithm(Options& options, What what, const Text& text) {
   }
 }
 
-numerics::DataType parse_type(What what, const Text& text) {
-  if (const auto type = workload::parse_usual_type(text)) {
-    return *type;
+kernels::OperandFormat parse_format(What what, const Text& text) {
+  if (const auto format = workload::parse_operand_format(text)) {
+    return *format;
   }
   throw base::InputError(fmt::format("{}: {}", what, workload::unknown_operand_type(text)));
 }
 
-/// "e4m3", "all=e4m3" or "weights=e4m3,attention=bf16,router=bf16,lm_head=bf16".
+/// "e4m3", "all=e4m3" or "weights=nvfp4,attention=bf16,router=bf16,lm_head=bf16".
 void set_types(Options& options, What what, const Text& text) {
   static constexpr std::array<std::string_view, 5> kParts{"all", "weights", "attention", "router",
                                                           "lm_head"};
   options.dtype.reset();
+  options.dtype_block = 0;
   options.parts = {};
+  const auto set_all = [&](const kernels::OperandFormat& format) {
+    options.dtype = format.type;
+    options.dtype_block = format.scale_block;
+  };
   if (text.find('=') == Text::npos) {
-    options.dtype = parse_type(what, text);
+    set_all(parse_format(what, text));
     return;
   }
   std::set<Text, std::less<>> given;
@@ -210,12 +215,14 @@ void set_types(Options& options, What what, const Text& text) {
       throw base::InputError(fmt::format("{}: {} is given beside {}", what, part,
                                          given.size() > 1 ? "'all' or another part" : "itself"));
     }
-    const numerics::DataType type = parse_type(what, item.value);
+    const kernels::OperandFormat format = parse_format(what, item.value);
     PartTypes& parts = options.parts;
     if (part == "attention" || part == "router" || part == "lm_head") {
-      (part == "attention" ? parts.attention : part == "router" ? parts.router : parts.head) = type;
+      (part == "attention" ? parts.attention
+       : part == "router"  ? parts.router
+                           : parts.head) = format;
     } else {
-      options.dtype = type;
+      set_all(format);
       parts.all = part == "all";
     }
   }
@@ -256,10 +263,12 @@ constexpr SimulationOption kTable[] = {
      "time, energy, check", "timing", set_word<Fidelity, &Options::fidelity>},
     {"variants", "dense|sparse|both", "weights as given, at the hardware's pattern, or both",
      "values, time, energy", "both", set_word<Variants, &Options::variants>},
-    {"dtype", "f16|bf16|tf32|e4m3|e5m2|s8|s4|e2m1|PART=TYPE,..",
-     "replaces the operand type (default: the workload's, or f16). One of 8 bits and less is that "
-     "of weights: attention, routers and the last layer keep theirs, but for all=e4m3, or "
-     "weights=e4m3,attention=bf16,router=bf16,lm_head=bf16",
+    {"dtype", "f16|bf16|tf32|e4m3|e5m2|s8|s4|e2m1|nvfp4|mxfp8|mxfp4|fp16|fp8|int8|fp4|PART=TYPE,..",
+     "replaces the operand type (default: the workload's, or f16). nvfp4, or fp4, is e2m1 with a "
+     "scale for each 16 elements, mxfp8 e4m3 and mxfp4 e2m1 with one for each 32; fp16, fp8 and "
+     "int8 are f16, e4m3 and s8. One of 8 bits and less is that of weights: attention, routers and "
+     "the last layer keep theirs, but for all=e4m3, or "
+     "weights=nvfp4,attention=bf16,router=bf16,lm_head=bf16",
      "values, time, energy", "", set_types},
     {"weight-dtype", "s8|s4",
      "weights lie in memory as these and are dequantised in registers (default: the workload's, or "
@@ -267,7 +276,8 @@ constexpr SimulationOption kTable[] = {
      "values, time, energy", "", set_weight_type},
     {"scale-block", "N",
      "elements along K that share a scale: of a quantised weight (default: a row of it has one), "
-     "or of block-scaled types (e4m3: 32, e2m1: 16)",
+     "or of block-scaled types, which --dtype nvfp4, mxfp8 and mxfp4 say themselves (e4m3: 32, "
+     "e2m1: 16 or 32)",
      "time, energy", "",
      set_count<1, workload::kMostInScaleBlock, &Options::storage,
                &kernels::OperandStorage::scale_block>},

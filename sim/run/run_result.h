@@ -255,6 +255,23 @@ struct MeasuredGain {
   double mean_error_percent() const;
 };
 
+/// How near measurements are to the board of a result.
+struct EvidenceDistance {
+  enum class Where {
+    kBoard,
+    kChip,        ///< on another board of its chip
+    kGeneration,  ///< on another chip with its instructions
+    kNone,
+  };
+  Where where = Where::kNone;  ///< pairs of `type`, dense and sparse, were measured so near
+  numerics::DataType type = numerics::DataType::kF16;  ///< of the result the farthest from them
+  std::string chip, generation;     ///< of the board; chip: empty where it is not known
+  bool own_design = false;          ///< nobody has such a board
+  std::vector<std::string> boards;  ///< with such pairs, as near as that
+  /// Of gains on boards that are as far from measurements, in percent; nothing: not known.
+  std::optional<double> mean_error_percent = std::nullopt;
+};
+
 /// How a library chose the kernels of 2:4 weights: its default or what its search finds.
 struct LibraryPath {
   kernels::Algorithm algorithm = kernels::Algorithm::kHeuristic;
@@ -284,6 +301,7 @@ struct RunResult {
   std::optional<AccuracyResult> accuracy;
   std::optional<LibraryPath> path;            ///< see library_path() (sim/run/estimate.h)
   std::optional<MeasuredGain> measured_gain;  ///< absent where nobody looked for measured shapes
+  std::optional<EvidenceDistance> evidence;   ///< absent where nobody looked for it
   std::optional<GpuArea> area;                ///< absent where the architecture has no energy file
   energy::Bounds area_bounds_mm2;             ///< where its total may lie
   bool explained = false;                     ///< the user asks why

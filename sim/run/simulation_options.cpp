@@ -67,6 +67,13 @@ void require_consistent(const SimulationOptions& options) {
   if (options.kernels == KernelsFrom::kSearch && options.kernel.cta_tile) {
     throw base::InputError("--kernels search has no effect with --tile, which names the kernel");
   }
+  const int block = options.storage.scale_block;
+  if (options.dtype_block > 0 && block > 0 && block != options.dtype_block) {
+    throw base::InputError(
+        fmt::format("--scale-block {} contradicts --dtype {}, whose blocks have {} elements", block,
+                    kernels::name(kernels::OperandFormat{*options.dtype, options.dtype_block}),
+                    options.dtype_block));
+  }
   if (options.pattern && options.variants == Variants::kDense) {
     throw base::InputError("--pattern has no effect with --variants dense");
   }

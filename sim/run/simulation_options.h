@@ -8,6 +8,7 @@
 #include "sim/gpu/clock_policy.h"
 #include "sim/kernels/kernel_overrides.h"
 #include "sim/kernels/launch_conditions.h"
+#include "sim/kernels/operand_format.h"
 #include "sim/kernels/operand_storage.h"
 #include "sim/run/network/engine.h"
 
@@ -68,7 +69,8 @@ struct ClockChoice {
 /// fewer.
 struct PartTypes {
   bool all = false;  ///< SimulationOptions::dtype is that of these parts, too
-  std::optional<numerics::DataType> attention, router, head;  ///< else as asked_type() says
+  /// Else as asked_type() says.
+  std::optional<kernels::OperandFormat> attention, router, head;
 };
 
 /// What a caller may choose about a simulation, and below it what follows from that on an
@@ -77,7 +79,8 @@ struct SimulationOptions {
   Fidelity fidelity = Fidelity::kTiming;
   Variants variants = Variants::kBoth;
   std::optional<numerics::DataType> dtype;  ///< replaces the type of operations: see asked_type()
-  PartTypes parts;                          ///< of some of them another one
+  int dtype_block = 0;  ///< elements along K that share a scale, as its name says: 16 of nvfp4
+  PartTypes parts;      ///< of some of them another one
   kernels::OperandStorage storage;  ///< of weights, or of block-scaled types, where it says any
   std::optional<sparsity::WeightPattern> pattern;  ///< of sparse weights; else the hardware's
   std::string numerics;  ///< arithmetic of another generation; empty: the architecture's own

@@ -13,7 +13,8 @@ namespace {
 
 void double_tensor_core(sm::SmSpec& sm) {
   tensor_core::TensorCoreSpec& core = sm.tensor_core;
-  for (int* const rate : {&core.dot_units, &core.f32_dot_units, &core.f64_multipliers}) {
+  for (int* const rate :
+       {&core.dot_units, &core.f32_dot_units, &core.integer_dot_units, &core.f64_multipliers}) {
     *rate *= 2;
   }
   for (double* const rate :

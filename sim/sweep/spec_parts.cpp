@@ -130,11 +130,12 @@ workload::Workload one_gemm(const io::JsonObject& object) {
   op.count = object.integer_or("count", 1, 1, workload::kMaxExtent);
   op.prunable = object.boolean_or("prunable", true);
   const std::string dtype = object.text_or("dtype", "f16");
-  const auto type = workload::parse_usual_type(dtype);
-  if (!type) {
+  const auto format = workload::parse_operand_format(dtype);
+  if (!format) {
     (object.place() / "dtype").fail(workload::unknown_operand_type(dtype));
   }
-  op.dtype = *type;
+  op.dtype = format->type;
+  op.storage.scale_block = format->scale_block;
   workload::Workload workload;
   op.name = object.text_or("name", fmt::format("{}x{}x{}", op.shape.m, op.shape.n, op.shape.k));
   workload.name = op.name;

@@ -12,9 +12,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <span>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 namespace sptc::workload {
 namespace {
@@ -26,13 +27,6 @@ constexpr std::array<std::string_view, 8> kKernelTypes{"f16",  "bf16", "tf32", "
                                                        "e5m2", "s8",   "s4",   "e2m1"};
 // What a quantised weight may be stored as.
 constexpr std::array<std::string_view, 2> kWeightTypes{"s8", "s4"};
-
-/// What a type that no kernel takes is instead.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kInstead{{
-    {"f32", "'tf32'"},
-    {"nvfp4", "'e2m1' with a scale_block of 16"},
-    {"mxfp8", "'e4m3' with a scale_block of 32"},
-}};
 
 }  // namespace
 
@@ -87,19 +81,17 @@ std::optional<numerics::DataType> parse_operand_type(std::string_view name) {
   return known ? numerics::parse_data_type(name) : std::nullopt;
 }
 
-std::optional<numerics::DataType> parse_usual_type(std::string_view name) {
-  const auto type = numerics::parse_usual_type(name);
-  return type ? parse_operand_type(numerics::name(*type)) : std::nullopt;
+std::optional<kernels::OperandFormat> parse_operand_format(std::string_view name) {
+  const auto format = kernels::parse_operand_format(name);
+  return format && parse_operand_type(numerics::name(format->type)) ? format : std::nullopt;
 }
 
 std::string unknown_operand_type(std::string_view name) {
-  const auto type = numerics::parse_usual_type(name);
-  const std::string ours = type ? std::string(numerics::name(*type)) : base::lower_case(name);
-  const auto instead =
-      std::ranges::find_if(kInstead, [&](const auto& row) { return row.first == ours; });
+  std::vector<std::string_view> known(kKernelTypes.begin(), kKernelTypes.end());
+  std::ranges::copy(kernels::block_format_names(), std::back_inserter(known));
+  const bool is_f32 = numerics::parse_usual_type(name) == numerics::DataType::kF32;
   return "unknown operand type " +
-         base::unknown_name(io::printable(name), kKernelTypes,
-                            instead == kInstead.end() ? "" : instead->second);
+         base::unknown_name(io::printable(name), known, is_f32 ? "'tf32'" : "");
 }
 
 std::optional<numerics::DataType> parse_weight_type(std::string_view name) {

@@ -88,11 +88,12 @@ Operation read_operation(const CsvRow& row) {
   op.batch = row.integer_or("batch", 1);
   op.count = row.integer_or("count", 1);
   if (const std::string_view type = row.text("dtype"); !type.empty()) {
-    const std::optional<numerics::DataType> parsed = parse_usual_type(type);
-    if (!parsed) {
+    const std::optional<kernels::OperandFormat> format = parse_operand_format(type);
+    if (!format) {
       row.fail(unknown_operand_type(type));
     }
-    op.dtype = *parsed;
+    op.dtype = format->type;
+    op.storage.scale_block = format->scale_block;
   }
   op.prunable = read_sparsity(row, op.dtype);
   op.name = row.text("name");

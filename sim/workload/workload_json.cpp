@@ -21,8 +21,8 @@
 namespace sptc::workload {
 namespace {
 
+using kernels::OperandFormat;
 using nlohmann::json;
-using numerics::DataType;
 
 constexpr std::array<std::string_view, 2> kSchemas{"gemm-workload/0.1", kWorkloadSchema};
 
@@ -55,16 +55,17 @@ void require_word(const io::JsonObject& object, std::string_view key, std::strin
   }
 }
 
-DataType read_type(const io::JsonObject& object, std::string_view key, DataType absent) {
+OperandFormat read_format(const io::JsonObject& object, std::string_view key,
+                          const OperandFormat& absent) {
   if (!object.has(key)) {
     return absent;
   }
   const std::string name = object.text(key);
-  const std::optional<DataType> type = parse_usual_type(name);
-  if (!type) {
+  const std::optional<OperandFormat> format = parse_operand_format(name);
+  if (!format) {
     (object.place() / key).fail(unknown_operand_type(name));
   }
-  return *type;
+  return *format;
 }
 
 std::array<std::int64_t, 2> read_pair(const io::JsonObject& object, std::string_view key,
@@ -261,8 +262,9 @@ NotTaken read_not_taken(const io::JsonObject& object) {
   return launch;
 }
 
-/// How A, and of block-scaled types B, lie in memory.
-kernels::OperandStorage read_storage(const io::JsonObject& object, const Operation& op) {
+/// How A, and of block-scaled formats B, lie in memory.
+kernels::OperandStorage read_storage(const io::JsonObject& object, const Operation& op,
+                                     const OperandFormat& format) {
   kernels::OperandStorage storage;
   if (object.has("weight_dtype")) {
     storage.weight = parse_weight_type(object.text("weight_dtype"));
@@ -272,19 +274,26 @@ kernels::OperandStorage read_storage(const io::JsonObject& object, const Operati
                           : "weight_operand is null: A is no weight");
     }
   }
-  storage.scale_block = static_cast<int>(object.integer_or("scale_block", 0, 1, kMostInScaleBlock));
+  storage.scale_block =
+      static_cast<int>(object.integer_or("scale_block", format.scale_block, 1, kMostInScaleBlock));
+  if (format.scale_block > 0 && storage.scale_block != format.scale_block) {
+    (object.place() / "scale_block")
+        .fail(fmt::format("is {}, but {} has blocks of {}", storage.scale_block,
+                          kernels::name(format), format.scale_block));
+  }
   if (const std::string why = kernels::impossible_storage(storage, op.dtype); !why.empty()) {
     object.place().fail(why);
   }
   return storage;
 }
 
-Operation read_operation(const io::JsonObject& object, DataType default_type) {
+Operation read_operation(const io::JsonObject& object, const OperandFormat& default_format) {
   const std::string kind = read_kind(object);
   object.allow_only(kOpKeys);
   Operation op;
   op.name = object.text("name");
-  op.dtype = read_type(object, "dtype", default_type);
+  const OperandFormat format = read_format(object, "dtype", default_format);
+  op.dtype = format.type;
   read_shape(object, kind, op);
   read_surroundings(object, op);
   // Transposition is a matter of storage; the operands here are always logical matrices.
@@ -293,7 +302,7 @@ Operation read_operation(const io::JsonObject& object, DataType default_type) {
   op.weight = !object.has("weight_operand") || !object.require("weight_operand").is_null();
   op.input = object.text_or("input", "");
   op.prunable = read_prunable(object, op);
-  op.storage = read_storage(object, op);
+  op.storage = read_storage(object, op, format);
   op.activation = read_activation(object);
   if (object.has("tensors")) {
     op.tensors = read_tensors(object.object("tensors"));
@@ -399,7 +408,7 @@ Workload parse_workload_json(std::string_view text, const std::filesystem::path&
   workload.inputs = inputs_of(root, workload.dims);
   workload.file = file;
   workload.name = root.text_or("name", file.stem().string());
-  const DataType type = read_type(root, "default_dtype", DataType::kF16);
+  const OperandFormat format = read_format(root, "default_dtype", {});
   const json& ops = root.array("ops");
   std::int64_t macs = 0;
   for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -410,7 +419,7 @@ Workload parse_workload_json(std::string_view text, const std::filesystem::path&
       workload.vectors.push_back(std::move(*vector));
       continue;
     }
-    for (Operation& op : by_experts(object, read_operation(object, type))) {
+    for (Operation& op : by_experts(object, read_operation(object, format))) {
       if (!add_macs(macs, op)) {
         place.fail("m*n*k*batch*count, summed over the operations, exceeds 64 bits");
       }

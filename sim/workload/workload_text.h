@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/kernels/operand_format.h"
 #include "sim/workload/workload.h"
 
 #include <cstdint>
@@ -69,8 +70,9 @@ inline constexpr std::string_view kImpossibleRest = "rest_bytes without rest_ns:
 /// The operand type called `name`; nothing where it is none. `unknown_operand_type` is the message
 /// for that case.
 std::optional<numerics::DataType> parse_operand_type(std::string_view name);
-/// The same for the names that other programs have, too: fp16, half, bfloat16, int8, fp8 (e4m3), ..
-std::optional<numerics::DataType> parse_usual_type(std::string_view name);
+/// The same for the names that other programs have, too (fp16, half, bfloat16, int8, fp8), and for
+/// formats whose blocks have scales (nvfp4, mxfp8, mxfp4).
+std::optional<kernels::OperandFormat> parse_operand_format(std::string_view name);
 /// The names that parse_operand_type knows.
 std::span<const std::string_view> kernel_operand_types();
 std::string unknown_operand_type(std::string_view name);

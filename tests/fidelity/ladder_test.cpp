@@ -62,7 +62,7 @@ void expect_conserved(const kernels::GemmProblem& problem, const gpu::GemmRun& r
                       const gpu::GpuSpec& gpu) {
   const std::string name = timing::describe(problem);
   const auto cycles = static_cast<double>(run.cycles);
-  const double peak = gpu.sms * gpu.sm.macs_per_cycle(16, true);
+  const double peak = gpu.sms * gpu.sm.macs_per_cycle(16, numerics::DataType::kF32);
   const double useful = static_cast<double>(problem.shape.macs()) / (problem.sparse ? 2 : 1);
   EXPECT_LE(useful, static_cast<double>(run.issued_macs)) << name;
   EXPECT_LE(useful / (cycles * peak), 1) << name;

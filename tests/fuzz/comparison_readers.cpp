@@ -2,6 +2,7 @@
 #include "models/base/error.h"
 #include "sim/check/capture/capture.h"
 #include "sim/check/kernel/kernel_file.h"
+#include "sim/check/times/evidence_distance.h"
 #include "sim/check/times/measurements.h"
 #include "sim/check/vectors/bit_array.h"
 #include "sim/check/vectors/verify.h"
@@ -30,6 +31,14 @@ void read_measurements(const std::string& bytes) {
   for (const check::times::Measurement& row : check::times::parse_measurements(bytes, "f")) {
     if (!(row.time_us > 0) || row.launch.shape.m <= 0 || row.launch.sparsity().empty()) {
       throw std::logic_error("a measurement that nobody can have made");
+    }
+  }
+}
+
+void read_evidence_distance(const std::string& bytes) {
+  for (const std::optional<double>& error : check::times::parse_errors_by_distance(bytes, "f")) {
+    if (error && !(*error >= 0)) {
+      throw std::logic_error("an error that is none");
     }
   }
 }
@@ -157,6 +166,7 @@ void read_vector_set(const std::string& bytes) {
 
 constexpr Reader kReaders[] = {
     {"measurements", Content::kText, read_measurements},
+    {"evidence_distance", Content::kJson, read_evidence_distance},
     {"kernel_file", Content::kJson, read_kernel_file},
     {"kernel_archive", Content::kJson, read_kernel_archive},
     {"saved_result", Content::kJson, read_saved_result, 1000},

@@ -66,6 +66,23 @@ class Mma(unittest.TestCase):
                             path("b"), "--metadata", path("e"), "--out", path("d")], check=True)
             np.testing.assert_array_equal(raw(ours)[None], np.load(path("d")))
 
+    def test_block_scaled_instructions_take_scales(self):
+        name = "kind::mxf4nvf4.block_scale.scale_vec::4X.m16n8k64.f32.e2m1.e2m1.f32.ue4m3"
+        (row,) = [row for row in sptcsim.instructions("sm_120") if row.scale_type == "ue4m3" and not row.sparse]
+        self.assertEqual((row.block_scaled, row.scale_block, row.rules.scaled_window), (True, 16, "mma-sim"))
+        ones = np.full((16, 64), 0x2, np.uint8), np.full((64, 8), 0x2, np.uint8)
+        scales = np.full((16, 4), 0x38, np.uint8), np.full((4, 8), 0x40, np.uint8)  # 1 and 2
+        d = sptcsim.mma(name, *ones, arch="sm_120", a_scales=scales[0], b_scales=scales[1])
+        np.testing.assert_array_equal(d, np.full((16, 8), 128, np.float32))
+        if ml_dtypes is not None:
+            typed = [scale.view(ml_dtypes.float8_e4m3fn) for scale in scales]
+            np.testing.assert_array_equal(
+                sptcsim.mma(name, *ones, arch="sm_120", a_scales=typed[0], b_scales=typed[1]), d)
+        with self.assertRaisesRegex(sptcsim.InputError, "needs scales of A and B"):
+            sptcsim.mma(name, *ones, arch="sm_120")
+        with self.assertRaisesRegex(sptcsim.InputError, r"the scales of A must be \[1, 16, 4\]"):
+            sptcsim.mma(name, *ones, arch="sm_120", a_scales=scales[0][:, :2], b_scales=scales[1])
+
     def test_metadata_means_the_same_in_every_layout(self):
         a, b = operands(16, 32, 8)
         compressed = sptcsim.compress(sptcsim.prune(a))

@@ -55,7 +55,8 @@ TEST(Stalls, AccountForEveryCycleOfEveryTensorCore) {
                                  std::string(mma::name(grid.kernel.executed.family));
         const std::int64_t cores = kSms * spec.sm.sub_partitions;
         EXPECT_EQ(run.stalls.total(), run.cycles * cores) << what;
-        const double macs_per_cycle = spec.sm.macs_per_cycle(16, true) / spec.sm.sub_partitions;
+        const double macs_per_cycle =
+            spec.sm.macs_per_cycle(16, numerics::DataType::kF32) / spec.sm.sub_partitions;
         EXPECT_EQ(static_cast<double>(run.stalls[sm::StallReason::kMma]),
                   static_cast<double>(grid.kernel.issued_macs()) / macs_per_cycle)
             << what;

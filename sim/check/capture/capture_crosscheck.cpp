@@ -207,7 +207,7 @@ std::vector<kernel::Explanation> explain_set(const vectors::VectorSet& set,
                                              const vectors::VectorOutput& output,
                                              const mma::StepRules& rules) {
   const DataType a = output.instruction.a_type;
-  if (a == DataType::kF64 || a == DataType::kB1 || output.instruction.block_scaled) {
+  if (a == DataType::kF64 || a == DataType::kB1 || output.instruction.scales) {
     return {};
   }
   return SetSearch(set, output, rules).run();

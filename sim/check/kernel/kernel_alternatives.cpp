@@ -375,7 +375,7 @@ class Collector {
     for (const mma::CatalogueEntry& entry : mma::instructions(target)) {
       const MmaInstruction& candidate = entry.instruction;
       if (entry.is_software || candidate.a_type != from_.instruction.a_type ||
-          candidate.b_type != from_.instruction.b_type || candidate.block_scaled) {
+          candidate.b_type != from_.instruction.b_type || candidate.scales) {
         continue;
       }
       for (const auto grouping :

@@ -96,7 +96,7 @@ class KernelReader {
       instruction() = deepest(object_.object("types"), object_.boolean_or("sparse", false));
     }
     const DataType a = instruction().a_type;
-    if (a == DataType::kF64 || a == DataType::kB1 || instruction().block_scaled) {
+    if (a == DataType::kF64 || a == DataType::kB1 || instruction().scales) {
       object_.place().fail(
           "kernels over f64, b1 and block-scaled operands are not cross-checked; sptcsim mma "
           "executes their instructions");
@@ -124,7 +124,7 @@ class KernelReader {
       const bool fits = candidate.family == mma::MmaFamily::kMma && candidate.a_type == a &&
                         candidate.b_type == b && candidate.accumulator == accumulator &&
                         candidate.sparse == sparse && !candidate.satfinite && !entry.is_software &&
-                        !candidate.addend && !candidate.block_scaled;
+                        !candidate.addend && !candidate.scales;
       if (fits && (!found || candidate.shape.k > found->shape.k)) {
         found = candidate;
       }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/mma/catalogue.h"
 #include "sim/check/kernel/kernel_crosscheck.h"
 
 #include <fmt/format.h>
@@ -183,6 +184,10 @@ std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnos
       "{}: D[{}, {}] {}, k {}, {} on {} ({}), {}\n", kernel.name, data.m, data.n,
       numerics::name(data.d_type), data.k, kernel.declared.instruction.ptx_name(),
       kernel.target.name, mma::name(kernel.declared.rules.evidence), order_text(kernel.declared));
+  if (const auto warning = mma::speed_warning(kernel.target, kernel.declared.instruction);
+      !warning.empty()) {
+    text += fmt::format("note: on {} {}\n", kernel.target.name, warning);
+  }
   if (diagnosis.invalid_metadata) {
     const InvalidMetadata& invalid = *diagnosis.invalid_metadata;
     text += fmt::format(

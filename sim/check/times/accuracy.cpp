@@ -371,7 +371,7 @@ std::optional<SpeedupAccuracy> measure_speedups(std::span<const Comparison> rows
       if (path != dense) {
         all.push_back({std::exp(mean(base->second.measured) - mean(times.measured)),
                        std::exp(mean(base->second.simulated) - mean(times.simulated))});
-        by[{std::get<numerics::DataType>(common), std::get<kernels::Algorithm>(path),
+        by[{std::get<kernels::OperandFormat>(common).type, std::get<kernels::Algorithm>(path),
             l2_name(std::get<kernels::L2State>(common))}]
             .push_back(all.back());
       }

@@ -62,10 +62,10 @@ void require_kernels(std::span<const Measurement> rows, const std::string& file,
   run::SimulationOptions closed_form = options;
   closed_form.fidelity = run::Fidelity::kAnalytic;
   LaunchSimulation simulation(architecture, closed_form);
-  std::set<std::tuple<numerics::DataType, std::string, numerics::DataType>> known;
+  std::set<std::tuple<kernels::OperandFormat, std::string, numerics::DataType>> known;
   for (const Measurement& row : rows) {
     const MeasuredLaunch& launch = row.launch;
-    if (known.emplace(launch.dtype, launch.sparsity(), launch.type_of_d()).second) {
+    if (known.emplace(launch.format(), launch.sparsity(), launch.type_of_d()).second) {
       at_line(simulation, row, file);
     }
   }
@@ -94,6 +94,7 @@ Prediction LaunchSimulation::operator()(const MeasuredLaunch& launch) {
   op.name = "gemm";
   op.shape = launch.shape;
   op.dtype = launch.dtype;
+  op.storage.scale_block = launch.scale_block;
   op.prunable = true;
   workload.operations.push_back(op);
   Values& values = values_.try_emplace(launch.operands, launch.operands).first->second;

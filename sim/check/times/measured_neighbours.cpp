@@ -89,6 +89,14 @@ std::vector<Measurement> evidence_of(const std::string& name) {
   return {};
 }
 
+std::set<numerics::DataType> types_of_pairs(const std::vector<Measurement>& rows) {
+  std::set<numerics::DataType> types;
+  for (const RowPair& pair : pairs_of(rows)) {
+    types.insert(pair.sparse->launch.dtype);
+  }
+  return types;
+}
+
 run::MeasuredGain measured_neighbours(const run::RunResult& result,
                                       const config::Architecture& architecture,
                                       const run::SimulationOptions& asked,

@@ -6,6 +6,7 @@
 #include "sim/run/run_result.h"
 #include "sim/run/simulation_options.h"
 
+#include <set>
 #include <vector>
 
 namespace sptc::check::times {
@@ -13,6 +14,9 @@ namespace sptc::check::times {
 /// Measured rows of the board called `name`: evidence/NAME.csv of a configuration directory. Empty
 /// where there is no such file. Throws InputError for a bad one.
 std::vector<Measurement> evidence_of(const std::string& name);
+
+/// Types of which `rows` have a pair, dense and sparse.
+std::set<numerics::DataType> types_of_pairs(const std::vector<Measurement>& rows);
 
 /// Whether `op` has the type and sparsity of `pair`, is one GEMM per launch, and has each of m, n,
 /// k within a factor of two.

@@ -134,11 +134,12 @@ class Row {
 
 void read_types(const Row& row, bool sparse, MeasuredLaunch& launch) {
   if (row.says("dtype")) {
-    const auto type = workload::parse_usual_type(row.field("dtype"));
-    if (!type) {
+    const auto format = workload::parse_operand_format(row.field("dtype"));
+    if (!format) {
       row.fail(workload::unknown_operand_type(row.field("dtype")));
     }
-    launch.dtype = *type;
+    launch.dtype = format->type;
+    launch.scale_block = format->scale_block;
   }
   // As in a workload; 1:1 is how SCALE-Sim writes it.
   if (!row.says("sparsity") && sparse) {

@@ -6,6 +6,7 @@
 #include "models/sparsity/weight_pattern.h"
 #include "sim/kernels/kernel_overrides.h"
 #include "sim/kernels/launch_conditions.h"
+#include "sim/kernels/operand_format.h"
 #include "sim/workload/operands.h"
 #include "sim/workload/workload.h"
 
@@ -32,15 +33,17 @@ struct MeasuredLaunch {
   std::optional<kernels::KernelOverrides> kernel;  ///< that ran, as a profiler recorded it
   std::optional<double> clock_mhz;                 ///< at which the SMs were held
   std::optional<double> power_limit_w;             ///< of the board
+  int scale_block = 0;                             ///< elements along K that share a scale; 0: none
 
   /// "dense", "2:4", "64:2:8".
   std::string sparsity() const { return pattern ? pattern->name() : "dense"; }
   numerics::DataType type_of_d() const;
+  kernels::OperandFormat format() const { return {dtype, scale_block}; }
   /// What a sparse launch has in common with the dense one that it is compared with: each has its
   /// library, layout, type of D, clock and number of launches.
   auto gain_key() const {
-    return std::tuple(shape.m, shape.n, shape.k, dtype, conditions.l2, conditions.launch, operands,
-                      power_limit_w);
+    return std::tuple(shape.m, shape.n, shape.k, format(), conditions.l2, conditions.launch,
+                      operands, power_limit_w);
   }
   /// Whether a gain may rest on it: a dense launch whose sums of 8-bit floats are promoted is no
   /// counterpart of a sparse one, whose sums are not.
@@ -50,8 +53,8 @@ struct MeasuredLaunch {
 
   /// All that tells it from other launches.
   auto key() const {
-    return std::tuple(shape.m, shape.n, shape.k, dtype, sparsity(), d_dtype, conditions, repetition,
-                      operands, kernel, clock_mhz, power_limit_w);
+    return std::tuple(shape.m, shape.n, shape.k, format(), sparsity(), d_dtype, conditions,
+                      repetition, operands, kernel, clock_mhz, power_limit_w);
   }
 };
 

@@ -95,6 +95,7 @@ std::optional<workload::Recording> recording_of(const std::string& file) {
 /// Whether the SMs of `gpu` hold the kernel that `launch` names.
 bool holds_kernel(const MeasuredLaunch& launch, const gpu::GpuSpec& gpu) {
   kernels::GemmProblem problem{launch.shape, 1, launch.dtype, launch.pattern.has_value()};
+  problem.storage.scale_block = launch.scale_block;
   problem.d_dtype = launch.d_dtype;
   problem.conditions = launch.conditions;
   try {
@@ -155,8 +156,8 @@ MeasurementDefaults parse_defaults(const std::string& dtype, const std::string& 
     throw base::InputError("--fidelity: measured times are compared with timing or analytic");
   }
   MeasurementDefaults defaults;
-  const auto type = workload::parse_usual_type(dtype);
-  if (!type) {
+  const auto format = workload::parse_operand_format(dtype);
+  if (!format) {
     throw base::InputError("--dtype: " + workload::unknown_operand_type(dtype));
   }
   const run::Variants which = run::parse_word<run::Variants>(variants);
@@ -164,7 +165,8 @@ MeasurementDefaults parse_defaults(const std::string& dtype, const std::string& 
     throw base::InputError("--variants: a measured time is that of a dense or of a sparse launch");
   }
   defaults.sparse = which == run::Variants::kSparse;
-  defaults.launch.dtype = *type;
+  defaults.launch.dtype = format->type;
+  defaults.launch.scale_block = format->scale_block;
   defaults.launch.operands = workload::parse_data_kind(data);
   defaults.launch.conditions = options.conditions;
   defaults.launch.d_dtype = options.d_dtype;

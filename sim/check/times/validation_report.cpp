@@ -148,9 +148,9 @@ std::vector<Row> worst_rows(const std::vector<Comparison>& worst) {
   std::vector<Row> rows;
   for (const Comparison& row : worst) {
     const MeasuredLaunch& launch = row.measured.launch;
-    rows.push_back(Row{launch.shape.m, launch.shape.n, launch.shape.k, numerics::name(launch.dtype),
-                       launch.sparsity(), row.measured.time_us, row.simulated.time_us,
-                       100 * row.error(), row.measured.source});
+    rows.push_back(Row{launch.shape.m, launch.shape.n, launch.shape.k,
+                       kernels::name(launch.format()), launch.sparsity(), row.measured.time_us,
+                       row.simulated.time_us, 100 * row.error(), row.measured.source});
   }
   return rows;
 }
@@ -177,7 +177,7 @@ ordered_json list_of(Columns columns, const std::vector<Row>& rows) {
 
 ordered_json defaults_json(const MeasurementDefaults& defaults) {
   const MeasuredLaunch& launch = defaults.launch;
-  ordered_json json = {{"dtype", numerics::name(launch.dtype)},
+  ordered_json json = {{"dtype", kernels::name(launch.format())},
                        {"sparsity", defaults.sparse ? "sparse" : "dense"},
                        {"d_dtype", nullptr},
                        {"l2", launch.conditions.l2.name()},
@@ -294,7 +294,7 @@ std::string table_of(Columns columns, const std::vector<Row>& rows) {
 std::string defaults_text(const MeasurementDefaults& defaults) {
   const MeasuredLaunch& launch = defaults.launch;
   std::string out = fmt::format(
-      "{} {}, L2 {}, launch {}, algorithm {}", numerics::name(launch.dtype),
+      "{} {}, L2 {}, launch {}, algorithm {}", kernels::name(launch.format()),
       defaults.sparse ? "sparse" : "dense", launch.conditions.l2.name(),
       kernels::name(launch.conditions.launch), kernels::name(launch.conditions.algorithm));
   if (launch.d_dtype) {
@@ -420,7 +420,7 @@ std::string rows_csv(std::span<const Comparison> rows) {
     const Prediction& simulated = row.simulated;
     fmt::format_to(std::back_inserter(out),
                    "{},{},{},{},{},{},{},{},{},{},{},{},{},{}x{}x{},{},{},{},{},{},{},",
-                   launch.shape.m, launch.shape.n, launch.shape.k, numerics::name(launch.dtype),
+                   launch.shape.m, launch.shape.n, launch.shape.k, kernels::name(launch.format()),
                    launch.sparsity(), numerics::name(launch.type_of_d()), row.measured.time_us,
                    rounded(simulated.time_us), rounded(100 * row.error()),
                    rounded(simulated.launch_us), rounded(simulated.clock_mhz),

@@ -78,8 +78,8 @@ std::vector<std::string> trace(const DotOperands& operands, const MmaInstruction
             fmt::format("second f16 step: {}", hex(lowered.partial[1], rules)),
             fmt::format("with C {}: {}", hex(operands.c, rules), hex(lowered.result, rules))};
   }
-  return instruction.block_scaled ? std::vector<std::string>{}
-                                  : trace_steps(operands, instruction, rules);
+  return instruction.scales ? std::vector<std::string>{}
+                            : trace_steps(operands, instruction, rules);
 }
 
 /// How far a wrong word is off, where no changed rule explains it.
@@ -116,7 +116,7 @@ std::string differing_step(const DotOperands& operands, const MmaInstruction& in
                                         : "overflow: saturates instead of wrapping")
                : "the exact sum of products";
   }
-  if (!instruction.block_scaled && !rules.lowered_fp8) {
+  if (!instruction.scales && !rules.lowered_fp8) {
     for (const auto& [text, variant] : rule_variants(rules)) {
       if (dot(operands, instruction, variant) == expected) {
         return text;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <optional>
+#include <string_view>
 
 namespace sptc::check::vectors {
 namespace {
@@ -25,10 +26,12 @@ std::string described(const mma::StepRules& rules) {
   if (rules.is_f64()) {
     return "FMA chain";
   }
-  return fmt::format("L {:>2} F {:>2} {}{}{}", rules.products_per_step, rules.fraction_bits,
+  const bool is_scaled = rules.scaled_window != mma::ScaledWindow::kNone;
+  return fmt::format("L {:>2} F {:>2} {}{}{}{}", rules.products_per_step, rules.fraction_bits,
                      rules.rounding == mma::OutputRounding::kTowardZero ? "RZ" : "RNE",
                      rules.cleared_output_bits > 0 ? " e8m13" : "",
-                     rules.lowered_fp8 ? " lowered" : "");
+                     rules.lowered_fp8 ? " lowered" : "",
+                     is_scaled ? " " + std::string(mma::name(rules.scaled_window)) : "");
 }
 
 Json object_of(const mma::StepRules& rules) {
@@ -41,11 +44,13 @@ Json object_of(const mma::StepRules& rules) {
           {"cleared_output_bits", rules.cleared_output_bits},
           {"lowered_fp8", rules.lowered_fp8},
           {"zero_rule", rules.zero_rule == mma::ZeroRule::kIgnore ? "ignore" : "mma-sim"},
+          {"scaled_window", mma::name(rules.scaled_window)},
           {"evidence", mma::name(rules.evidence)},
           {"source", rules.source}};
 }
 
 Json object_of(const mma::MmaInstruction& instruction) {
+  const auto& scales = instruction.scales;
   return {{"name", instruction.ptx_name()},
           {"m", instruction.shape.m},
           {"n", instruction.shape.n},
@@ -55,7 +60,9 @@ Json object_of(const mma::MmaInstruction& instruction) {
           {"c_type", numerics::name(instruction.c_type())},
           {"d_type", numerics::name(instruction.accumulator)},
           {"sparse", instruction.sparse},
-          {"block_scaled", instruction.block_scaled}};
+          {"block_scaled", scales.has_value()},
+          {"scale_type", scales ? Json(numerics::name(scales->type)) : Json()},
+          {"scale_block", scales ? Json(scales->block) : Json()}};
 }
 
 }  // namespace
@@ -70,6 +77,8 @@ std::string instruction_list_text(std::span<const mma::Target> targets) {
                           entry.is_software ? "software routine" : entry.sass,
                           rules ? described(*rules) : "not known",
                           rules ? mma::name(rules->evidence) : "");
+      const std::string_view warning = mma::speed_warning(target, entry.instruction);
+      text += warning.empty() ? "" : fmt::format("    {}\n", warning);
     }
   }
   return text;
@@ -85,6 +94,7 @@ std::string instruction_list_json(std::span<const mma::Target> targets) {
       row["max_n"] = entry.max_n;
       row["sass"] = entry.sass;
       row["software"] = entry.is_software;
+      row["speed_warning"] = mma::speed_warning(target, entry.instruction);
       row["rules"] = rules ? object_of(*rules) : Json();
       instructions.push_back(std::move(row));
     }

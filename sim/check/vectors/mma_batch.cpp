@@ -92,14 +92,15 @@ void require_operands(const MmaOperands& operands, const MmaInstruction& instruc
   if (operands.indices) {
     require_indices(operands, what);
   }
-  if (instruction.block_scaled != operands.a_scales.has_value() ||
-      instruction.block_scaled != operands.b_scales.has_value()) {
-    throw base::InputError(what + (instruction.block_scaled
+  const bool block_scaled = instruction.scales.has_value();
+  if (block_scaled != operands.a_scales.has_value() ||
+      block_scaled != operands.b_scales.has_value()) {
+    throw base::InputError(what + (block_scaled
                                        ? ": a block-scaled instruction needs scales of A and B"
                                        : ": only block-scaled instructions take scales"));
   }
-  if (instruction.block_scaled) {
-    const std::size_t blocks = stored_k / mma::kScaleBlock;
+  if (block_scaled) {
+    const std::size_t blocks = stored_k / static_cast<std::size_t>(instruction.scales->block);
     require_shape(*operands.a_scales, {cases, rows, blocks}, 1, "the scales of A", what);
     require_shape(*operands.b_scales, {cases, blocks, columns}, 1, "the scales of B", what);
   }
@@ -140,7 +141,7 @@ std::uint64_t dot(const DotOperands& operands, const MmaInstruction& instruction
     return mma::f64_dot(operands.a64, operands.b64, operands.c);
   }
   const auto c = static_cast<Word>(operands.c);
-  if (instruction.block_scaled) {
+  if (instruction.scales) {
     return mma::block_scaled_dot(operands.a, operands.b, operands.a_scales, operands.b_scales, c,
                                  instruction, rules);
   }
@@ -187,7 +188,7 @@ BitArray execute(const MmaOperands& operands, const MmaInstruction& instruction,
                  const mma::StepRules& rules) {
   BitArray d = make_bit_array({operands.cases(), operands.rows(), operands.columns()},
                               element_bytes(instruction.accumulator));
-  if (!rules.is_f64() && !instruction.block_scaled && operands.nibbles.empty()) {
+  if (!rules.is_f64() && !instruction.scales && operands.nibbles.empty()) {
     execute_batch(operands, instruction, rules, d);
     return d;
   }

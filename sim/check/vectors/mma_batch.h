@@ -26,8 +26,9 @@ struct MmaOperands {
       std::nullopt;  ///< sparse: [case, M, compressed K], the k that each meets
   /// Sparse tf32: [M, K/2] of each case, where nibbles mix words, which no index says. Else none.
   std::vector<base::Matrix<std::uint8_t>> nibbles = {};
-  std::optional<BitArray> a_scales = std::nullopt;  ///< block-scaled: ue8m0 [case, M, K/32]
-  std::optional<BitArray> b_scales = std::nullopt;  ///< [case, K/32, N]
+  /// Block-scaled: bytes, [case, M, compressed K / block] with instruction.scales->block.
+  std::optional<BitArray> a_scales = std::nullopt;
+  std::optional<BitArray> b_scales = std::nullopt;  ///< [case, compressed K / block, N]
 
   std::size_t cases() const { return a.shape[0]; }
   std::size_t rows() const { return a.shape[1]; }

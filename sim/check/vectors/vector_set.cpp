@@ -319,7 +319,7 @@ class SetReader {
       const MmaInstruction& candidate = entry.instruction;
       const auto depth = static_cast<std::size_t>(candidate.shape.k);
       const bool fits = candidate.family == (is_wgmma ? MmaFamily::kWgmma : MmaFamily::kMma) &&
-                        !candidate.sparse && !candidate.block_scaled && candidate.a_type == a &&
+                        !candidate.sparse && !candidate.scales && candidate.a_type == a &&
                         candidate.b_type == b && candidate.accumulator == accumulator &&
                         !candidate.addend && !entry.is_software && k % depth == 0 &&
                         (!is_shallow || depth == 4);

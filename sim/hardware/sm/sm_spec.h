@@ -72,9 +72,9 @@ struct SmSpec {
   tensor_core::TensorCoreSpec tensor_core;
 
   /// Multiply-accumulates of all tensor cores per cycle at the peak.
-  double macs_per_cycle(int operand_bits, bool f32_accumulator) const {
-    const int units =
-        tensor_core.units(f32_accumulator ? numerics::DataType::kF32 : numerics::DataType::kF16);
+  double macs_per_cycle(int operand_bits, numerics::DataType accumulator,
+                        bool block_scaled = false) const {
+    const int units = tensor_core.units(accumulator, block_scaled);
     return static_cast<double>(sub_partitions) * units * tensor_core.dot_width_bytes * 8 /
            operand_bits;
   }

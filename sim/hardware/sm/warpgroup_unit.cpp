@@ -15,8 +15,8 @@ std::int64_t multiply_cycles(const mma::MmaInstruction& instruction, const SmSpe
   const std::int64_t bytes =
       std::int64_t{instruction.macs()} * numerics::storage_bits(instruction.a_type) / 8;
   const tensor_core::TensorCoreSpec& core = spec.tensor_core;
-  return base::ceil_div(bytes, std::int64_t{spec.sub_partitions} *
-                                   core.units(instruction.accumulator) * core.dot_width_bytes);
+  const int units = core.units(instruction.accumulator, instruction.scales.has_value());
+  return base::ceil_div(bytes, std::int64_t{spec.sub_partitions} * units * core.dot_width_bytes);
 }
 
 }  // namespace

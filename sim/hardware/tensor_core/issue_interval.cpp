@@ -23,11 +23,12 @@ std::int64_t occupied_bytes(const TensorCoreSpec& spec, const mma::StepContext& 
   const std::int64_t a_bytes = std::int64_t{products} * context.operand_bits / 8;
   if (context.rules.is_integer()) {
     // Sums of integers are exact, so that a wide array takes several steps in one pass.
-    return results * a_bytes;
+    return results * a_bytes * spec.dot_units / spec.units(instruction.accumulator, false);
   }
   // A step that is narrower than the dot units leaves the rest of them idle.
   const std::int64_t occupied = results * base::round_up(a_bytes, spec.dot_width_bytes);
-  return occupied * spec.dot_units / spec.units(instruction.accumulator);
+  return occupied * spec.dot_units /
+         spec.units(instruction.accumulator, instruction.scales.has_value());
 }
 
 int step_bytes(const mma::StepRules& rules, const mma::MmaInstruction& instruction) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/shape.h"
 #include "sim/base/module.h"
 #include "sim/base/throughput.h"
 #include "sim/base/wire.h"
@@ -40,9 +41,9 @@ class MultiplyStage : public base::Module {
     count(work, 1);
     return dot_units_.start(arrival, array_bytes(work, step));
   }
-  /// Cycles that the latest step, which they took in cycle `start`, keeps them.
-  std::int64_t occupied_since(std::int64_t start) const {
-    return dot_units_.ready_at(start) - start;
+  /// Cycles that the arithmetic of the latest step takes, which they took in cycle `start`.
+  std::int64_t occupied_since(const StepWork& work, std::int64_t start) const {
+    return base::ceil_div(dot_units_.ready_at(start) - start, work.holding_back);
   }
   /// `instructions` have come by that nobody showed to the stage.
   void skipped(const StepWork& work, std::int64_t instructions) {

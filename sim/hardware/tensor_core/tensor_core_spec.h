@@ -15,10 +15,16 @@ struct TensorCoreSpec {
   int dot_units = 0;
   int dot_width_bytes = 0;
   /// Of those, how many advance where the accumulator is f32: fewer on cards that sell the full
-  /// rate with f16 accumulators only.
+  /// rate with f16 accumulators only. Block-scaled operands have the full rate there, too (NVIDIA
+  /// RTX Blackwell GPU Architecture whitepaper, 2025: FP4 with FP32 accumulators at four times FP16
+  /// with FP16 ones).
   int f32_dot_units = 0;
-  int units(numerics::DataType accumulator) const {
-    return accumulator == numerics::DataType::kF32 ? f32_dot_units : dot_units;
+  int integer_dot_units = 0;  ///< the same of integers; 0: all
+  int units(numerics::DataType accumulator, bool block_scaled) const {
+    if (accumulator == numerics::DataType::kS32 && integer_dot_units > 0) {
+      return integer_dot_units;
+    }
+    return accumulator == numerics::DataType::kF32 && !block_scaled ? f32_dot_units : dot_units;
   }
   /// Rows of D that the dot units are wired for: an instruction with fewer leaves the rest idle.
   int rows_per_pass = 1;

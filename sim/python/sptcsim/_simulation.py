@@ -202,7 +202,7 @@ def gemm(m: int, n: int, k: int, *, dtype: str | None = None, sparse: Sparse = N
     """Simulates D[m, n] = A[m, k] B[k, n]; A is the weight.
 
     m, n, k, batch: elements, and independent GEMMs in one launch.
-    dtype: "f16" (the default), "bf16", "tf32", "e4m3", "s8", "s4", ...
+    dtype: "f16" (the default), "bf16", "tf32", "e4m3", "s8", "s4", "nvfp4", "mxfp8", "mxfp4", ...
     sparse: None simulates dense weights and the same at the hardware's pattern; False or True one of them; a pattern
         ("2:8", "64:2:8") replaces the hardware's.
     arch: a name of architectures(), an alias, a file, or an Architecture.

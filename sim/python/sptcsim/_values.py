@@ -26,8 +26,9 @@ def instructions(arch: Arch) -> list[Record]:
     """The matrix instructions of a target.
 
     arch: "sm_80", "ampere", "A100", or a name of architectures().
-    Returns a list of records: name, m, n, k, a_type, b_type, c_type, d_type, sparse, block_scaled, max_n, sass,
-    software (a routine of several instructions) and rules (as step_rules(); None where the arithmetic is not known).
+    Returns a list of records: name, m, n, k, a_type, b_type, c_type, d_type, sparse, block_scaled, scale_type ("ue8m0",
+    "ue4m3") and scale_block (elements that share a scale; both None without scales), max_n, sass, software (a routine
+    of several instructions), speed_warning (of a spelling that is slow, else "") and rules (as step_rules(); None where the arithmetic is not known).
     Raises InputError.
     """
     (target,) = json.loads(_core.instructions(target_word(arch)))["targets"]
@@ -41,7 +42,7 @@ def step_rules(instruction: str, arch: Arch = "A100", grouping: str = "H1", prof
     grouping: what a sparse step counts, stored elements ("H1") or logical k ("H2").
     profile: "hardware", or "mma-sim" for the words of MMA-Sim.
     Returns a record: products_per_step, fraction_bits, rounding, exponent_floor, output, cleared_output_bits,
-    lowered_fp8, zero_rule, evidence, source. Raises InputError.
+    lowered_fp8, zero_rule, scaled_window (of mxf4 and mxf4nvf4), evidence, source. Raises InputError.
     """
     return record(_core.step_rules(target_word(arch), _checks.word("an instruction", instruction),
                                               _checks.word("grouping", grouping), _checks.word("profile", profile)))
@@ -107,7 +108,9 @@ def mma(instruction: str, a: Array, b: Array, c: Array | None = None, metadata: 
         any multiple of its depth. c=None: zeros.
     metadata: places of the elements of a sparse A: Metadata, or integers in `layout` ("canonical", "cutlass",
         "ptx", "indices": the logical k of every element of A). selector: of ptx.
-    a_scales, b_scales: ue8m0 bytes [M, K/32], [K/32, N] of block-scaled instructions.
+    a_scales, b_scales: bytes [M, K/block], [K/block, N] of block-scaled instructions, of the instruction's scale_type;
+        block is its scale_block, and K counts elements of A as given, the kept ones where sparse. ue4m3 scales may be
+        float8_e4m3fn.
     Returns D in the accumulator's type. Raises InputError.
     """
     kind = _instruction(_checks.word("an instruction", instruction))
@@ -117,9 +120,10 @@ def mma(instruction: str, a: Array, b: Array, c: Array | None = None, metadata: 
     first = _arrays.as_numpy(a, "A")
     if b is not None:
         _require_depths(instruction, kind, first, _arrays.as_numpy(b, "B"))
+    scale = "e4m3" if kind["scale_type"] == "ue4m3" else "u8"
     (a, b, c, a_scales, b_scales), single = _operands(
         first, (("A", first, kind["a_type"]), ("B", b, kind["b_type"]), ("C", c, kind["c_type"]),
-                ("the scales of A", a_scales, "u8"), ("the scales of B", b_scales, "u8")))
+                ("the scales of A", a_scales, scale), ("the scales of B", b_scales, scale)))
     metadata, layout, selector = _metadata_bits(metadata, layout, selector, single)
     d, out = _arrays.result((a.shape[0], a.shape[1], b.shape[2]), kind["d_type"])
     _core.mma(target_word(arch), instruction, _checks.word("grouping", grouping), _checks.word("profile", profile), a, b, c,

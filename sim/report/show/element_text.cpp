@@ -33,6 +33,9 @@ std::string head(const ElementView& view) {
   std::string out =
       fmt::format("{}\nD[{}, {}] on {} ({}{}); operands: {}\n", mma.ptx_name(), view.row, view.col,
                   view.target.name, view.target.gpus, sass, view.operands);
+  if (const auto warning = mma::speed_warning(view.target, mma); !warning.empty()) {
+    out += fmt::format("On {} {}.\n", view.target.name, warning);
+  }
   const mma::StepRules& rules = view.rules;
   if (rules.is_integer()) {
     return out + "The sum of all products and C is exact.\n";

@@ -78,7 +78,6 @@ ClosedForm attention_kernel(const PlannedKernel& kernel, const Network& network,
   // Each block reads the keys and values of its head.
   const double l2_read = blocks.count * (2 * tile_bytes + blocks.queries * depth * bits / 8);
   add_memory(bytes, l2_read, resident, share, gpu, result);
-  const bool f32 = numerics::accumulator_type(scores.dtype) == numerics::DataType::kF32;
   const double macs = 2 * blocks.scores * depth;
   const double special = blocks.scores * special_operations(bits);
   const double softmax = blocks.scores * kSoftmaxOperations + special;
@@ -92,7 +91,9 @@ ClosedForm attention_kernel(const PlannedKernel& kernel, const Network& network,
       result.events.lane_operations / kLanes + result.events.shared_memory_bytes / kBytesOfLoad;
   const double of_sm = share * blocks.count;
   const double cycles_per_us = gpu.boost_clock_mhz;
-  result.times.tensor_us = of_sm * macs / gpu.sm.macs_per_cycle(bits, f32) / cycles_per_us;
+  result.times.tensor_us = of_sm * macs /
+                           gpu.sm.macs_per_cycle(bits, numerics::accumulator_type(scores.dtype)) /
+                           cycles_per_us;
   // The softmax of a warp waits for its products and they for it: FlashAttention-2 does not overlap
   // them (Shah et al., FlashAttention-3, arXiv 2407.08608).
   result.times.lanes_us = of_sm *

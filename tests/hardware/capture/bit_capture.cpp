@@ -76,7 +76,7 @@ std::vector<MmaInstruction> captured_instructions(const mma::Target& target) {
     MmaInstruction instruction = entry.instruction;
     const bool known_family =
         instruction.family == MmaFamily::kMma || instruction.family == MmaFamily::kWgmma;
-    if (known_family && !entry.is_software && !instruction.block_scaled &&
+    if (known_family && !entry.is_software && !instruction.scales &&
         !is_narrow_float(instruction.a_type) && !is_narrow_float(instruction.b_type) &&
         (instruction.family == MmaFamily::kMma || instruction.shape.n == 8)) {
       result.push_back(instruction);

@@ -221,7 +221,7 @@ OperandImage::OperandImage(const MmaInstruction& instruction)
   const bool mma = instruction.family == MmaFamily::kMma && shape.n == 8 &&
                    (shape.m == 16 || (shape.m == 8 && !instruction.sparse));
   const bool wgmma = is_wgmma(instruction) && shape.m == kWgmmaRows && shape.n == kWgmmaColumns;
-  if ((!mma && !wgmma) || instruction.block_scaled) {
+  if ((!mma && !wgmma) || instruction.scales) {
     throw base::InputError("the kit has no operand layout for " + instruction.ptx_name());
   }
   if (instruction.sparse) {

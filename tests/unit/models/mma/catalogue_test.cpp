@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sptc::mma {
@@ -86,6 +87,40 @@ TEST(Catalogue, SpellsEveryNameAsItReadsIt) {
   EXPECT_TRUE(names.contains("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"));
 }
 
+TEST(Catalogue, HasTheBlockScaledInstructionsOfBlackwell) {
+  const auto scaled = [](std::string_view target) {
+    std::vector<std::string> names;
+    for (const CatalogueEntry& entry : instructions(find_target(target))) {
+      if (entry.instruction.scales && entry.instruction.scales->kind != ScaledKind::kMxf8f6f4) {
+        names.push_back(entry.ptx_name());
+      }
+    }
+    return names;
+  };
+  EXPECT_TRUE(scaled("sm_90").empty());
+  const auto on_rtx = [](const std::string& sp, const std::string& kind, int k, std::string type) {
+    return "mma" + sp + ".sync.aligned.kind::" + kind + ".m16n8k" + std::to_string(k) +
+           ".row.col.f32.e2m1.e2m1.f32." + type;
+  };
+  const auto on_b200 = [](const std::string& sp, const std::string& kind, int k, std::string type) {
+    return "tcgen05.mma" + sp + ".kind::" + kind + ".m128nNk" + std::to_string(k) +
+           ".f32.e2m1.e2m1." + type + " (N = 8, 16 .. 256)";
+  };
+  std::vector<std::string> rtx, b200;
+  for (const bool sparse : {false, true}) {
+    for (const auto& [kind, type] : {std::pair("mxf4.block_scale.scale_vec::2X", "ue8m0"),
+                                     {"mxf4nvf4.block_scale.scale_vec::2X", "ue8m0"},
+                                     {"mxf4nvf4.block_scale.scale_vec::4X", "ue8m0"},
+                                     {"mxf4nvf4.block_scale.scale_vec::4X", "ue4m3"}}) {
+      const int k = sparse ? 128 : 64;
+      rtx.push_back(on_rtx(sparse ? ".sp::ordered_metadata" : "", kind, k, type));
+      b200.push_back(on_b200(sparse ? ".sp" : "", kind, k, type));
+    }
+  }
+  EXPECT_EQ(scaled("sm_120"), rtx);
+  EXPECT_EQ(scaled("sm_100"), b200);
+}
+
 TEST(Catalogue, KnowsTheArithmeticOfAllButWhatNobodyMeasured) {
   std::set<std::string> unknown;
   for (const Target& target : targets()) {
@@ -119,18 +154,11 @@ TEST(ParseInstruction, SaysThatPtxItDoesNotModelIsPtx) {
   for (const char* const name : {
            "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32",
            "wmma.load.a.sync.aligned.row.m16n16k16.f16",
-           "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X",
-           "tcgen05.mma.cta_group::1.kind::mxf4.block_scale.block32",
            "tcgen05.mma.cta_group::2.kind::f16",
            "tcgen05.mma.ws.cta_group::1.kind::f16.collector::b0::fill",
            "tcgen05.mma.cta_group::1.kind::i8.collector::a::lastuse",
            "tcgen05.ld.sync.aligned.32x32b.x8.b32",
            "tcgen05.commit.cta_group::1",
-           "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1."
-           "f32.ue8m0",
-           "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale."
-           "scale_vec::4X"
-           ".f32.e2m1.e2m1.f32.ue4m3",
            "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
            "stmatrix.sync.aligned.m8n8.x4.shared.b16",
            "movmatrix.sync.aligned.m8n8.trans.b16",
@@ -148,6 +176,82 @@ TEST(ParseInstruction, NamesTheNearestPartOfAnUnknownOne) {
   support::expect_input_error([] { parse_instruction("tcgen05.mma.kind::mxf5"); },
                               {"'kind::mxf5' is no part", "'kind::mxf4'"});
   support::expect_input_error([] { parse_instruction("HMMA.16816.F32"); }, {"no part of a PTX"});
+}
+
+TEST(ParseInstruction, ReadsScalesAsPtxSpellsThem) {
+  struct Row {
+    std::string_view name;
+    BlockScales scales;
+  };
+  for (const Row& row : {
+           Row{"mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0",
+               kMxf4Scales},
+           Row{"mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1."
+               "e2m1.f32.ue8m0",
+               kMxf4Scales},
+           Row{"mma.sync.aligned.kind::mxf4nvf4.block_scale.scale_vec::2X.m16n8k64.row.col.f32."
+               "e2m1.e2m1.f32.ue8m0",
+               kMxf4nvf4Scales[0]},
+           Row{"mma.sync.aligned.kind::mxf4nvf4.block_scale.scale_vec::4X.m16n8k64.row.col.f32."
+               "e2m1.e2m1.f32.ue8m0",
+               kMxf4nvf4Scales[1]},
+           Row{"mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale."
+               "scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3",
+               kNvf4Scales},
+           Row{"mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e2m1.f32."
+               "ue8m0",
+               kMxf8f6f4Scales},
+       }) {
+    const MmaInstruction instruction = parse_instruction(row.name);
+    EXPECT_EQ(instruction.scales, row.scales) << row.name;
+    EXPECT_NO_THROW(find_instruction(find_target("sm_120"), instruction)) << row.name;
+  }
+  for (const Row& row : {
+           Row{"tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X.m128n256k64.f32."
+               "e2m1.e2m1",
+               kNvf4Scales},
+           Row{"tcgen05.mma.cta_group::1.kind::mxf4.block_scale.block32.m128n8k64.f32.e2m1.e2m1",
+               kMxf4Scales},
+           Row{"tcgen05.mma.sp.cta_group::1.kind::mxf4nvf4.block_scale.block16.m128n24k128.f32."
+               "e2m1.e2m1.ue8m0",
+               kMxf4nvf4Scales[1]},
+           Row{"tcgen05.mma.kind::mxf8f6f4.block_scale.m128n16k32.f32.e4m3.e4m3", kMxf8f6f4Scales},
+       }) {
+    const MmaInstruction instruction = parse_instruction(row.name);
+    EXPECT_EQ(instruction.scales, row.scales) << row.name;
+    EXPECT_NO_THROW(find_instruction(find_target("sm_100"), instruction)) << row.name;
+  }
+}
+
+TEST(ParseInstruction, RefusesScalesThatPtxHasNot) {
+  support::expect_input_error(
+      [] { parse_instruction("m16n8k64.kind::mxf4nvf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"); },
+      {"kind::mxf4nvf4 needs scale_vec::2X or scale_vec::4X"});
+  for (const char* const k : {"m16n8k2", "m16n8k66", "sp.m16n8k1"}) {
+    support::expect_input_error(
+        [&] {
+          parse_instruction(std::string(k) +
+                            ".kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3");
+        },
+        {"k is no multiple of the scales of a row"});
+  }
+  support::expect_input_error(
+      [] { sass("sm_120", "m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue4m3"); },
+      {"sm_120 has no", "kind::mxf4.block_scale.scale_vec::2X.m16n8k64", "no target has it"});
+  support::expect_input_error(
+      [] { sass("sm_100", "m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"); },
+      {"sm_100 has no", "it exists on sm_120"});
+}
+
+TEST(SpeedWarning, IsOfPlainSparseF16AndIntegersOnSm120) {
+  const auto warns = [](const char* target, const char* name) {
+    return !speed_warning(find_target(target), parse_instruction(name)).empty();
+  };
+  EXPECT_TRUE(warns("sm_120", "mma.sp.m16n8k32.f32.f16.f16.f32"));
+  EXPECT_TRUE(warns("sm_120", "mma.sp.m16n8k64.s32.s8.s8.s32"));
+  EXPECT_FALSE(warns("sm_120", "mma.sp.m16n8k32.f32.bf16.bf16.f32"));
+  EXPECT_FALSE(warns("sm_120", "mma.m16n8k16.f32.f16.f16.f32"));
+  EXPECT_FALSE(warns("sm_80", "mma.sp.m16n8k32.f32.f16.f16.f32"));
 }
 
 TEST(ParseInstruction, KeepsAnAddendOfAnotherType) {

@@ -45,6 +45,7 @@ TEST(DataTypeTable, KnowsTheNamesOfOtherPrograms) {
         {DataType::kBf16, {"bfloat16", "BF16"}},
         {DataType::kE4m3, {"fp8", "float8_e4m3fn", "F8_E4M3", "fp8_e4m3"}},
         {DataType::kE5m2, {"float8_e5m2", "F8_E5M2"}},
+        {DataType::kE2m1, {"fp4", "float4_e2m1fn"}},
         {DataType::kS8, {"int8", "I8"}},
         {DataType::kS4, {"int4"}},
         {DataType::kF32, {"float32", "float", "fp32"}},

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 namespace sptc::numerics {
 namespace {
@@ -63,11 +64,28 @@ TEST(SmallFormats, IntegersSaturateAndIgnoreBitsAboveThem) {
   EXPECT_EQ(to_integer(0x80000000, DataType::kS32), -2147483648LL);
 }
 
-TEST(ScaleExponent, IsBiasedBy127AndHasOneNan) {
-  EXPECT_EQ(scale_exponent(0), -127);
-  EXPECT_EQ(scale_exponent(127), 0);
-  EXPECT_EQ(scale_exponent(254), 127);
-  EXPECT_FALSE(scale_exponent(255));
+TEST(Ue8m0, IsAPowerOfTwoWithABiasOf127AndOneNan) {
+  for (const auto& [byte, exponent] : {std::pair(0U, -127), {127U, 0}, {254U, 127}}) {
+    const Unpacked scale = unpack_scale(byte, ScaleType::kUe8m0);
+    EXPECT_EQ(scale.kind, Unpacked::Class::kFinite);
+    EXPECT_EQ(scale.significand, 1U);
+    EXPECT_EQ(scale.exponent, exponent);
+  }
+  EXPECT_EQ(unpack_scale(255, ScaleType::kUe8m0).kind, Unpacked::Class::kNan);
+}
+
+TEST(Ue4m3, IsE4m3WithoutItsSign) {
+  for (Word byte = 0; byte < 256; ++byte) {
+    const Unpacked scale = unpack_scale(byte, ScaleType::kUe4m3);
+    EXPECT_FALSE(scale.negative);
+    const double value = std::fabs(to_double(byte, DataType::kE4m3));
+    EXPECT_EQ(scale.kind == Unpacked::Class::kNan, std::isnan(value)) << byte;
+    if (!std::isnan(value)) {
+      EXPECT_EQ(std::ldexp(scale.significand, scale.exponent - mantissa_bits(ScaleType::kUe4m3)),
+                value);
+    }
+  }
+  EXPECT_EQ(unpack_scale(0, ScaleType::kUe4m3).exponent, -6);
 }
 
 }  // namespace

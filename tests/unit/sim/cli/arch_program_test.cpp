@@ -17,7 +17,11 @@ TEST_F(Program, ListsShowsAndValidatesArchitectures) {
   expect_has(run("arch list --names").out, "a100-sxm4-80gb\n");
   const std::string boards = run("arch list").out;
   expect_has(boards,
-             "a100-sxm4-80gb                108   1410       312       624   2039    400      yes");
+             "a100-sxm4-80gb               GA100          108     312     624     624   2039    80 "
+             "   400\n");
+  expect_has(boards,
+             "v100-sxm2-16gb               GV100           80     125       -       -    900    16 "
+             "   300\n");
   expect_has(run("arch show a100-sxm4-80gb").out, "/sms");
   EXPECT_EQ(run("arch validate a100-sxm4-80gb").exit_code, 0);
   write("bad.json", "{\"sms\": NaN}");
@@ -34,6 +38,38 @@ TEST_F(Program, ListsShowsAndValidatesArchitectures) {
   ASSERT_NE(barrier, shown["parameters"].end());
   EXPECT_EQ((*barrier)["value"], 4);
   EXPECT_EQ((*barrier)["evidence"], "assumed");
+}
+
+TEST_F(Program, ShowsThePeaksOfABoardFirst) {
+  const std::string text = run("arch show A100").out;
+  expect_has(text, "chip GA100\n\nTFLOP/s ");
+  expect_has(text, "at 1410 MHz");
+  expect_has(text, "where 400 W hold a large GEMM");
+  expect_has(text, "\nf16    f32        312      624   ");
+  expect_has(text, "   624, with sparsity\n");
+  expect_has(text, "\nf64    f64       19.5        -          -      -        -      -   19.5\n");
+  std::istringstream lines(text.substr(0, text.find("\nparameter")));
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 100u) << line;
+  }
+  std::istringstream boards(run("arch list").out);
+  for (std::string line; std::getline(boards, line);) {
+    EXPECT_LE(line.size(), 100u) << line;
+  }
+  const auto shown = nlohmann::json::parse(run("arch show rtx4090 --format json").out);
+  EXPECT_EQ(shown["chip"], "AD102");
+  EXPECT_EQ(shown["power_limit_w"], 450);
+  const auto& first = shown["peaks"][0];
+  EXPECT_EQ(first["type"], "f16");
+  EXPECT_EQ(first["sums"], "f32");
+  EXPECT_EQ(first["data_sheet_prints"]["tflops"], first["sparse_tflops"]);
+  EXPECT_EQ(first["data_sheet_prints"]["with_sparsity"], true);
+  EXPECT_LE(first["at_power_limit"]["dense_tflops"], first["dense_tflops"]);
+  EXPECT_TRUE(shown["peaks"][1]["at_power_limit"]["dense_tflops"].is_null()) << "f16 sums";
+  const auto listed = nlohmann::json::parse(run("arch list --format json").out);
+  for (const auto& board : listed["architectures"]) {
+    EXPECT_FALSE(board["chip"].is_null()) << board;
+  }
 }
 
 TEST_F(Program, AFileThatIsNoArchitectureIsRefusedInOneSentence) {

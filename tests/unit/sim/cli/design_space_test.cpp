@@ -262,6 +262,8 @@ const std::vector<InstructionChange>& instruction_changes() {
       {"f64_multipliers", 8, "a100-sxm4-80gb", "m8n8k4.f64.f64.f64.f64", 4, "fma_per_clk_per_sm",
        '<'},
       {"f64_multipliers", 8, "a100-sxm4-80gb", "m8n8k4.f64.f64.f64.f64", 1, "latency_cycles", '>'},
+      {"integer_dot_units", 8, "a100-sxm4-80gb", "m16n8k32.s32.s8.s8.s32", 4, "fma_per_clk_per_sm",
+       '<'},
       {"rows_per_pass", 32, "a100-sxm4-80gb", "m16n8k32.s32.s8.s8.s32", 4, "fma_per_clk_per_sm",
        '<'},
       {"sub_byte_extra_cycles", 8, "a100-sxm4-80gb", "m16n8k64.s32.s4.s4.s32", 4,

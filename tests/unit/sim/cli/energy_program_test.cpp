@@ -18,11 +18,11 @@ using Outcome = sptc::support::ProgramOutcome;
 class EnergyProgram : public sptc::cli::JsonProgram {};
 
 TEST_F(EnergyProgram, ABoardThatStatesNoPowerLimitSaysWhoseItHas) {
-  std::ofstream(path("a10.json")) << R"({"base": "a40", "name": "a10", "board": true,
+  std::ofstream(path("a16.json")) << R"({"base": "a40", "name": "a16", "board": true,
     "sms": {"value": 72, "evidence": "assumed", "source": "a test"}})";
-  std::ofstream(path("energy.json")) << R"({"base": "a40", "name": "a10",
+  std::ofstream(path("energy.json")) << R"({"base": "a40", "name": "a16",
     "static": {"board_idle_w": {"value": 30, "evidence": "cited", "source": "a test"}}})";
-  std::ofstream(path("limit.json")) << R"({"base": "energy.json", "name": "a10",
+  std::ofstream(path("limit.json")) << R"({"base": "energy.json", "name": "a16",
     "clock": {"power_limit_w": {"value": 150, "evidence": "cited", "source": "a test"}}})";
   const auto says = [&](const std::string& options) {
     const Outcome outcome =
@@ -32,11 +32,11 @@ TEST_F(EnergyProgram, ABoardThatStatesNoPowerLimitSaysWhoseItHas) {
     std::replace(text.begin(), text.end(), '\n', ' ');
     return text.find("the power limit of 300 W is that of a40") != std::string::npos;
   };
-  const std::string a10 = path("a10.json");
-  EXPECT_TRUE(says(a10));
-  EXPECT_TRUE(says(a10 + " --energy " + path("energy.json")));
-  EXPECT_FALSE(says(a10 + " --energy " + path("limit.json")));
-  EXPECT_FALSE(says(a10 + " --power-limit 150"));
+  const std::string a16 = path("a16.json");
+  EXPECT_TRUE(says(a16));
+  EXPECT_TRUE(says(a16 + " --energy " + path("energy.json")));
+  EXPECT_FALSE(says(a16 + " --energy " + path("limit.json")));
+  EXPECT_FALSE(says(a16 + " --power-limit 150"));
   EXPECT_FALSE(says("a40"));
   EXPECT_FALSE(says("h200"));
 }

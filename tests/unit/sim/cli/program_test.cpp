@@ -58,6 +58,30 @@ TEST_F(Program, SaysThatFp8IsLoweredOnlyOfKernelsThatAre) {
   }
 }
 
+TEST_F(Program, TakesTypesByTheNamesThatOthersHave) {
+  const std::string gemm = " --fidelity analytic --check none --format json";
+  const auto type_of = [&](const std::string& name, const std::string& arch) {
+    const Outcome outcome = run("gemm 4096 512 4096 --dtype " + name + " --arch " + arch + gemm);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto result = nlohmann::json::parse(outcome.out);
+    return result["operations"][0]["dtype"].get<std::string>() + " " +
+           result["options"]["dtype"].get<std::string>();
+  };
+  EXPECT_EQ(type_of("nvfp4", "b200"), "e2m1 nvfp4");
+  EXPECT_EQ(type_of("FP4", "b200"), "e2m1 nvfp4");
+  EXPECT_EQ(type_of("mxfp4", "b200"), "e2m1 mxfp4");
+  EXPECT_EQ(type_of("mxfp8", "rtx5080"), "e4m3 mxfp8");
+  EXPECT_EQ(type_of("fp8", "h100"), "e4m3 e4m3");
+  EXPECT_EQ(type_of("fp16", "a100"), "f16 f16");
+  EXPECT_EQ(type_of("int8", "a100"), "s8 s8");
+  EXPECT_EQ(type_of("weights=nvfp4,lm_head=mxfp8", "b200"), "e2m1 nvfp4, lm_head mxfp8");
+  expect_refused("gemm 64 64 64 --dtype nvfp4 --arch h100" + gemm,
+                 "multiplies no blocks with scales");
+  expect_refused("gemm 1 1 1 --dtype nvfp4 --scale-block 32 --arch b200",
+                 "--scale-block 32 contradicts --dtype nvfp4, whose blocks have 16 elements");
+  expect_refused("gemm 1 1 1 --dtype e2m1 --arch b200", "e2m1 needs a scale for each 16 elements");
+}
+
 TEST_F(Program, WritesTheReportToAFile) {
   write("m.csv", "m,n,k,time_us_median\n64,64,64,5\n");
   for (const auto& [command, part] :
@@ -89,7 +113,8 @@ TEST_F(Program, RefusesUnknownWordsWithTheNearest) {
   expect_refused("gemm 1 1 1 --format jsn", "'json'");
   expect_refused("gemm 1 1 1 --arch a100-sxm4-80g", "'a100-sxm4-80gb'");
   expect_refused("gemm 1 1 1 --arch A100-SXM4-8", "nearest valid: 'a100-sxm4-80gb'");
-  expect_refused("gemm 1 1 1 --dtype nvfp4", "(that is 'e2m1' with a scale_block of 16; allowed");
+  expect_refused("gemm 1 1 1 --dtype nvfp5", "nearest valid: 'nvfp4'");
+  expect_refused("gemm 1 1 1 --dtype f32", "(that is 'tf32'");
   expect_refused("gemm 1 1 1 --dtype e4m3",
                  "near ones: mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32");
   expect_refused("mma --jobs 2", "'--jobs' (that is an option of ");

@@ -153,6 +153,19 @@ TEST(Architecture, PeakRatesOfTheFilesAreThoseOfTheDatasheets) {
   EXPECT_NEAR(tflops("l4"), 121, 0.5);
   EXPECT_NEAR(tflops("rtx3090"), 71, 0.5);
   EXPECT_NEAR(tflops("rtx5080"), 112.6, 0.5);
+  EXPECT_NEAR(tflops("a10"), 125, 1);
+  EXPECT_NEAR(tflops("rtx-a6000"), 154.8, 1);
+  EXPECT_NEAR(tflops("rtx3060"), 25.5, 0.2);
+  EXPECT_NEAR(tflops("l20"), 119.5, 1);
+  EXPECT_NEAR(tflops("h20"), 148, 0.5);
+  EXPECT_NEAR(tflops("rtx5090"), 209.5, 0.5);
+  EXPECT_NEAR(tflops("rtx5070ti"), 87.9, 0.5);
+  EXPECT_NEAR(tflops("rtx-pro-6000-blackwell"), 500, 4);
+  EXPECT_NEAR(tflops("b300"), 2250, 10);
+  EXPECT_NEAR(tflops("gb200"), 2500, 10);
+  EXPECT_NEAR(tflops("gb300"), 2500, 10);
+  EXPECT_NEAR(tflops("jetson-agx-orin-64gb"), 42.6, 0.2);
+  EXPECT_NEAR(tflops("jetson-agx-thor"), 258.5, 1);
 }
 
 }  // namespace

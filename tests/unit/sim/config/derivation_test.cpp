@@ -44,6 +44,24 @@ TEST(Derivation, ChangesNumbersAtAnyDepthAndKeepsTheRest) {
   EXPECT_EQ(changed.parameters[0].source, "a test");
 }
 
+TEST(Derivation, TakesNoChipOverAndAChipAloneIsNoChange) {
+  const support::TemporaryDirectory directory;
+  io::write_file(
+      directory.path() / "one.json",
+      json({{"base", "a100-sxm4-80gb"}, {"name", "one"}, {"chip", "X1"}, {"sms", number(54)}})
+          .dump());
+  const std::string one = (directory.path() / "one.json").string();
+  EXPECT_EQ(load_architecture(one).chip, "X1");
+  EXPECT_EQ(load_architecture(one).gpu.sms, 54);
+  EXPECT_EQ(parse({{"base", one}, {"name", "two"}, {"sms", number(27)}}).chip, "");
+  expect_refused(derived({{"chip", "X1"}}), {"changes nothing of its base"});
+  expect_refused(derived({{"chip", 1}, {"sms", number(54)}}), {"/chip", "must be a string"});
+  for (const auto& [pointer, value] :
+       parameter_values(load_documented_architecture(one).document)) {
+    EXPECT_NE(pointer, "/chip") << value;
+  }
+}
+
 TEST(Derivation, KeepsTheDesignAtTheEndOfTheChainAsTheFittedOne) {
   EXPECT_EQ(load_architecture("a100-sxm4-80gb").gpu.fitted_design, nullptr);
   const support::TemporaryDirectory directory;

@@ -69,24 +69,24 @@ TEST_F(NamedFile, AFileOfTheUsersOwnStandsOnShippedOnes) {
     fs::create_directories((directory_.path() / name).parent_path());
     io::write_file(directory_.path() / name, text);
   };
-  write("a10.json", R"({"base": "a40", "name": "a10", "board": true,
+  write("a16.json", R"({"base": "a40", "name": "a16", "board": true,
       "sms": {"value": 72, "evidence": "assumed", "source": "x"}})");
-  write("energy/a10.json", R"({"base": "a40", "name": "a10", "clock": {
+  write("energy/a16.json", R"({"base": "a40", "name": "a16", "clock": {
       "power_limit_w": {"value": 150, "evidence": "cited", "source": "x"}}})");
-  write("energy/a10x.json", R"({"base": "a10", "name": "a10x", "static": {
+  write("energy/a16x.json", R"({"base": "a16", "name": "a16x", "static": {
       "board_idle_w": {"value": 30, "evidence": "cited", "source": "x"}}})");
   write("energy/a11.json", R"({"base": "a40", "name": "a11", "static": {
       "board_idle_w": {"value": 30, "evidence": "cited", "source": "x"}}})");
-  EXPECT_EQ(load_architecture("a10").gpu.memory.l2_capacity,
+  EXPECT_EQ(load_architecture("a16").gpu.memory.l2_capacity,
             load_architecture("a40").gpu.memory.l2_capacity);
   EXPECT_EQ(load_architecture("A100").gpu.name, "a100-sxm4-80gb");
-  EXPECT_EQ(load_energy("a10").config.power.power_limit_w, 150);
-  EXPECT_EQ(load_energy("a10").limit_of, "a10");
-  EXPECT_EQ(load_energy("a10x").limit_of, "a10");
+  EXPECT_EQ(load_energy("a16").config.power.power_limit_w, 150);
+  EXPECT_EQ(load_energy("a16").limit_of, "a16");
+  EXPECT_EQ(load_energy("a16x").limit_of, "a16");
   EXPECT_EQ(load_energy("a11").limit_of, "a40");
   EXPECT_EQ(load_energy("h200-sxm").limit_of, "h200-sxm");
   const std::vector<std::string> names = architecture_names();
-  EXPECT_EQ(std::count(names.begin(), names.end(), "a10"), 1);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "a16"), 1);
   EXPECT_EQ(std::count(names.begin(), names.end(), "a40"), 1);
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
   // One's own file of a shipped name goes first.

@@ -185,7 +185,7 @@ std::vector<double> busy_parts(const GpuSpec& gpu, const kernels::GemmProblem& p
     const GemmRun run = simulator.run(problem, overrides, nullptr);
     EXPECT_TRUE(run.activity);
     const memory::MemoryBytes& moved = run.traffic.l2_and_dram;
-    const double macs = gpu.sms * gpu.sm.macs_per_cycle(16, true);
+    const double macs = gpu.sms * gpu.sm.macs_per_cycle(16, numerics::DataType::kF32);
     const auto cycles = static_cast<double>(run.cycles);
     return std::vector{static_cast<double>(run.activity->executed_macs) / macs / cycles,
                        run.budget.shared_memory / cycles,

@@ -91,6 +91,32 @@ TEST(ShortReport, ColoursGainsAndLossesWhereAsked) {
   EXPECT_EQ(short_report(result, false).find('\033'), std::string::npos);
 }
 
+TEST(ShortReport, SaysHowFarTheBoardIsFromEvidence) {
+  using Where = run::EvidenceDistance::Where;
+  run::RunResult result = synthetic_result();
+  EXPECT_EQ(short_report(result, false).find("Evidence: "), std::string::npos);
+  run::EvidenceDistance& evidence = result.evidence.emplace();
+  evidence.chip = "GH100";
+  evidence.generation = "hopper";
+  const auto has = [&](const std::string& line) {
+    for (const std::string& text : {short_report(result, false), text_report(result)}) {
+      EXPECT_NE(text.find("Evidence: " + line + "\n"), std::string::npos) << text;
+    }
+  };
+  has("f16 measured on none of its generation, hopper; mean error of gains: not known.");
+  evidence.where = Where::kGeneration;
+  evidence.boards = {"h200-sxm"};
+  has("f16 measured on its generation, hopper (h200-sxm); mean error of gains: not known.");
+  evidence.where = Where::kChip;
+  evidence.boards = {"h100-pcie", "h100-sxm5-80gb", "h200-sxm"};
+  evidence.mean_error_percent = 12.4;
+  has("f16 measured on its chip, GH100 (h100-pcie and 2 more); mean error of gains: 12 %.");
+  evidence.where = Where::kBoard;
+  has("f16 measured on this board; mean error of gains: 12 %.");
+  evidence.own_design = true;
+  has("measured on none, for it is a design of one's own.");
+}
+
 TEST(ShortReport, SaysHowFarTheGainWasOffOnMeasuredShapes) {
   run::RunResult result = synthetic_result();
   run::MeasuredGain& gain = result.measured_gain.emplace();

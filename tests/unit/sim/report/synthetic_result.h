@@ -159,6 +159,11 @@ inline run::RunResult whole_result() {
   result.totals.dense->rest_us = 12;
   result.totals.dense->rest_uj = 34;
   result.explained = true;
+  run::EvidenceDistance& evidence = result.evidence.emplace();
+  evidence.where = run::EvidenceDistance::Where::kChip;
+  evidence.chip = "GA100";
+  evidence.generation = "ampere";
+  evidence.boards = {"a100-pcie-80gb"};
   return result;
 }
 

@@ -47,9 +47,11 @@ TEST(OptionTable, EveryOptionTakesEveryWordThatItLists) {
       ++words;
     }
   }
-  EXPECT_EQ(words, 45u);
+  EXPECT_EQ(words, 52u);
   EXPECT_EQ(simulation_option("dtype").type,
-            fmt::format("{}|PART=TYPE,..", fmt::join(workload::kernel_operand_types(), "|")));
+            fmt::format("{}|{}|fp16|fp8|int8|fp4|PART=TYPE,..",
+                        fmt::join(workload::kernel_operand_types(), "|"),
+                        fmt::join(kernels::block_format_names(), "|")));
 }
 
 TEST(OptionTable, AnOptionThatNobodySetsHasItsUsualValue) {
@@ -227,6 +229,31 @@ TEST(AskedTypes, BlocksAndQuantisedWeightsKeepToWeights) {
     set_asked_type(quantised, op);
     EXPECT_EQ(op.storage.weight.has_value(), layer) << op.name;
   }
+}
+
+TEST(AskedTypes, MayNameTheScalesOfTheirBlocks) {
+  workload::Operation op;
+  op.name = "up";
+  op.shape = {64, 64, 64};
+  const auto storage_with = [&](const std::string& dtype, workload::Operation of) {
+    set_asked_type(asked(dtype), of);
+    return of.storage;
+  };
+  EXPECT_EQ(storage_with("nvfp4", op), (kernels::OperandStorage{std::nullopt, 16}));
+  EXPECT_EQ(storage_with("all=mxfp8", op), (kernels::OperandStorage{std::nullopt, 32}));
+  op.dtype = DataType::kE2m1;
+  op.storage.scale_block = 16;
+  EXPECT_EQ(storage_with("mxfp4", op), (kernels::OperandStorage{std::nullopt, 32}));
+  EXPECT_EQ(storage_with("bf16", op), kernels::OperandStorage{});
+  workload::Operation head = op;
+  head.name = "lm_head";
+  EXPECT_EQ(storage_with("weights=nvfp4,lm_head=mxfp8", head),
+            (kernels::OperandStorage{std::nullopt, 32}));
+  EXPECT_EQ(types_text(asked("weights=nvfp4,lm_head=mxfp8")), "nvfp4, lm_head mxfp8");
+  SimulationOptions other = asked("nvfp4");
+  set_option(other, "scale-block", std::string("32"));
+  support::expect_input_error([&] { require_consistent(other); },
+                              {"--scale-block 32 contradicts --dtype nvfp4"});
 }
 
 TEST(AskedTypes, AreRefusedWhereAPartIsUnknownOrGivenTwice) {

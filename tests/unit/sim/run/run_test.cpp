@@ -2,6 +2,7 @@
 #include "sim/run/run.h"
 
 #include "models/base/error.h"
+#include "sim/run/peaks.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/unit/sim/run/fake_gpu.h"
 
@@ -107,9 +108,9 @@ TEST_F(Run, CountsOnlyUsefulExecutedMacsInTheFigures) {
 }
 
 TEST_F(Run, PeakCountsElementsByTheirStorageBits) {
-  EXPECT_EQ(peak_macs_per_sm_and_cycle(architecture.gpu, numerics::DataType::kF16), 1024);
-  EXPECT_EQ(peak_macs_per_sm_and_cycle(architecture.gpu, numerics::DataType::kTf32), 512);
-  EXPECT_EQ(peak_macs_per_sm_and_cycle(architecture.gpu, numerics::DataType::kS8), 2048);
+  EXPECT_EQ(peak_macs_per_sm_and_cycle(architecture.gpu, {numerics::DataType::kF16}), 1024);
+  EXPECT_EQ(peak_macs_per_sm_and_cycle(architecture.gpu, {numerics::DataType::kTf32}), 512);
+  EXPECT_EQ(peak_macs_per_sm_and_cycle(architecture.gpu, {numerics::DataType::kS8}), 2048);
 }
 
 TEST_F(Run, ReplacesTheOperandType) {

@@ -52,6 +52,14 @@ TEST(WorkloadCsv, ColumnsThatAreNotReadAreNotedOnce) {
                                       "'sparsity')"}));
 }
 
+TEST(WorkloadCsv, ATypeMayNameTheScalesOfItsBlocks) {
+  const Workload workload = parse("m,n,k,dtype\n16,8,32,nvfp4\n16,8,32,mxfp8\n16,8,32,fp8\n");
+  EXPECT_EQ(workload.operations[0].dtype, DataType::kE2m1);
+  EXPECT_EQ(workload.operations[0].storage.scale_block, 16);
+  EXPECT_EQ(workload.operations[1].storage.scale_block, 32);
+  EXPECT_EQ(workload.operations[2].storage.scale_block, 0);
+}
+
 constexpr const char* kTokensFirst = "M,N,K\n384,3072,1024\n384,1024,4096\n384,4096,1024\n";
 
 TEST(WorkloadCsv, TokensFirstSwapsMAndN) {

@@ -288,10 +288,22 @@ TEST(WorkloadJson, ReadsHowOperandsLieInMemory) {
   const Workload workload = parse_workload_json(
       R"({"schema": "gemm-workload/0.2", "dims": {"block": 64}, "ops": [
         {"name": "w", "m": 16, "n": 8, "k": 128, "weight_dtype": "s4", "scale_block": "block"},
-        {"name": "x", "m": 16, "n": 8, "k": 128, "dtype": "e2m1", "scale_block": 16}]})",
+        {"name": "x", "m": 16, "n": 8, "k": 128, "dtype": "e2m1", "scale_block": 16},
+        {"name": "y", "m": 16, "n": 8, "k": 128, "dtype": "MXFP8"},
+        {"name": "z", "m": 16, "n": 8, "k": 128, "dtype": "mxfp4", "scale_block": 32}]})",
       "x.json");
   EXPECT_EQ(workload.operations[0].storage, (kernels::OperandStorage{numerics::DataType::kS4, 64}));
   EXPECT_EQ(workload.operations[1].storage, (kernels::OperandStorage{std::nullopt, 16}));
+  EXPECT_EQ(workload.operations[2].storage, (kernels::OperandStorage{std::nullopt, 32}));
+  EXPECT_EQ(workload.operations[2].dtype, numerics::DataType::kE4m3);
+  EXPECT_EQ(workload.operations[3].storage, (kernels::OperandStorage{std::nullopt, 32}));
+  const Workload all = parse_workload_json(
+      R"({"schema": "gemm-workload/0.2", "default_dtype": "nvfp4", "ops": [
+        {"name": "x", "m": 16, "n": 8, "k": 128},
+        {"name": "y", "m": 16, "n": 8, "k": 128, "dtype": "f16"}]})",
+      "x.json");
+  EXPECT_EQ(all.operations[0].storage, (kernels::OperandStorage{std::nullopt, 16}));
+  EXPECT_EQ(all.operations[1].storage, kernels::OperandStorage{});
 }
 
 /// Expects the operation "w" of 16 x 8 x 128 with these keys to be refused.
@@ -312,6 +324,8 @@ TEST(WorkloadJson, RefusesImpossibleStorage) {
   refused(R"("weight_dtype": "s4", "dtype": "s8")", {"multiplied as f16 or bf16"});
   refused(R"("dtype": "e2m1")", {"each 16 elements"});
   refused(R"("dtype": "f16", "scale_block": 32)", {"mxfp8"});
+  refused(R"("dtype": "nvfp4", "scale_block": 32)",
+          {"/ops/0/scale_block", "is 32, but nvfp4 has blocks of 16"});
 }
 
 TEST(WorkloadJson, ExpertsShareTheTokensOfAnOperation) {

@@ -224,6 +224,7 @@ TEST_F(LaunchSimulations, AreOnesOfTheirOwnForEachConditionOfTheLaunch) {
       [](MeasuredLaunch&) {},
       [](MeasuredLaunch& l) { l.shape.m = 65; },
       [](MeasuredLaunch& l) { l.dtype = numerics::DataType::kBf16; },
+      [](MeasuredLaunch& l) { l.scale_block = 32; },
       [](MeasuredLaunch& l) { l.pattern = sparsity::parse_weight_pattern("2:4"); },
       [](MeasuredLaunch& l) { l.d_dtype = numerics::DataType::kF32; },
       [](MeasuredLaunch& l) { l.conditions.l2.kind = kernels::L2State::Kind::kWarm; },

@@ -44,6 +44,13 @@ TEST(Measurements, ColumnsAreFoundByNameInAnyOrderAndOthersAreNamed) {
   EXPECT_EQ(ignored, (std::vector<std::string>{"extra", "b"}));
 }
 
+TEST(Measurements, ATypeMayNameTheScalesOfItsBlocks) {
+  EXPECT_EQ(launch_of("dtype", "mxfp8").format(),
+            (kernels::OperandFormat{numerics::DataType::kE4m3, 32}));
+  EXPECT_EQ(launch_of("dtype", "e4m3").format(),
+            (kernels::OperandFormat{numerics::DataType::kE4m3, 0}));
+}
+
 TEST(Measurements, EveryConditionOfALaunchIsRead) {
   const auto rows = parse_measurements(
       "m,n,k,time_us_median,dtype,sparsity,d_dtype,l2,launch,algorithm,warmup,repeat,operands,"

@@ -72,6 +72,55 @@ TEST(Execute, NeverLooksAtElementsOfBThatAreNotSelected) {
   EXPECT_EQ(execute(operands, sparse, rules).bits, std::vector<std::uint64_t>(30, 0x41100000));
 }
 
+/// [1, 2, 64] by [1, k, 3] of ones, with `scales` scales of 1 per row and column.
+MmaOperands nvfp4_ones(std::size_t k, std::size_t scales) {
+  MmaOperands operands{.a = filled({1, 2, 64}, 1, 0x2),
+                       .b = filled({1, k, 3}, 1, 0x2),
+                       .c = filled({1, 2, 3}, 4, 0x3F800000)};
+  operands.a_scales = filled({1, 2, scales}, 1, 0x38);
+  operands.b_scales = filled({1, scales, 3}, 1, 0x38);
+  return operands;
+}
+
+TEST(Execute, TakesTheScalesOfRowsAndColumns) {
+  const MmaInstruction nvfp4 = mma::parse_instruction(
+      "m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3");
+  const mma::StepRules rules = mma::instruction_rules(mma::find_target("RTX 50"), nvfp4);
+  MmaOperands operands = nvfp4_ones(64, 4);
+  operands.a_scales->bits[4 + 3] = 0x40;      // 2 for the last block of row 1
+  operands.b_scales->bits[3 * 3 + 2] = 0x48;  // 4 for the last block of column 2
+  require_operands(operands, nvfp4, "x");
+  EXPECT_EQ(execute(operands, nvfp4, rules).bits,
+            (std::vector<std::uint64_t>{0x42820000, 0x42820000, 0x42E20000,     // 65, 65, 113
+                                        0x42A20000, 0x42A20000, 0x43310000}));  // 81, 81, 177
+}
+
+TEST(Execute, GivesSparseInstructionsAScaleForStoredElements) {
+  const MmaInstruction nvfp4 = mma::parse_instruction(
+      "mma.sp::ordered_metadata.m16n8k128.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1."
+      "f32.ue4m3");
+  const mma::StepRules rules = mma::instruction_rules(mma::find_target("RTX 50"), nvfp4);
+  MmaOperands operands = nvfp4_ones(128, 4);
+  operands.indices = make_bit_array({1, 2, 64}, 4);
+  for (std::size_t i = 0; i < operands.indices->bits.size(); ++i) {
+    const std::size_t t = i % 64;
+    operands.indices->bits[i] = 8 * (t / 4) + t % 4 / 2 * 6 + t % 2;  // the first and last pair
+  }
+  for (std::size_t k = 0; k < 128; ++k) {
+    if (k % 8 > 1 && k % 8 < 6) {
+      operands.b.bits[3 * k] = 0x7;  // not selected
+    }
+  }
+  operands.b_scales->bits[3] = 0x40;  // 2 for logical k 32 to 63 of column 0
+  require_operands(operands, nvfp4, "x");
+  EXPECT_EQ(execute(operands, nvfp4, rules).bits,
+            (std::vector<std::uint64_t>{0x42A20000, 0x42820000, 0x42820000,  // 81, 65, 65
+                                        0x42A20000, 0x42820000, 0x42820000}));
+  operands.b_scales = filled({1, 8, 3}, 1, 0x38);
+  support::expect_input_error([&] { require_operands(operands, nvfp4, "x"); },
+                              {"the scales of B must be [1, 4, 3] of 1 bytes each"});
+}
+
 TEST(RequireOperands, RefusesWhatTheInstructionDoesNotTake) {
   const auto refused = [](MmaOperands operands, const MmaInstruction& instruction,
                           std::string_view part) {
@@ -99,7 +148,7 @@ TEST(RequireOperands, RefusesWhatTheInstructionDoesNotTake) {
   operands.indices = filled({2, 3, 8}, 4, 16);
   refused(operands, sparse, "index 16 of A is outside B");
   MmaInstruction scaled = kF16;
-  scaled.block_scaled = true;
+  scaled.scales = mma::kMxf8f6f4Scales;
   refused(ones(), scaled, "needs scales");
 }
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kernels/operand_format.h"
+
+#include "models/base/text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace sptc::kernels {
+namespace {
+
+using numerics::DataType;
+
+// Of a format with two names the usual one stands first.
+constexpr std::array<std::string_view, 6> kNames{"nvfp4", "mxfp8",      "mxfp4",
+                                                 "fp4",   "mxfp8_e5m2", "mxfp8_e4m3"};
+constexpr std::array<OperandFormat, kNames.size()> kFormats{{{DataType::kE2m1, 16},
+                                                             {DataType::kE4m3, 32},
+                                                             {DataType::kE2m1, 32},
+                                                             {DataType::kE2m1, 16},
+                                                             {DataType::kE5m2, 32},
+                                                             {DataType::kE4m3, 32}}};
+constexpr std::size_t kAskedFor = 3;
+
+}  // namespace
+
+std::optional<OperandFormat> parse_operand_format(std::string_view name) {
+  const auto* const found = std::ranges::find(kNames, base::lower_case(name));
+  if (found != kNames.end()) {
+    return kFormats[static_cast<std::size_t>(found - kNames.begin())];
+  }
+  const std::optional<DataType> type = numerics::parse_usual_type(name);
+  return type ? std::optional(OperandFormat{*type}) : std::nullopt;
+}
+
+std::span<const std::string_view> block_format_names() {
+  return std::span(kNames).first(kAskedFor);
+}
+
+std::string_view name(const OperandFormat& format) {
+  const auto* const found = std::ranges::find(kFormats, format);
+  return found == kFormats.end() ? numerics::name(format.type)
+                                 : kNames[static_cast<std::size_t>(found - kFormats.begin())];
+}
+
+bool is_block_format(const OperandFormat& format) {
+  return std::ranges::find(kFormats, format) != kFormats.end();
+}
+
+}  // namespace sptc::kernels
