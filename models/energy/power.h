@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace sptc::energy {
@@ -46,6 +47,13 @@ struct StaticPower {
   double busy_sm_w = 0;
 };
 
+/// A supply of a module that is read by itself, and what of each part of an energy it feeds.
+struct Rail {
+  std::string name;
+  std::string evidence, source;  ///< why it is believed to feed that
+  std::array<double, kEnergyParts> shares{};
+};
+
 /// A GPU as the power model sees it.
 struct PowerSpec {
   EnergyTable table;
@@ -64,6 +72,8 @@ struct PowerSpec {
   int dot_width_bytes = 0;  ///< of each operand that a dot-product unit takes in one step
   /// How far the table may be from the truth; null: nobody says.
   std::shared_ptr<const CostFactors> factors;
+  /// All that the power limit holds for, shared out: each part of an energy once. Empty: not known.
+  std::vector<Rail> rails;
 
   /// Whatever the power limit allows.
   double highest_clock_mhz() const {

@@ -42,12 +42,18 @@ StepRules instruction_rules(const Target& target, const MmaInstruction& instruct
 
 /// The instruction that `name` spells: a PTX name, whole or with any of the parts that always are
 /// the same left out ("mma.m16n8k16.f32.f16.f16.f32", "m16n8k16.f32.f16.f16.f32",
-/// "mma.sp.m16n8k32.f32.f16.f16.f32"). Throws InputError that names the part which is none.
+/// "mma.sp.m16n8k32.f32.f16.f16.f32"). mma.sp::ordered_metadata is the same instruction and takes
+/// metadata in order alone. Throws InputError that names the part which is none.
 MmaInstruction parse_instruction(std::string_view name);
 
+/// Whether software sorts the indices of each group before `instruction` on sm_120: plain .sp of
+/// f16 and of 8-bit integers. Nothing sorts those of bf16, tf32 and fp8, and 4-bit integers are as
+/// slow in both spellings (code of ptxas 13.0, table of an RTX 5090).
+bool may_need_sorting(const MmaInstruction& instruction);
+
 /// How the speed of `instruction` on `target` hangs on its spelling, a clause; empty: it does not.
-/// Plain .sp of f16 and of integers is the slow one on sm_120, not that of bf16, tf32 and fp8
-/// (tables of an RTX 5090 and an RTX 5070 Ti; ptxas warns of it).
+/// An RTX 5090 takes 1.5 to 5.8 times the cycles of the dense instructions of as many products with
+/// one chain in each of eight warps, and 15 to 88 times with eight chains.
 std::string_view speed_warning(const Target& target, const MmaInstruction& instruction);
 
 }  // namespace sptc::mma

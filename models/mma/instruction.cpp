@@ -44,9 +44,9 @@ std::string scaled_kind(const MmaInstruction& instruction) {
 std::string prefix(const MmaInstruction& instruction) {
   const bool is_mma = instruction.family == MmaFamily::kMma;
   // Metadata of block-scaled mma.sp are always in order (PTX ISA 8.7).
-  const std::string sp = !instruction.sparse            ? ""
-                         : is_mma && instruction.scales ? ".sp::ordered_metadata"
-                                                        : ".sp";
+  const std::string sp = !instruction.sparse         ? ""
+                         : instruction.needs_order() ? ".sp::ordered_metadata"
+                                                     : ".sp";
   if (instruction.family == MmaFamily::kWgmma) {
     return "wgmma.mma_async" + sp + ".sync.aligned";
   }

@@ -41,6 +41,9 @@ struct MmaInstruction {
   std::optional<BitOperation> bit_operation = std::nullopt;  ///< b1 only
   /// Of a sparse instruction that no GPU has; else the hardware's for the type.
   std::optional<sparsity::Pattern> pattern = std::nullopt;
+  /// Spelt .sp::ordered_metadata; block-scaled mma.sp, which always is, has false. Not of others
+  /// than mma.
+  bool ordered_metadata = false;
 
   bool operator==(const MmaInstruction&) const = default;
 
@@ -63,6 +66,10 @@ struct MmaInstruction {
   /// Bits of metadata per row where sparse.
   int metadata_bits_per_row() const;
   int macs() const { return shape.m * shape.n * compressed_k(); }  ///< executed
+  /// Whether the indices of a group of A must rise, else D is undefined (PTX ISA, mma.sp).
+  bool needs_order() const {
+    return sparse && family == MmaFamily::kMma && (ordered_metadata || scales.has_value());
+  }
   /// "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"
   std::string ptx_name() const;
 };

@@ -54,6 +54,7 @@ constexpr std::string_view kNotModelled =
     "relinquish_alloc_permit ld st red wait wait::ld wait::st cp shift commit "
     "fence::before_thread_sync fence::after_thread_sync down";
 constexpr std::string_view kCollector = "collector::";  // and which one, and for what
+constexpr std::string_view kOrdered = "sp::ordered_metadata";
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -101,8 +102,7 @@ std::string refusal_of(std::string_view part) {
   for (const ScalePart& scale_part : kScaleParts) {
     known.push_back(scale_part.text);
   }
-  known.insert(known.end(),
-               {"wgmma", "tcgen05", "sp", "sp::ordered_metadata", "satfinite", "and", "xor"});
+  known.insert(known.end(), {"wgmma", "tcgen05", "sp", kOrdered, "satfinite", "and", "xor"});
   const std::vector<std::string_view> types = numerics::operand_type_names();
   known.insert(known.end(), types.begin(), types.end());
   return quoted + " is no part of a PTX matrix instruction, nearest is '" +
@@ -115,8 +115,9 @@ bool take_flag(std::string_view part, MmaInstruction& instruction) {
     instruction.family = MmaFamily::kWgmma;
   } else if (part == "tcgen05") {
     instruction.family = MmaFamily::kTcgen05;
-  } else if (part == "sp" || part == "sp::ordered_metadata") {
+  } else if (part == "sp" || part == kOrdered) {
     instruction.sparse = true;
+    instruction.ordered_metadata = part == kOrdered;
   } else if (part == "satfinite") {
     instruction.satfinite = true;
   } else if (part == "and") {
@@ -202,6 +203,9 @@ MmaInstruction parse_instruction(std::string_view name) {
   if (types.size() != 3 && types.size() != 4) {
     fail("the types of D, A, B and C are needed, not " + std::to_string(types.size()));
   }
+  if (instruction.ordered_metadata && instruction.is_asynchronous()) {
+    fail("'sp::ordered_metadata' belongs to mma; wgmma and tcgen05 have 'sp'");
+  }
   instruction.shape = *shape;
   instruction.accumulator = types[0];
   instruction.a_type = types[1];
@@ -215,6 +219,7 @@ MmaInstruction parse_instruction(std::string_view name) {
       fail(problem);
     }
     instruction.scales = scale_parts.scales(depth);
+    instruction.ordered_metadata = false;  // all of them are
   }
   return instruction;
 }

@@ -83,6 +83,12 @@ numerics::Word selected_word(const WordAt& b, std::uint8_t nibble, int slot,
 /// Whether `nibble` names distinct positions that the pattern knows.
 bool is_valid_nibble(std::uint8_t nibble, const Pattern& pattern);
 
+/// Whether the indices of a valid `nibble` rise, of tf32 those of its halves: then
+/// .sp::ordered_metadata takes it, too (PTX ISA).
+constexpr bool is_ordered_nibble(std::uint8_t nibble) {
+  return (nibble & 3) < (nibble >> 2 & 3);
+}
+
 /// How torch.sparse names the places of groups that hold fewer non-zeros than they may: before and
 /// since PyTorch began to compress float32. Full groups are the same for all encoders.
 enum class PyTorchEncoder { kOld, kNew };

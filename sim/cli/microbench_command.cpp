@@ -57,10 +57,11 @@ void add_microbench_command(CLI::App& app, Command& chosen) {
       *command,
       {{"--arch", arguments->arch, "NAME|FILE", "architecture: a name of 'arch list', or a file"},
        {"--instruction", arguments->instruction, "NAME",
-        "a PTX name as 'sptcsim mma --list' shows them (wgmma: followed by ' ss' or ' rs'; mma.sp: "
-        "by ' in turn', for its selectors), ldmatrix.xN, 'ld.shared.u32 N-way', ld.global.ca.u32 "
-        "or .v4.u32, 'cp.async 16', or 'cp.async.bulk BYTES' (default: the rows that are published "
-        "for its generation)"},
+        "a PTX name as 'sptcsim mma --list' shows them (wgmma: followed by ' ss' or ' rs'; "
+        "tcgen05: by ' ts' or by ' waited for', also with cta_group::2; mma.sp: by ' in turn', for "
+        "its selectors), ldmatrix.xN, 'ld.shared.u32 N-way', ld.global.ca.u32 or .v4.u32, "
+        "'cp.async "
+        "16', or 'cp.async.bulk BYTES' (default: the rows that are published for its generation)"},
        {"--warps", arguments->warps, "N",
         "1 to 32 warps on the SM, dealt to its sub-partitions in turn (default: as published, or "
         "1; wgmma: 4)"},

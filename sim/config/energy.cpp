@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "models/energy/cost_factor.h"
 #include "models/sparsity/pattern.h"
 #include "sim/config/architecture.h"
 #include "sim/config/board_names.h"
@@ -29,6 +30,10 @@ using nlohmann::json;
 using numerics::DataType;
 
 constexpr int kMaxNode = 1000;  // process node [nm]
+constexpr std::size_t kMaxRailName = 17;
+constexpr double kShareRounding = 1e-9;
+
+using PartShares = std::array<double, energy::kEnergyParts>;
 
 double read_bounded(const json& value, const io::JsonPlace& place, bool zero, double max) {
   const double number = value.is_number() ? value.get<double>() : -1;
@@ -152,6 +157,7 @@ class EnergyReader {
     for (const EnergyField& field : energy_fields()) {
       errors_.collect([&] { read_field(field, scaling); });
     }
+    errors_.collect([&] { read_rails(); });
     errors_.throw_if_any();
     for (const EnergyParameter& parameter : result_.parameters) {
       if (parameter.store) {
@@ -166,7 +172,7 @@ class EnergyReader {
   void check_sections() {
     std::map<std::string, std::vector<std::string_view>> keys;
     keys[""] = {"name",        "description", "node_nm", "node_scaling", "events",
-                "fixed_share", "static",      "clock",   "area"};
+                "fixed_share", "static",      "clock",   "area",         "rails"};
     for (const EnergyField& field : energy_fields()) {
       keys[field.section].push_back(field.key);
     }
@@ -214,6 +220,76 @@ class EnergyReader {
       fill(config, type, value);
     };
     result_.parameters.push_back(std::move(parameter));
+  }
+
+  /// The supplies that are read by themselves. The one that names no parts feeds the rest.
+  void read_rails() {
+    if (!root_.has("rails")) {
+      return;
+    }
+    const io::JsonObject rails = root_.object("rails");
+    std::vector<energy::Rail>& known = result_.config.power.rails;
+    PartShares left;
+    left.fill(1);
+    for (const auto& [name, unused] : rails.value().items()) {
+      errors_.collect(
+          [&, &key = name] { known.push_back(read_rail(rails.object(key), key, left)); });
+    }
+    if (!errors_.empty()) {
+      return;
+    }
+    const auto names_none = [](const energy::Rail& rail) { return rail.shares == PartShares{}; };
+    if (std::count_if(known.begin(), known.end(), names_none) != 1) {
+      rails.place().fail("one rail must name no parts: it feeds what the others leave");
+    }
+    PartShares& rest = std::find_if(known.begin(), known.end(), names_none)->shares;
+    std::transform(left.begin(), left.end(), rest.begin(),
+                   [](double share) { return std::max(0.0, share); });
+  }
+
+  /// Takes what the rail feeds of each part from what is `left` of it.
+  energy::Rail read_rail(const io::JsonObject& rail, const std::string& name, PartShares& left) {
+    constexpr std::array<std::string_view, 4> kKeys = {"all_of", "share_of", "evidence", "source"};
+    rail.allow_only(kKeys);
+    constexpr std::string_view kNameCharacters =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    if (name.empty() || name.size() > kMaxRailName ||
+        name.find_first_not_of(kNameCharacters) != std::string::npos) {
+      rail.place().fail(
+          fmt::format("a rail is named by 1 to {} letters, digits and '_'", kMaxRailName));
+    }
+    Evidence evidence = read_evidence(rail);
+    energy::Rail result{name, std::move(evidence.kind), std::move(evidence.source), {}};
+    const auto take = [&](const std::string& part, double share, const io::JsonPlace& place) {
+      const auto& parts = energy::kEnergyPartNames;
+      const auto found = std::find(parts.begin(), parts.end(), part);
+      if (found == parts.end()) {
+        place.fail("unknown part of an energy " + base::unknown_name(io::printable(part), parts));
+      }
+      const auto index = static_cast<std::size_t>(found - parts.begin());
+      left[index] -= share;
+      if (left[index] < -kShareRounding) {
+        place.fail(fmt::format("the rails take more of '{}' than there is", part));
+      }
+      result.shares[index] += share;
+    };
+    for (std::size_t i = 0; rail.has("all_of") && i < rail.array("all_of").size(); ++i) {
+      const json& part = rail.array("all_of")[i];
+      const io::JsonPlace place = rail.place() / "all_of" / i;
+      if (!part.is_string()) {
+        place.fail("must be a part of an energy, not " + io::describe(part));
+      }
+      take(part.get<std::string>(), 1, place);
+    }
+    if (rail.has("share_of")) {
+      const io::JsonObject shares = rail.object("share_of");
+      for (const auto& [part, unused] : shares.value().items()) {
+        result_.parameters.push_back(
+            read_number(number_with_evidence(shares, part), false, 1, false));
+        take(part, result_.parameters.back().value, shares.place() / part);
+      }
+    }
+    return result;
   }
 
   /// What no single number can get wrong.

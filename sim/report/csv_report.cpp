@@ -34,7 +34,7 @@ std::string short_name(const std::string& path) {
 }
 
 /// The columns above, and every other figure under its own name.
-std::vector<Column> columns_of(bool explained) {
+std::vector<Column> columns_of(const run::RunResult& result) {
   std::vector<Column> columns;
   std::istringstream first(kFirst);
   for (std::string path; first >> path;) {
@@ -50,8 +50,14 @@ std::vector<Column> columns_of(bool explained) {
     }
   };
   add(operation_figures(false));
-  add(variant_figures(explained));
-  add(operation_figures(explained));
+  add(variant_figures(result.explained));
+  add(operation_figures(result.explained));
+  result.for_each_variant(
+      [&](const run::OperationResult& /*op*/, const run::VariantResult& variant, bool /*sparse*/) {
+        if (variant.energy) {
+          add(rail_figures(*variant.energy));
+        }
+      });
   return columns;
 }
 
@@ -73,6 +79,9 @@ void append_row(const run::OperationResult& op, const char* name,
   Texts texts{{"variant", name}, {"check.mode", "none"}};
   add_texts(operation_figures(explained), op, texts);
   add_texts(variant_figures(explained), *variant, texts);
+  if (variant->energy) {
+    add_texts(rail_figures(*variant->energy), *variant->energy, texts);
+  }
   std::vector<std::string> cells;
   for (const Column& column : columns) {
     cells.push_back(texts[column.path]);
@@ -83,7 +92,7 @@ void append_row(const run::OperationResult& op, const char* name,
 }  // namespace
 
 std::string csv_report(const run::RunResult& result) {
-  const std::vector<Column> columns = columns_of(result.explained);
+  const std::vector<Column> columns = columns_of(result);
   std::string out;
   for (const Column& column : columns) {
     out += (out.empty() ? "" : ",") + column.name;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/energy_tables.h"
 
+#include "models/energy/cost_factor.h"
+#include "models/energy/power.h"
 #include "sim/report/version.h"
 
 #include <fmt/format.h>
@@ -8,6 +10,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sptc::report {
@@ -57,6 +60,16 @@ std::vector<CorePart> core_parts(const AreaEstimate& estimate) {
 Range overhead_percent(const AreaEstimate& estimate) {
   return range_of(estimate,
                   [](const GpuArea& area) { return 100 * area.tensor_core.sparse_overhead(); });
+}
+
+/// Calls `visit` with each part of an energy that `rail` feeds, and how much of it.
+template <typename Visit>
+void for_each_share(const energy::Rail& rail, const Visit& visit) {
+  for (std::size_t i = 0; i < rail.shares.size(); ++i) {
+    if (rail.shares[i] > 0) {
+      visit(energy::kEnergyPartNames[i], rail.shares[i]);
+    }
+  }
 }
 
 }  // namespace
@@ -133,6 +146,13 @@ std::string energy_numbers_text(const config::LoadedEnergy& energy) {
         parameter.scale != 1 ? fmt::format("{:.4g}", parameter.scale) : "", parameter.evidence,
         parameter.source);
   }
+  for (const auto& rail : energy.config.power.rails) {
+    text += fmt::format("\nrail {} ({}: {}):\n ", rail.name, rail.evidence, rail.source);
+    for_each_share(rail, [&](std::string_view part, double share) {
+      text += share < 1 ? fmt::format(" {:.3g} of {}", share, part) : fmt::format(" {}", part);
+    });
+    text += "\n";
+  }
   return text;
 }
 
@@ -152,6 +172,15 @@ std::string energy_numbers_json(const config::LoadedEnergy& energy) {
                                   {"scale", parameter.scale},
                                   {"evidence", parameter.evidence},
                                   {"source", parameter.source}});
+  }
+  for (const auto& rail : energy.config.power.rails) {
+    nlohmann::ordered_json shares = nlohmann::ordered_json::object();
+    for_each_share(rail,
+                   [&](std::string_view part, double share) { shares[std::string(part)] = share; });
+    json["rails"].push_back({{"name", rail.name},
+                             {"shares", shares},
+                             {"evidence", rail.evidence},
+                             {"source", rail.source}});
   }
   return json.dump(2) + "\n";
 }

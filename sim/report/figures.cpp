@@ -456,6 +456,18 @@ const Figures<V>& variant_figures(bool explained) {
   return explained ? kExplained : kPlain;
 }
 
+Figures<Energy> rail_figures(const Energy& energy) {
+  Figures<Energy> figures;
+  for (std::size_t i = 0; i < energy.rails_uj.size(); ++i) {
+    const Adder add(figures, "rails." + energy.rails_uj[i].first, kWhole);
+    add("energy_uj", "uJ", "energy through this rail",
+        [i](const Energy& whole) { return whole.rails_uj[i].second; });
+    add("power_w", "W", "average power through this rail",
+        [i](const Energy& whole) { return whole.rail_w(i); });
+  }
+  return figures;
+}
+
 std::string figure_text(const FigureValue& value, std::optional<int> digits) {
   if (const auto* const number = std::get_if<double>(&value); number != nullptr && digits) {
     return fmt::format("{:.{}g}", *number, *digits);

@@ -53,6 +53,9 @@ const Figures<Pass>& pass_figures();
 /// gains of twice a resource, events behind the energies; the check of its values.
 const Figures<run::VariantResult>& variant_figures(bool explained);
 
+/// Of each rail of the board in turn; none where the energy file names none.
+Figures<run::EnergyResult> rail_figures(const run::EnergyResult& energy);
+
 /// Calls `visit` with each of `figures` that `result` has, and its value.
 template <typename Result, typename Visit>
 void visit_figures(const Figures<Result>& figures, const Result& result, const Visit& visit) {

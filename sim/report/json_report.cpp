@@ -63,7 +63,7 @@ void set_figures(const Figures<Result>& figures, const Result& result, Json& jso
   });
 }
 
-/// An object of `figures`; null where there is no result.
+/// An object of `figures` and of rails; null where there is no result.
 template <typename Result>
 Json figures_json(const Figures<Result>& figures, const std::optional<Result>& result) {
   if (!result) {
@@ -71,6 +71,9 @@ Json figures_json(const Figures<Result>& figures, const std::optional<Result>& r
   }
   Json json = Json::object();
   set_figures(figures, *result, json);
+  if (result->energy) {
+    set_figures(rail_figures(*result->energy), *result->energy, json);
+  }
   return json;
 }
 

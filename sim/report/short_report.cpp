@@ -162,10 +162,18 @@ std::string energy_lines(const Paint& paint, const run::Totals& totals) {
                                    (*energy)->power_w, name)
                      : "";
   }
-  return out +
-         paint.bold(
-             fmt::format("{:<42} {:>9} {:>9}", "total" + watts, total(dense), total(sparse))) +
-         "\n";
+  out +=
+      paint.bold(fmt::format("{:<42} {:>9} {:>9}", "total" + watts, total(dense), total(sparse))) +
+      "\n";
+  const auto& rails = (dense ? *dense : *sparse).rails_uj;
+  for (std::size_t i = 0; i < rails.size(); ++i) {
+    const auto rail_w = [i](const std::optional<run::EnergyResult>& energy) {
+      return energy ? fmt::format("{:.1f} W", energy->rail_w(i)) : std::string("-");
+    };
+    out += fmt::format("{:<42} {:>9} {:>9}\n", "of it through " + rails[i].first, rail_w(dense),
+                       rail_w(sparse));
+  }
+  return out;
 }
 
 /// What the checks of values found, in a line; a failure says where.

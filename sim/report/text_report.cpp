@@ -93,6 +93,17 @@ void append_figures(std::string& out, const std::string& name, const Figures<Res
   out += text.empty() ? "" : text + "\n";
 }
 
+/// All of a launch, and what of it goes through each rail of the board.
+void append_launch(std::string& out, const std::string& name,
+                   const std::optional<run::VariantResult>& launch, bool explained) {
+  if (launch) {
+    append_figures(out, name, variant_figures(explained), *launch);
+  }
+  if (launch && launch->energy) {
+    append_figures(out, name, rail_figures(*launch->energy), *launch->energy);
+  }
+}
+
 void append_operation(std::string& out, const run::OperationResult& op, bool explained) {
   const auto speedup = op.speedup();
   append_variant(out,
@@ -102,12 +113,8 @@ void append_operation(std::string& out, const run::OperationResult& op, bool exp
   append_variant(out, fmt::format("  {} x {} x {}", op.shape.m, op.shape.n, op.shape.k), op.pattern,
                  op.sparse, speedup ? fmt::format("{:.2f}x", *speedup) : "");
   append_figures(out, "operation", operation_figures(false), op);
-  if (op.dense) {
-    append_figures(out, "dense", variant_figures(explained), *op.dense);
-  }
-  if (op.sparse) {
-    append_figures(out, op.pattern, variant_figures(explained), *op.sparse);
-  }
+  append_launch(out, "dense", op.dense, explained);
+  append_launch(out, op.pattern, op.sparse, explained);
 }
 
 void append_total(std::string& out, const char* label, const char* variant,
@@ -236,6 +243,11 @@ void append_energy(std::string& out, const run::Totals& totals) {
   row("average power W", [](const Energy& e) { return fmt::format("{:.1f}", e.power_w); });
   row("peak power W", [](const Energy& e) { return fmt::format("{:.1f}", e.peak_power_w); });
   row("pJ per flop", [](const Energy& e) { return fmt::format("{:.4f}", e.pj_per_flop); });
+  for (std::size_t i = 0; i < any->rails_uj.size(); ++i) {
+    const std::string& rail = any->rails_uj[i].first;
+    row(rail + " uJ", [&](const Energy& e) { return uj(e.rails_uj[i].second); });
+    row(rail + " W", [i](const Energy& e) { return fmt::format("{:.1f}", e.rail_w(i)); });
+  }
   if (totals.performance_per_watt_ratio) {
     line(out, "  performance per watt, sparse / dense: {:.2f}x{}",
          *totals.performance_per_watt_ratio,

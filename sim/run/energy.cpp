@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <span>
 
 namespace sptc::run {
@@ -290,6 +291,10 @@ void set_energy(const workload::Operation& op, const energy::Work& work,
     energy.parts_uj.emplace_back(energy::kEnergyPartNames[i], parts[i] * kMicrojoulesPerPicojoule);
   }
   energy.total_uj = result.energy.total_pj() * kMicrojoulesPerPicojoule;
+  for (const energy::Rail& rail : power.rails) {
+    const double pj = std::inner_product(parts.begin(), parts.end(), rail.shares.begin(), 0.0);
+    energy.rails_uj.emplace_back(rail.name, pj * kMicrojoulesPerPicojoule);
+  }
   set_bounds(work.counts.type(), power, energy);
   energy.power_w = result.average_w;
   energy.peak_power_w = result.peak_w;

@@ -215,6 +215,11 @@ void add(const EnergyResult& energy, double launches, EnergyResult& sum) {
   for (std::size_t i = 0; i < sum.parts_uj.size(); ++i) {
     sum.parts_uj[i].second += launches * energy.parts_uj[i].second;
   }
+  sum.rails_uj.resize(energy.rails_uj.size());
+  for (std::size_t i = 0; i < sum.rails_uj.size(); ++i) {
+    sum.rails_uj[i].first = energy.rails_uj[i].first;
+    sum.rails_uj[i].second += launches * energy.rails_uj[i].second;
+  }
   sum.total_uj += launches * energy.total_uj;
   // Every launch is cheapest, and dearest, with the same constants.
   sum.bounds_uj.low += launches * energy.bounds_uj.low;

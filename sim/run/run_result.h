@@ -18,6 +18,7 @@
 #include "sim/workload/vector_operation.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -64,6 +65,11 @@ struct EnergyResult {
   energy::Bounds bounds_uj = {};
   std::shared_ptr<const energy::CostFactors> factors = nullptr;  ///< null: nobody says
   std::vector<double> by_factor_uj = {};                         ///< total_uj by `factors`
+  /// total_uj by rail of the board; empty where its energy file names none.
+  std::vector<std::pair<std::string, double>> rails_uj = {};
+
+  /// Average power through a rail.
+  double rail_w(std::size_t rail) const { return power_w * rails_uj[rail].second / total_uj; }
 };
 
 /// How long one launch (all `batch` GEMMs of it) takes, and what of that is useful.

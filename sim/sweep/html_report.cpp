@@ -233,7 +233,10 @@ class PageData {
 
 std::string html_report(const SweepTable& table, const std::string& command) {
   const SweepEntries& entries = table.entries;
-  const auto assumed = entries.texts.find("assumed");
+  const auto text_of = [&](const char* key) {
+    const auto found = entries.texts.find(key);
+    return found == entries.texts.end() ? std::string() : found->second;
+  };
   json data = PageData(table).fitting();
   data.update({{"name", entries.text("name")},
                {"description", entries.description},
@@ -244,7 +247,8 @@ std::string html_report(const SweepTable& table, const std::string& command) {
                {"points", table.rows},
                {"failures", table.failures},
                {"missing", table.missing},
-               {"assumed", assumed == entries.texts.end() ? "" : assumed->second},
+               {"assumed", text_of("assumed")},
+               {"evidence", text_of("evidence")},
                {"objectives", json::array()},
                {"sensitivities", json::array()}});
   for (const SweepColumn* objective : default_objectives(table)) {

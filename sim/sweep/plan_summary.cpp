@@ -5,9 +5,11 @@
 #include "sim/config/documented_architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/report/version.h"
+#include "sim/report/words.h"
 #include "sim/run/option_table.h"
 #include "sim/run/run_options.h"
 #include "sim/run/worker_pool.h"
+#include "sim/sweep/sweep_evidence.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,6 +28,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kFidelity = "fidelity";
+constexpr std::size_t kWidth = 100;
 
 /// Fills in what the same points would take in closed form, or why they cannot.
 void add_closed_form(const SweepPlan& plan, PointRunner& runner, std::vector<EstimatedPoint> points,
@@ -189,6 +192,7 @@ PlanSummary summarize_plan(const SweepPlan& plan, PointRunner& runner, const Swe
   }
   summary.time = estimate_time(plan, runner, estimated);
   summary.without_energies = without_energies(plan.spec());
+  summary.evidence = evidence_lines(plan.spec());
   add_closed_form(plan, runner, std::move(estimated), summary);
   return summary;
 }
@@ -206,6 +210,9 @@ std::string plan_text(const SweepPlan& plan, const PlanSummary& summary, std::si
   if (!summary.without_energies.empty()) {
     text += fmt::format("without energies: {}; their points have no energy and no area\n",
                         fmt::join(summary.without_energies, ", "));
+  }
+  for (const std::string& line : summary.evidence) {
+    text += report::wrapped("evidence, " + line, kWidth);
   }
   text += fmt::format("\n{:>10}  {:<12}  {}\n", "position", "hash", "point");
   for (const std::uint64_t position : summary.first) {
@@ -245,6 +252,7 @@ std::string plan_json(const SweepPlan& plan, const PlanSummary& summary, std::si
       {"closed_form", summary.closed_form ? time_json(*summary.closed_form, jobs) : json(nullptr)},
       {"no_closed_form", summary.no_closed_form},
       {"without_energies", summary.without_energies},
+      {"evidence", summary.evidence},
       {"axes", axes},
       {"first", first}};
   return root.dump(2, ' ', false, json::error_handler_t::replace) + "\n";

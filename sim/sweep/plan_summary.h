@@ -40,7 +40,8 @@ struct PlanSummary {
   std::string no_closed_form;  ///< why there is none; empty where the sweep is one already
   /// Architectures without energies: their points have neither energy nor area.
   std::vector<std::string> without_energies;
-  std::vector<std::uint64_t> first;  ///< positions; none of a search, which chooses as it goes
+  std::vector<std::string> evidence;  ///< see evidence_lines()
+  std::vector<std::uint64_t> first;   ///< positions; none of a search, which chooses as it goes
 };
 
 /// Simulates a few of the points. At most `first` positions are listed.

@@ -18,6 +18,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <sstream>
 #include <vector>
 
 namespace sptc::sweep {
@@ -306,6 +307,20 @@ std::string failure_section(const SweepTable& table) {
   return text;
 }
 
+/// How near to the boards anything was measured, as results of this program have it.
+std::string evidence_section(const SweepEntries& entries) {
+  const auto found = entries.texts.find("evidence");
+  if (found == entries.texts.end() || found->second.empty()) {
+    return {};
+  }
+  std::string text = "\n";
+  std::istringstream lines(found->second);
+  for (std::string line; std::getline(lines, line);) {
+    text += "- evidence, " + markdown_cell(line) + "\n";
+  }
+  return text;
+}
+
 std::string markdown(const SweepTable& table) {
   const SweepEntries& entries = table.entries;
   std::string text = "# " + markdown_cell(entries.text("name")) + "\n\n";
@@ -319,8 +334,8 @@ std::string markdown(const SweepTable& table) {
   if (table.missing > 0) {
     text += fmt::format("\nNot whole: {} points of the sweep are missing.\n", table.missing);
   }
-  text += sensitivity_section(table) + front_section(table) + again_section(table) +
-          failure_section(table);
+  text += evidence_section(entries) + sensitivity_section(table) + front_section(table) +
+          again_section(table) + failure_section(table);
   if (const auto assumed = entries.texts.find("assumed"); assumed != entries.texts.end()) {
     text += "\n## Assumed parameters\n\n" + markdown_cell(assumed->second) + "\n";
   }

@@ -8,6 +8,7 @@
 #include "sim/sweep/cost_sets.h"
 #include "sim/sweep/digest.h"
 #include "sim/sweep/results_file.h"
+#include "sim/sweep/sweep_evidence.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -161,6 +162,7 @@ SweepStore::SweepStore(const std::filesystem::path& file, const SweepPlan& plan,
 }
 
 void SweepStore::create() {
+  const std::vector<std::string> evidence = evidence_lines(plan_.spec());
   begin_writing();
   database_->execute("BEGIN IMMEDIATE");
   write_entries(*database_, {{"schema", std::string(kResultsSchema)},
@@ -172,6 +174,7 @@ void SweepStore::create() {
                              {"spec", json_text(plan_.spec().document)},
                              {"axes", json_text(json(plan_.spec().axis_names()))},
                              {"assumed", assumed_parameters(plan_.spec())},
+                             {"evidence", fmt::format("{}", fmt::join(evidence, "\n"))},
                              {"costs", json_text(to_json(cost_sets(plan_.spec())))}});
   database_->execute("COMMIT");
 }

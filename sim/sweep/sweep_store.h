@@ -39,7 +39,7 @@ class FileLock {
 
 /// The results of a sweep in one SQLite file:
 ///
-///     sweep(key, value)    schema, name, version, build, digest, spec (JSON), axes (JSON)
+///     sweep(key, value)    schema, name, version, build, digest, spec, axes, evidence, ...
 ///     points(position, hash, status, reason, <axes>, <totals>, notes)
 ///     operations(position, operation, variant, name, m, n, k, ..., <figures>)
 ///

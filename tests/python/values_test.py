@@ -93,6 +93,19 @@ class Mma(unittest.TestCase):
         np.testing.assert_array_equal(
             sptcsim.mma(name, compressed.values, b, metadata=lanes.words, layout="lanes", selector=1), expected)
 
+    def test_both_spellings_of_a_sparse_instruction(self):
+        a, b = operands(16, 32, 8)
+        compressed = sptcsim.compress(sptcsim.prune(a))
+        rest = ".m16n8k32.f32.f16.f16.f32"
+        plain, ordered = "mma.sp" + rest, "mma.sp::ordered_metadata" + rest
+        expected = sptcsim.mma(plain, compressed, b, arch="sm_120")
+        np.testing.assert_array_equal(sptcsim.mma(ordered, compressed, b, arch="sm_120"), expected)
+        places = np.tile(np.arange(16, dtype=np.uint32) // 2 * 4 + np.arange(16, dtype=np.uint32) % 2, (16, 1))
+        places[3, :2] = 2, 1
+        sptcsim.mma(plain, compressed.values, b, metadata=places, layout="indices")
+        with self.assertRaisesRegex(sptcsim.InputError, "row 3: the indices 2 and 1 of a group do not rise"):
+            sptcsim.mma(ordered, compressed.values, b, metadata=places, layout="indices")
+
     def test_what_compress_returns_is_a_sparse_a(self):
         a, b = operands(16, 32, 8)
         compressed = sptcsim.compress(sptcsim.prune(a))

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/shape.h"
+#include "models/mma/instruction.h"
 #include "models/numerics/codec.h"
 #include "models/numerics/data_type_info.h"
 #include "models/sparsity/compress.h"
@@ -65,17 +66,20 @@ struct Scored {
 };
 
 std::optional<InvalidMetadata> find_invalid(const base::Matrix<std::uint8_t>& nibbles,
-                                            const sparsity::Pattern& pattern) {
+                                            const mma::MmaInstruction& instruction) {
+  const sparsity::Pattern pattern = sparsity::hardware_pattern(instruction.a_type);
   InvalidMetadata found{.of = nibbles.size()};
   for (std::size_t row = 0; row < nibbles.rows(); ++row) {
     for (std::size_t group = 0; group < nibbles.cols(); ++group) {
-      if (sparsity::is_valid_nibble(nibbles(row, group), pattern)) {
+      const std::uint8_t nibble = nibbles(row, group);
+      if (sparsity::is_valid_nibble(nibble, pattern) &&
+          (!instruction.needs_order() || sparsity::is_ordered_nibble(nibble))) {
         continue;
       }
       if (found.nibbles++ == 0) {
         found.row = row;
         found.group = group;
-        found.nibble = nibbles(row, group);
+        found.nibble = nibble;
       }
     }
   }
@@ -184,8 +188,7 @@ class Diagnosing {
     const KernelOperands operands = arrange(data_, declared_, Selection::all(data_));
     const base::Matrix<Word> computed = execute(data_, declared_, operands, threads_);
     result_.comparison = compare_words(computed, operands.d, data_.d_type);
-    result_.invalid_metadata =
-        find_invalid(operands.nibbles, sparsity::hardware_pattern(declared_.instruction.a_type));
+    result_.invalid_metadata = find_invalid(operands.nibbles, declared_.instruction);
     if (result_.bit_exact()) {
       return std::move(result_);
     }

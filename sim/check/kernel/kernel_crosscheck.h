@@ -32,8 +32,8 @@ struct FirstMismatch {
   std::optional<std::uint64_t> ulps;  ///< nothing: NaN or infinity is involved
 };
 
-/// Metadata to which PTX gives no meaning: equal indices, or of tf32 what names no half. D is then
-/// what a plain multiplexer selects.
+/// Metadata to which PTX gives no meaning: equal indices, of tf32 what names no half, and of
+/// .sp::ordered_metadata indices that do not rise. D is then what a plain multiplexer selects.
 struct InvalidMetadata {
   std::size_t nibbles = 0;  ///< how many are invalid
   std::size_t of = 0;       ///< of how many

@@ -191,8 +191,9 @@ std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnos
   if (diagnosis.invalid_metadata) {
     const InvalidMetadata& invalid = *diagnosis.invalid_metadata;
     text += fmt::format(
-        "invalid metadata: {} of {} nibbles, the first {:#06b} of row {}, group {}: PTX leaves "
+        "invalid metadata{}: {} of {} nibbles, the first {:#06b} of row {}, group {}: PTX leaves "
         "such a D undefined\n",
+        kernel.declared.instruction.needs_order() ? ", equal indices or out of order" : "",
         invalid.nibbles, invalid.of, invalid.nibble, invalid.row, invalid.group);
   }
   if (diagnosis.bit_exact()) {

@@ -158,10 +158,15 @@ ErrorsByDistance parse_errors_by_distance(std::string_view text, const std::stri
 
 EvidenceDistance evidence_distance(const run::RunResult& result,
                                    const config::Architecture& architecture) {
+  return evidence_distance(types_of(result), architecture);
+}
+
+EvidenceDistance evidence_distance(const std::set<DataType>& types,
+                                   const config::Architecture& architecture) {
   Evidence evidence(architecture);
   EvidenceDistance farthest;
   bool any = false;
-  for (const DataType type : types_of(result)) {
+  for (const DataType type : types) {
     EvidenceDistance distance = evidence.of(type);
     if (!any || distance.where > farthest.where) {
       farthest = std::move(distance);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/numerics/data_type.h"
 #include "sim/config/config_fwd.h"
 #include "sim/run/run_result.h"
 
 #include <array>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -23,6 +25,10 @@ ErrorsByDistance parse_errors_by_distance(std::string_view text, const std::stri
 /// several types the farthest counts, of those with both variants where there is any. Throws
 /// InputError for a bad file.
 run::EvidenceDistance evidence_distance(const run::RunResult& result,
+                                        const config::Architecture& architecture);
+
+/// The same of `types`, one at least.
+run::EvidenceDistance evidence_distance(const std::set<numerics::DataType>& types,
                                         const config::Architecture& architecture);
 
 }  // namespace sptc::check::times

@@ -46,6 +46,22 @@ void require_indices(const MmaOperands& operands, const std::string& what) {
   }
 }
 
+/// Refuses a group whose indices do not rise.
+void require_order(const BitArray& indices, const MmaInstruction& instruction,
+                   const std::string& what) {
+  const auto kept = static_cast<std::size_t>(instruction.sparse_pattern().kept);
+  const std::size_t stored_k = indices.shape[2];
+  for (std::size_t i = 1; i < indices.bits.size(); ++i) {
+    if (i % kept != 0 && indices.bits[i] <= indices.bits[i - 1]) {
+      throw base::InputError(
+          fmt::format("{}: case {}, row {}: the indices {} and {} of a group do not rise: "
+                      ".sp::ordered_metadata leaves such a D undefined (PTX ISA), .sp does not",
+                      what, i / stored_k / indices.shape[1], i / stored_k % indices.shape[1],
+                      indices.bits[i - 1], indices.bits[i]));
+    }
+  }
+}
+
 /// What the nibble of group `t` selects of a column of tf32.
 template <typename WordOfB>
 Word mixed_word(const WordOfB& b_at, std::uint8_t nibble, std::size_t t) {
@@ -91,6 +107,9 @@ void require_operands(const MmaOperands& operands, const MmaInstruction& instruc
   }
   if (operands.indices) {
     require_indices(operands, what);
+    if (instruction.needs_order()) {
+      require_order(*operands.indices, instruction, what);
+    }
   }
   const bool block_scaled = instruction.scales.has_value();
   if (block_scaled != operands.a_scales.has_value() ||

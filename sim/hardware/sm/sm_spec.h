@@ -56,6 +56,11 @@ struct SmSpec {
   int wgmma_interval_cycles = 0;
   /// The same of tcgen05.mma; no SM has both.
   int tcgen05_interval_cycles = 0;
+  /// Cycles that a tcgen05.mma alone takes beside its arithmetic and A's way from shared memory,
+  /// from issue to the end of the wait for it, and how many more where two SMs run it; of
+  /// microbenchmarks alone: GEMMs see the stages of mma.sync. 0: not known.
+  int tcgen05_latency_cycles = 0;
+  int tcgen05_pair_latency_cycles = 0;
   bool has(mma::MmaFamily family) const {
     return family == mma::MmaFamily::kWgmma     ? wgmma_interval_cycles > 0
            : family == mma::MmaFamily::kTcgen05 ? tcgen05_interval_cycles > 0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/mma/mma_fwd.h"
 #include "sim/base/module.h"
 #include "sim/base/wire.h"
 #include "sim/hardware/sm/shared_memory.h"
@@ -17,6 +18,11 @@
 #include <utility>
 
 namespace sptc::sm {
+
+/// Cycles that the arithmetic of an asynchronous `instruction`, the part of one SM of a
+/// `cta_group`, takes on the tensor cores of `spec`.
+std::int64_t asynchronous_multiply_cycles(const mma::MmaInstruction& instruction,
+                                          const SmSpec& spec, int cta_group);
 
 /// Runs wgmma: the tensor cores of all sub-partitions on one instruction of a warpgroup, 64 rows of
 /// A, 16 per sub-partition; or tcgen05.mma, of 128 rows for each SM that takes part. B, and A where

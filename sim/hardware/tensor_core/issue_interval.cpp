@@ -65,8 +65,12 @@ PortCycles port_cycles(const TensorCoreSpec& spec, const isa::WarpInstruction& i
 }
 
 double multiply_cycles(const TensorCoreSpec& spec, const mma::StepContext& context) {
-  return static_cast<double>(context.steps * occupied_bytes(spec, context)) /
-         static_cast<double>(std::int64_t{spec.dot_units} * spec.dot_width_bytes);
+  const double arithmetic =
+      static_cast<double>(context.steps * occupied_bytes(spec, context)) /
+      static_cast<double>(std::int64_t{spec.dot_units} * spec.dot_width_bytes);
+  return context.rules.is_integer()
+             ? std::max(arithmetic, static_cast<double>(spec.integer_interval_cycles))
+             : arithmetic;
 }
 
 double issue_interval(const TensorCoreSpec& spec, const mma::StepContext& context,

@@ -36,7 +36,8 @@ struct PortCycles {
 };
 PortCycles port_cycles(const TensorCoreSpec& spec, const isa::WarpInstruction& instruction);
 
-/// Cycles that the multiplier array of `spec` works on the instruction of `context`.
+/// Cycles that the multiplier array of `spec` works on the instruction of `context`, or takes no
+/// other one.
 double multiply_cycles(const TensorCoreSpec& spec, const mma::StepContext& context);
 
 /// Cycles between two instructions like this one where nothing else is in their way: the slowest

@@ -41,7 +41,8 @@ void MultiplyStage::start_next() {
   const StepWork work = step_work(spec_, *token.issue.context);
   count(work, 1);
   dot_units_.take(now(), array_bytes(work, token.step));
-  multiplied_.push_back({std::move(token), occupied_since(work, now())});
+  const std::int64_t occupied_cycles = occupied_since(work, token.step, now());
+  multiplied_.push_back({std::move(token), occupied_cycles});
 }
 
 bool MultiplyStage::has_accumulator(const SelectedToken& token) const {

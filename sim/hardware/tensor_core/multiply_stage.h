@@ -41,9 +41,11 @@ class MultiplyStage : public base::Module {
     count(work, 1);
     return dot_units_.start(arrival, array_bytes(work, step));
   }
-  /// Cycles that the arithmetic of the latest step takes, which they took in cycle `start`.
-  std::int64_t occupied_since(const StepWork& work, std::int64_t start) const {
-    return base::ceil_div(dot_units_.ready_at(start) - start, work.holding_back);
+  /// Cycles that the arithmetic of the latest step, `step`, takes, which they took in cycle
+  /// `start`.
+  std::int64_t occupied_since(const StepWork& work, int step, std::int64_t start) const {
+    const std::int64_t idle = step + 1 == work.steps ? work.idle_cycles_of_last : 0;
+    return base::ceil_div(dot_units_.ready_at(start) - start - idle, work.holding_back);
   }
   /// `instructions` have come by that nobody showed to the stage.
   void skipped(const StepWork& work, std::int64_t instructions) {

@@ -21,6 +21,8 @@ struct StepWork {
   // Of operand A, that the multiplier array could have taken meanwhile.
   std::int64_t array_bytes = 0;
   std::int64_t extra_bytes_of_last = 0;  ///< beside, of the last step
+  /// Of the last step, in extra_bytes_of_last: they hold back the next instruction, and no result.
+  std::int64_t idle_cycles_of_last = 0;
   /// The array is kept so many times as long as its arithmetic takes: cards that sell a lower rate
   /// with f32 accumulators hold instructions back, and not results. An RTX 5070 Ti measures 29
   /// cycles with f16 sums, which take 16 of them, and 34 with f32 sums at half the rate.

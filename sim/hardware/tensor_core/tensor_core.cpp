@@ -130,8 +130,8 @@ Passage TensorCore::compute(const RegisterBanks::Demand& demand, std::int64_t ar
     sent = std::max(multiplied_at, accumulator_at);
   }
   operand_fetch.add_credit_at(sent + credit_);
-  passage.done =
-      round_write_back.pass(multiply.occupied_since(work_, multiplied_at), sent + to_rounding_);
+  passage.done = round_write_back.pass(
+      multiply.occupied_since(work_, work_.steps - 1, multiplied_at), sent + to_rounding_);
   return passage;
 }
 

@@ -80,6 +80,12 @@ struct TensorCoreSpec {
   int selector_change_cycles = 0;
   /// Cycles that an instruction on elements below a byte keeps the multipliers longer.
   int sub_byte_extra_cycles = 0;
+  /// Least cycles from one instruction on integers to the next, whatever its depth; 0: those of its
+  /// arithmetic.
+  int integer_interval_cycles = 0;
+  /// Cycles of a sub-partition that one mma.sp takes whose indices software sorts before it
+  /// (mma::may_need_sorting); of microbenchmarks alone. 0: nothing sorts them.
+  int metadata_sorting_cycles = 0;
 
   /// Instructions that may be inside the tensor core at once.
   int instruction_window = 0;

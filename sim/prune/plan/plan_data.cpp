@@ -74,6 +74,7 @@ Json document(const PlanResult& result) {
             {"dtype", result.dtype},
             {"pattern", result.pattern},
             {"criterion", result.criterion},
+            {"evidence", result.evidence},
             {"measure", result.measure == LossMeasure::kMetric ? "metric" : "error"},
             {"dense", json_of(std::optional(result.dense))},
             {"dense_metric", known(result.dense_metric)},

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "sim/check/times/evidence_distance.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/layer_choice.h"
@@ -11,6 +12,7 @@
 #include "sim/prune/plan/pareto_front.h"
 #include "sim/prune/plan/planned_layers.h"
 #include "sim/prune/prune_model.h"
+#include "sim/report/verdict.h"
 #include "sim/run/energy.h"
 #include "sim/run/run.h"
 #include "sim/run/simulate.h"
@@ -160,6 +162,8 @@ class Planning {
     result_.engine = ran.inference->engine;
     result_.fidelity = ran.fidelity;
     result_.made_by = ran.made_by;
+    result_.evidence =
+        report::evidence_sentence(check::times::evidence_distance(ran, architecture_));
     result_.dtype = numerics::name(*pruning_.dtype);
     result_.pattern = pruned.pattern.name();
     result_.criterion = sparsity::name(pruned.criterion);

@@ -83,6 +83,7 @@ struct PlanPoint {
 
 struct PlanResult {
   std::string model, workload, arch, engine, fidelity, made_by, dtype, pattern, criterion;
+  std::string evidence;  ///< report::evidence_sentence() of the board
   LossMeasure measure = LossMeasure::kError;
   PassFigures dense;
   std::optional<double> dense_metric;
@@ -122,7 +123,8 @@ std::string plan_list(const PlanResult& result);
 /// asked for.
 std::string plan_verdict(const PlanResult& result);
 
-/// The verdict, the layers, some points of the front, and the plan.
+/// The verdict, how near to the board anything was measured, the layers, some points of the front,
+/// and the plan.
 std::string plan_text(const PlanResult& result);
 
 /// One JSON object (schema "sptcsim-plan/0.1", configs/schema/plan.schema.json).

@@ -132,6 +132,7 @@ std::string plan_verdict(const PlanResult& result) {
 std::string plan_text(const PlanResult& result) {
   const bool has_metric = result.dense_metric.has_value();
   std::string text = plan_verdict(result) + "\n";
+  text += report::wrapped("Evidence: " + result.evidence, kWidth);
   text += fmt::format("{} to {} by {} on {}: {}, engine {}, {}\n\n",
                       report::fitted_name(result.model, kWidth), result.pattern, result.criterion,
                       result.arch, result.dtype, result.engine, result.made_by);

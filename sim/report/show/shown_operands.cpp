@@ -62,7 +62,7 @@ void require_case(const check::vectors::BitArray& array, std::size_t index, cons
   }
 }
 
-void check_nibbles(const sparsity::CompressedMatrix& matrix) {
+void check_nibbles(const sparsity::CompressedMatrix& matrix, const MmaInstruction& instruction) {
   for (std::size_t row = 0; row < matrix.nibbles.rows(); ++row) {
     for (std::size_t group = 0; group < matrix.nibbles.cols(); ++group) {
       if (!sparsity::is_valid_nibble(matrix.nibbles(row, group), matrix.pattern)) {
@@ -70,6 +70,12 @@ void check_nibbles(const sparsity::CompressedMatrix& matrix) {
             fmt::format("show: the metadata of row {}, group {} is 0x{:x}, which "
                         "names no two places of {}",
                         row, group, matrix.nibbles(row, group), matrix.pattern.name()));
+      }
+      if (instruction.needs_order() && !sparsity::is_ordered_nibble(matrix.nibbles(row, group))) {
+        throw base::InputError(
+            fmt::format("show: the indices of row {}, group {} (0x{:x}) do not rise: "
+                        ".sp::ordered_metadata leaves such a D undefined (PTX ISA), .sp does not",
+                        row, group, matrix.nibbles(row, group)));
       }
     }
   }
@@ -138,7 +144,7 @@ ShownOperands file_operands(const MmaInstruction& instruction,
       padded(
           check::vectors::metadata_nibbles(*metadata, instruction, arrays.a.shape, index, "show"),
           m)};
-  check_nibbles(operands.compressed);
+  check_nibbles(operands.compressed, instruction);
   return operands;
 }
 

@@ -7,6 +7,8 @@
 #include "models/mma/fragment_layout.h"
 #include "sim/base/run_events.h"
 #include "sim/hardware/isa/add_instruction.h"
+#include "sim/hardware/sm/warpgroup_operands.h"
+#include "sim/hardware/sm/warpgroup_unit.h"
 #include "sim/hardware/tensor_core/issue_interval.h"
 
 #include <algorithm>
@@ -193,15 +195,20 @@ mma::StepContext context_of(const gpu::GpuSpec& spec, const BenchInstruction& be
   return tensor_core::timed_context(spec.sm.tensor_core, spec.numerics, instruction);
 }
 
-/// What `instruction`, of which `entry` is that of a target, runs as there, as the catalogue writes
-/// it: where nobody has published that, as on Hopper. Empty where that does not have it.
-std::string runs_as(const mma::CatalogueEntry& entry, const mma::MmaInstruction& instruction) {
+/// What `instruction`, of which `entry` is that of `target`, runs as there, as the catalogue writes
+/// it: where nobody has published that, as on Hopper, of floats on sm_120 as on Ada. That has QMMA
+/// for fp8, and so has sm_120: an m16n8k32 takes the cycles of an f16 m16n8k16 (tables of an RTX
+/// 5090 and an RTX 5070 Ti). Empty where that does not have it.
+std::string runs_as(const mma::Target& target, const mma::CatalogueEntry& entry,
+                    const mma::MmaInstruction& instruction) {
   if (!entry.sass.empty()) {
     return entry.sass;
   }
-  for (const mma::CatalogueEntry& on_hopper : mma::instructions(mma::find_target("sm_90"))) {
-    if (on_hopper.covers(instruction)) {
-      return on_hopper.sass;
+  const bool is_integer = instruction.accumulator == numerics::DataType::kS32;
+  const char* const kin = target.name == "sm_120" && !is_integer ? "sm_89" : "sm_90";
+  for (const mma::CatalogueEntry& on_kin : mma::instructions(mma::find_target(kin))) {
+    if (on_kin.covers(instruction)) {
+      return on_kin.sass;
     }
   }
   return "";
@@ -209,18 +216,13 @@ std::string runs_as(const mma::CatalogueEntry& entry, const mma::MmaInstruction&
 
 void require_modelled(const gpu::GpuSpec& spec, const MatrixInstruction& which) {
   const mma::MmaInstruction& instruction = which.instruction;
-  constexpr int kWholeTensorCores = 128;  // rows
-  if (instruction.family == mma::MmaFamily::kTcgen05 && instruction.shape.m != kWholeTensorCores) {
-    throw base::InputError(instruction.ptx_name() +
-                           ": the time of tcgen05.mma is modelled for 128 rows");
-  }
-  const mma::CatalogueEntry entry =
-      mma::find_instruction(mma::find_target(spec.instruction_set), instruction);
+  const mma::Target& target = mma::find_target(spec.instruction_set);
+  const mma::CatalogueEntry entry = mma::find_instruction(target, instruction);
   if (entry.is_software) {
     throw base::InputError(instruction.ptx_name() + " runs as a routine without tensor cores on '" +
                            spec.name + "'");
   }
-  if (const std::string two = runs_as(entry, instruction); two.ends_with(" x2")) {
+  if (const std::string two = runs_as(target, entry, instruction); two.ends_with(" x2")) {
     const bool is_published = !entry.sass.empty();
     throw base::InputError(instruction.ptx_name() + " runs as " + two + " on '" +
                            (is_published ? spec.name : "sm_90") + "', whose time is not modelled" +
@@ -234,6 +236,10 @@ void require_modelled(const gpu::GpuSpec& spec, const MatrixInstruction& which) 
   if (!spec.sm.has(instruction.family)) {
     throw base::InputError("'" + spec.name + "' has no " +
                            std::string(mma::name(instruction.family)));
+  }
+  if (which.waited_for && spec.sm.tcgen05_latency_cycles == 0) {
+    throw base::InputError("'" + spec.name + "' has no tcgen05_latency_cycles: how long " +
+                           instruction.ptx_name() + " alone takes is not known");
   }
   if (instruction.sparse) {
     spec.require_selector(instruction.sparse_pattern(), instruction.ptx_name());
@@ -278,6 +284,42 @@ class CopyTraffic : public sm::CtaTraffic {
   std::int64_t bytes_;
 };
 
+/// Cycles in which every chain advances by one instruction where software sorts the indices of each
+/// before it: nobody simulates that, and a sub-partition sorts for one after the other. Else 0.
+double sorting_cycles(const gpu::GpuSpec& spec, const MicrobenchCase& which) {
+  const auto* matrix = std::get_if<MatrixInstruction>(&which.instruction);
+  if (matrix == nullptr || !mma::may_need_sorting(matrix->instruction)) {
+    return 0;
+  }
+  const std::int64_t warps = base::ceil_div(which.warps, spec.sm.sub_partitions);
+  return static_cast<double>(warps * which.ilp * spec.sm.tensor_core.metadata_sorting_cycles);
+}
+
+/// Cycles of a tcgen05.mma alone until the warps that wait for it go on: A comes from shared memory
+/// before the first column of B is multiplied, and B while the others are.
+double completion_cycles(const gpu::GpuSpec& spec, const MatrixInstruction& which) {
+  const auto operands = [&](bool a_elsewhere) {
+    return sm::warpgroup_operand_bytes(which.instruction, a_elsewhere, which.cta_group).count();
+  };
+  const std::int64_t a_bytes = operands(which.a_in_registers) - operands(true);
+  const std::int64_t pair = which.cta_group > 1 ? spec.sm.tcgen05_pair_latency_cycles : 0;
+  return static_cast<double>(
+      spec.sm.tcgen05_latency_cycles + pair +
+      base::ceil_div(a_bytes, spec.sm.shared_memory_bytes_per_cycle().count()) +
+      sm::asynchronous_multiply_cycles(which.instruction, spec.sm, which.cta_group));
+}
+
+/// The same of all that `which` issues before it waits, of which `simulated` cycles go by while
+/// nobody waits: the last one takes as long as one alone.
+double waited_cycles(const gpu::GpuSpec& spec, const MicrobenchCase& which, double simulated) {
+  const auto* matrix = std::get_if<MatrixInstruction>(&which.instruction);
+  if (matrix == nullptr || !matrix->waited_for) {
+    return simulated;
+  }
+  const double issued = static_cast<double>(which.ilp * which.warps) / matrix->instruction.warps();
+  return simulated * (issued - 1) / issued + completion_cycles(spec, *matrix);
+}
+
 gpu::GpuSpec one_sm(gpu::GpuSpec spec) {
   spec.sms = 1;
   return spec;
@@ -306,8 +348,10 @@ MicrobenchResult Microbench::run(const MicrobenchCase& which) {
   result.instruction = name_of(which.instruction);
   result.warps = which.warps;
   result.ilp = which.ilp;
-  result.latency_cycles =
+  const double simulated =
       static_cast<double>(longer - shorter) / static_cast<double>(kLongRun - kShortRun);
+  result.latency_cycles =
+      std::max(waited_cycles(spec_, which, simulated), sorting_cycles(spec_, which));
   const double per_cycle = static_cast<double>(which.warps * which.ilp) / result.latency_cycles;
   if (const auto* matrix = std::get_if<MatrixInstruction>(&which.instruction)) {
     const mma::MmaInstruction& instruction = matrix->instruction;
@@ -316,6 +360,7 @@ MicrobenchResult Microbench::run(const MicrobenchCase& which) {
         (machine_instructions(instruction) > 1 ? 4.0 : 1.0) / instruction.warps();
     result.sparse = instruction.sparse;
     result.selectors_in_turn = matrix->selectors_in_turn;
+    result.warning = mma::speed_warning(mma::find_target(spec_.instruction_set), instruction);
     result.fma_per_clk_per_sm = per_cycle * of_warp * shape.m * shape.n * shape.k;
   } else {
     result.bytes_per_clk_per_sm =
@@ -352,6 +397,7 @@ std::int64_t Microbench::cycles(const MicrobenchCase& which, const mma::StepCont
       move != nullptr && reads_lines(*move)) {
     traffic.emplace(bytes_of(*move), which.ilp);
   }
+  const auto* matrix = std::get_if<MatrixInstruction>(&which.instruction);
   const sm::KernelLaunch kernel{.program = &program,
                                 .mma_context = &context,
                                 .register_map = nullptr,
@@ -359,7 +405,8 @@ std::int64_t Microbench::cycles(const MicrobenchCase& which, const mma::StepCont
                                 .ctas_per_sm = 1,
                                 .ctas = 1,
                                 .memory = nullptr,
-                                .traffic = traffic ? &*traffic : nullptr};
+                                .traffic = traffic ? &*traffic : nullptr,
+                                .cta_group = matrix != nullptr ? matrix->cta_group : 1};
   return gpu_.run(kernel).cycles;
 }
 

@@ -24,12 +24,13 @@ struct MicrobenchResult {
   int warps = 0;
   int ilp = 0;
   /// Cycles in which every chain of every warp advances by one instruction; with one warp and one
-  /// chain the completion latency.
+  /// chain the completion latency, but of wgmma and tcgen05.mma that are not waited for.
   double latency_cycles = 0;
   /// Multiply-accumulates per cycle and SM, skipped zeros counted; absent for loads.
   std::optional<double> fma_per_clk_per_sm;
   /// Bytes loaded into registers or shared memory per cycle and SM; absent for matrix instructions.
   std::optional<double> bytes_per_clk_per_sm;
+  std::string_view warning = {};  ///< see mma::speed_warning()
 };
 
 /// One SM, elaborated, on which microbenchmarks run one after the other, and the memory of the

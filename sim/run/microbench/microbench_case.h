@@ -9,12 +9,15 @@
 
 namespace sptc::run::microbench {
 
-/// A matrix instruction; wgmma with A in registers (RS) or in shared memory (SS), mma.sp with the
-/// metadata of all chains in the same lanes of a quad or, selectors in turn, in the next ones.
+/// A matrix instruction; wgmma with A in registers (RS) or in shared memory (SS), tcgen05.mma with
+/// A in tensor memory (TS) or in shared memory, mma.sp with the metadata of all chains in the same
+/// lanes of a quad or, selectors in turn, in the next ones.
 struct MatrixInstruction {
-  mma::MmaInstruction instruction;
-  bool a_in_registers = false;     ///< wgmma only
-  bool selectors_in_turn = false;  ///< mma.sp only
+  mma::MmaInstruction instruction;  ///< of tcgen05.mma the part of one SM
+  bool a_in_registers = false;      ///< wgmma; tcgen05.mma: in tensor memory
+  bool selectors_in_turn = false;   ///< mma.sp only
+  int cta_group = 1;                ///< tcgen05.mma: SMs that run it together, 1 or 2
+  bool waited_for = false;          ///< tcgen05.mma: until all chains are complete, before the next
 };
 
 /// An instruction that moves data into registers or into shared memory.
@@ -35,7 +38,8 @@ struct Move {
 
 using BenchInstruction = std::variant<MatrixInstruction, Move>;
 
-/// "mma.sync.aligned.m16n8k16....", "wgmma.mma_async....f16 rs", "ldmatrix.x4",
+/// "mma.sync.aligned.m16n8k16....", "wgmma.mma_async....f16 rs",
+/// "tcgen05.mma.cta_group::2.kind::f16.m256n64k16.... ts waited for", "ldmatrix.x4",
 /// "ld.shared.u32 4-way", "cp.async 16", "cp.async.bulk 4096", "ld.global.ca.u32". Selectors are
 /// not part of it.
 std::string name_of(const BenchInstruction& instruction);

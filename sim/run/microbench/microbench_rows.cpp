@@ -142,6 +142,8 @@ Move parse_global_load(const std::string& name) {
 }
 
 constexpr std::string_view kInTurn = " in turn";
+constexpr std::string_view kWaitedFor = " waited for";
+constexpr std::string_view kPair = ".cta_group::2";
 constexpr std::string_view kCopy = "cp.async ";
 constexpr std::string_view kBulkCopy = "cp.async.bulk ";
 constexpr int kLongestCopy = 1 << 16;
@@ -188,6 +190,65 @@ std::vector<MicrobenchCase> published_cases(const gpu::GpuSpec& spec) {
   return cases;
 }
 
+std::string matrix_name(const MatrixInstruction& matrix) {
+  mma::MmaInstruction whole = matrix.instruction;
+  whole.shape.m *= matrix.cta_group;
+  std::string name = whole.ptx_name();
+  if (matrix.cta_group > 1) {
+    name.insert(name.find(".kind::"), kPair);
+  }
+  if (whole.family == mma::MmaFamily::kWgmma) {
+    name += matrix.a_in_registers ? " rs" : " ss";
+  } else if (matrix.a_in_registers) {
+    name += " ts";
+  }
+  return matrix.waited_for ? name.append(kWaitedFor) : name;
+}
+
+MatrixInstruction parse_matrix(const std::string& name) {
+  std::string left = name;
+  const auto take = [&left](std::string_view suffix) {
+    const bool there = left.ends_with(suffix);
+    left.resize(left.size() - (there ? suffix.size() : 0));
+    return there;
+  };
+  const auto refuse_if = [&name](bool wrong, const std::string& why) {
+    if (wrong) {
+      throw base::InputError("'" + name + "': " + why);
+    }
+  };
+  MatrixInstruction matrix{};
+  matrix.waited_for = take(kWaitedFor);
+  const bool rs = take(" rs");
+  const bool ts = !rs && take(" ts");
+  const bool ss = !rs && !ts && take(" ss");
+  matrix.a_in_registers = rs || ts;
+  matrix.selectors_in_turn = !ss && !matrix.a_in_registers && take(kInTurn);
+  if (const std::size_t pair = left.find(kPair); pair != std::string::npos) {
+    left.erase(pair, kPair.size());
+    matrix.cta_group = 2;
+  }
+  mma::MmaInstruction& instruction = matrix.instruction;
+  instruction = mma::parse_instruction(left);
+  const bool is_tcgen05 = instruction.family == mma::MmaFamily::kTcgen05;
+  refuse_if((rs && instruction.family != mma::MmaFamily::kWgmma) || (ts && !is_tcgen05) ||
+                (ss && !instruction.is_asynchronous()),
+            "rs and ss belong to wgmma, ts and ss to tcgen05.mma");
+  refuse_if(matrix.waited_for && !is_tcgen05, "'waited for' belongs to tcgen05.mma");
+  refuse_if(matrix.cta_group > 1 && (!is_tcgen05 || instruction.shape.m % 2 != 0),
+            "cta_group::2 belongs to tcgen05.mma, half of whose rows are those of each SM");
+  refuse_if(matrix.selectors_in_turn &&
+                (!instruction.sparse || mma::operand_registers(instruction).metadata_selectors < 2),
+            "the instruction has no selectors to take in turn");
+  instruction.shape.m /= matrix.cta_group;
+  return matrix;
+}
+
+bool is_ordered(const BenchInstruction& instruction) {
+  const auto* const matrix = std::get_if<MatrixInstruction>(&instruction);
+  return matrix != nullptr && matrix->instruction.ordered_metadata;
+}
+
 }  // namespace
 
 std::string name_of(const BenchInstruction& instruction) {
@@ -206,9 +267,7 @@ std::string name_of(const BenchInstruction& instruction) {
         return std::string(kBulkCopy) + amount;
     }
   }
-  const auto& matrix = std::get<MatrixInstruction>(instruction);
-  const bool warpgroup = matrix.instruction.family == mma::MmaFamily::kWgmma;
-  return matrix.instruction.ptx_name() + (!warpgroup ? "" : matrix.a_in_registers ? " rs" : " ss");
+  return matrix_name(std::get<MatrixInstruction>(instruction));
 }
 
 BenchInstruction parse_bench_instruction(const std::string& name) {
@@ -221,22 +280,7 @@ BenchInstruction parse_bench_instruction(const std::string& name) {
   if (name.starts_with("cp.async")) {
     return parse_copy(name);
   }
-  const bool rs = name.ends_with(" rs");
-  const bool ss = name.ends_with(" ss");
-  const bool in_turn = name.ends_with(kInTurn);
-  const std::size_t suffix = rs || ss  ? std::string_view(" rs").size()
-                             : in_turn ? kInTurn.size()
-                                       : 0;
-  const mma::MmaInstruction instruction =
-      mma::parse_instruction(name.substr(0, name.size() - suffix));
-  if ((rs || ss) && instruction.family != mma::MmaFamily::kWgmma) {
-    throw base::InputError("'" + name + "': rs and ss belong to wgmma");
-  }
-  if (in_turn &&
-      (!instruction.sparse || mma::operand_registers(instruction).metadata_selectors < 2)) {
-    throw base::InputError("'" + name + "': the instruction has no selectors to take in turn");
-  }
-  return MatrixInstruction{instruction, rs, in_turn};
+  return parse_matrix(name);
 }
 
 std::vector<MicrobenchCase> asked_cases(const gpu::GpuSpec& spec, const std::string& name,
@@ -244,6 +288,13 @@ std::vector<MicrobenchCase> asked_cases(const gpu::GpuSpec& spec, const std::str
   std::vector<MicrobenchCase> cases = published_cases(spec);
   if (!name.empty()) {
     const BenchInstruction instruction = parse_bench_instruction(name);
+    const bool ordered = is_ordered(instruction);
+    for (MicrobenchCase& row : cases) {  // those of one spelling are published, for both
+      if (auto* const matrix = std::get_if<MatrixInstruction>(&row.instruction);
+          matrix != nullptr && matrix->instruction.sparse) {
+        matrix->instruction.ordered_metadata = ordered;
+      }
+    }
     const std::string whole = name_of(instruction);
     std::erase_if(cases,
                   [&](const MicrobenchCase& row) { return name_of(row.instruction) != whole; });
@@ -282,7 +333,12 @@ std::string rows_text(const gpu::GpuSpec& spec, const std::vector<MicrobenchResu
                         row.sparse ? "yes" : "no", row.warps, row.ilp, row.latency_cycles,
                         cell(row.fma_per_clk_per_sm, 1), cell(row.bytes_per_clk_per_sm, 1));
   }
-  return text;
+  const auto warned =
+      std::find_if(rows.begin(), rows.end(), [](const auto& row) { return !row.warning.empty(); });
+  return warned == rows.end()
+             ? text
+             : text + fmt::format("\nnote: on {} {}\n", mma::find_target(spec.instruction_set).name,
+                                  warned->warning);
 }
 
 std::string rows_csv(const std::vector<MicrobenchResult>& rows) {

@@ -243,13 +243,48 @@ TEST(ParseInstruction, RefusesScalesThatPtxHasNot) {
       {"sm_100 has no", "it exists on sm_120"});
 }
 
-TEST(SpeedWarning, IsOfPlainSparseF16AndIntegersOnSm120) {
+TEST(ParseInstruction, ReadsBothSpellingsOfASparseInstruction) {
+  const std::string rest = ".sync.aligned.m16n8k32.row.col.f32.f16.f16.f32";
+  const MmaInstruction plain = parse_instruction("mma.sp" + rest);
+  const MmaInstruction ordered = parse_instruction("mma.sp::ordered_metadata" + rest);
+  EXPECT_FALSE(plain.needs_order());
+  EXPECT_TRUE(ordered.needs_order());
+  EXPECT_NE(plain, ordered);
+  EXPECT_EQ(plain.ptx_name(), "mma.sp" + rest);
+  EXPECT_EQ(ordered.ptx_name(), "mma.sp::ordered_metadata" + rest);
+  for (const char* const name : {"sm_80", "sm_90", "sm_120"}) {
+    const Target& target = find_target(name);
+    EXPECT_EQ(find_instruction(target, ordered).sass, find_instruction(target, plain).sass);
+    EXPECT_EQ(instruction_rules(target, ordered).products_per_step,
+              instruction_rules(target, plain).products_per_step);
+  }
+  support::expect_input_error([&] { find_instruction(find_target("sm_75"), ordered); },
+                              {"sm_75 has no " + ordered.ptx_name(), "it exists on sm_80"});
+  // PTX has no other spelling of block-scaled ones.
+  const std::string scaled =
+      ".m16n8k128.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0";
+  EXPECT_EQ(parse_instruction("mma.sp::ordered_metadata" + scaled),
+            parse_instruction("mma.sp" + scaled));
+  EXPECT_TRUE(parse_instruction("mma.sp" + scaled).needs_order());
+  for (const char* const name :
+       {"wgmma.mma_async.sp::ordered_metadata.sync.aligned.m64n8k32.f32.f16.f16",
+        "tcgen05.mma.sp::ordered_metadata.m128n16k32.f32.f16.f16"}) {
+    support::expect_input_error([&] { parse_instruction(name); },
+                                {"'sp::ordered_metadata' belongs to mma"});
+  }
+}
+
+TEST(SpeedWarning, IsOfPlainSparseF16AndBytesOnSm120) {
   const auto warns = [](const char* target, const char* name) {
     return !speed_warning(find_target(target), parse_instruction(name)).empty();
   };
   EXPECT_TRUE(warns("sm_120", "mma.sp.m16n8k32.f32.f16.f16.f32"));
   EXPECT_TRUE(warns("sm_120", "mma.sp.m16n8k64.s32.s8.s8.s32"));
+  EXPECT_TRUE(warns("sm_120", "mma.sp.m16n8k32.satfinite.s32.u8.s8.s32"));
+  EXPECT_FALSE(warns("sm_120", "mma.sp::ordered_metadata.m16n8k32.f32.f16.f16.f32"));
+  EXPECT_FALSE(warns("sm_120", "mma.sp::ordered_metadata.m16n8k64.s32.s8.s8.s32"));
   EXPECT_FALSE(warns("sm_120", "mma.sp.m16n8k32.f32.bf16.bf16.f32"));
+  EXPECT_FALSE(warns("sm_120", "mma.sp.m16n8k128.s32.s4.s4.s32"));
   EXPECT_FALSE(warns("sm_120", "mma.m16n8k16.f32.f16.f16.f32"));
   EXPECT_FALSE(warns("sm_80", "mma.sp.m16n8k32.f32.f16.f16.f32"));
 }

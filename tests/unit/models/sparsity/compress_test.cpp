@@ -113,6 +113,14 @@ TEST(Decompress, RefusesEqualIndicesInTwoOfFour) {
             "invalid metadata in row 0, group 0: 0xa, allowed are two 2-bit indices that differ");
 }
 
+TEST(IsOrderedNibble, HoldsWhereTheSecondIndexIsTheHigherOne) {
+  const std::set<int> ordered{0x4, 0x8, 0x9, 0xC, 0xD, 0xE};  // PTX ISA, mma.sp
+  for (int nibble = 0; nibble < 16; ++nibble) {
+    EXPECT_EQ(is_ordered_nibble(static_cast<std::uint8_t>(nibble)), ordered.contains(nibble))
+        << nibble;
+  }
+}
+
 TEST(Decompress, RefusesEverythingButTheTwoCodesInOneOfTwo) {
   for (int nibble = 0; nibble < 16; ++nibble) {
     const auto code = static_cast<std::uint8_t>(nibble);

@@ -41,6 +41,24 @@ TEST_F(EnergyProgram, ABoardThatStatesNoPowerLimitSaysWhoseItHas) {
   EXPECT_FALSE(says("h200"));
 }
 
+TEST_F(EnergyProgram, ThePowerLimitOfAModuleHoldsForTheSumOfItsRails) {
+  const std::string gemm =
+      "gemm 4096 4096 4096 --fidelity analytic --check none --quiet --format json --arch ";
+  EXPECT_FALSE(json_of(gemm + "A100")["totals"]["dense"].contains("rails"));
+  const nlohmann::json dense =
+      json_of(gemm + "Orin --clock limited --power-limit 30")["totals"]["dense"];
+  double watts = 0;
+  for (const nlohmann::json& rail : dense["rails"]) {
+    watts += rail["power_w"].get<double>();
+  }
+  EXPECT_NEAR(watts, dense["power_w"].get<double>(), 1e-9 * watts);
+  EXPECT_TRUE(dense["power_limited"].get<bool>());
+  EXPECT_LE(watts, 30 * 1.02);
+  EXPECT_GT(watts, 30 * 0.9);
+  EXPECT_NE(run("energy show Orin").out.find("\nrail VDD_GPU_SOC (cited: "), std::string::npos);
+  EXPECT_EQ(run("energy show a100-sxm4-80gb").out.find("\nrail "), std::string::npos);
+}
+
 TEST_F(EnergyProgram, ExplainsALimitedLaunchAtTheClockThatItGets) {
   const std::string gemm =
       "gemm 4096 512 1024 --check none --quiet --format json --explain --variants dense";

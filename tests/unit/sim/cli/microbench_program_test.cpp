@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <fstream>
 #include <string>
+#include <tuple>
 
 namespace {
 
@@ -59,6 +61,75 @@ TEST_F(MicrobenchProgram, TakesTheSelectorsOfSparseInstructionsInTurn) {
       run("microbench --format json --instruction mma.sp.m16n8k16.f32.f16.f16.f32").out)["rows"];
   ASSERT_EQ(published.size(), 3U);
   EXPECT_EQ(published[1], in_turn);
+}
+
+// On sm_120 software sorts the indices of plain mma.sp of f16 and s8: an RTX 5090 makes them 15 and
+// 36 times as slow as the dense instructions of as many products, with eight warps of eight chains.
+TEST_F(MicrobenchProgram, IsSlowWhereSoftwareSortsTheIndices) {
+  const auto rate = [&](const std::string& arch, const std::string& instruction) {
+    return json_of("microbench --format json --warps 8 --ilp 8 --arch " + arch +
+                   " --instruction mma." + instruction)["rows"][0]["fma_per_clk_per_sm"]
+        .get<double>();
+  };
+  const std::string ordered = "sp::ordered_metadata.";
+  for (const auto& [sparse, dense, slower] :
+       {std::tuple("m16n8k32.f32.f16.f16.f32", "m16n8k16.f32.f16.f16.f32", 15.3),
+        {"m16n8k64.s32.s8.s8.s32", "m16n8k32.s32.s8.s8.s32", 36.4}}) {
+    const double base = rate("rtx5090", dense);
+    EXPECT_NEAR(rate("rtx5090", ordered + sparse) / base, 2, 0.1) << sparse;
+    const double plain = rate("rtx5090", std::string("sp.") + sparse);
+    EXPECT_NEAR(std::log(base / plain), std::log(slower), 0.2) << sparse;
+    EXPECT_DOUBLE_EQ(rate("a100-sxm4-80gb", std::string("sp.") + sparse),
+                     rate("a100-sxm4-80gb", ordered + sparse));
+  }
+  EXPECT_DOUBLE_EQ(rate("rtx5090", "sp.m16n8k32.f32.bf16.bf16.f32"),
+                   rate("rtx5090", ordered + "m16n8k32.f32.bf16.bf16.f32"));
+  const std::string f16 = "m16n8k32.f32.f16.f16.f32";
+  expect_output("microbench --arch rtx5090 --instruction mma.sp." + f16,
+                "note: on sm_120 plain .sp sorts the indices");
+  // The rows that are published are of both spellings.
+  const std::string both = "microbench --arch rtx5090 --instruction mma." + ordered + f16;
+  EXPECT_EQ(json_of(both + " --format json")["rows"].size(), 3U);
+  expect_output_without(both, "note");
+}
+
+// A B200 takes 168, 136, 152 and 202 cycles.
+TEST_F(MicrobenchProgram, TellsHowLongATcgen05MmaTakesAlone) {
+  const auto latency = [&](const std::string& instruction, const std::string& more = "") {
+    return json_of("microbench --arch b200 --format json --instruction 'tcgen05." + instruction +
+                   " waited for'" + more)["rows"][0]["latency_cycles"]
+        .get<double>();
+  };
+  EXPECT_DOUBLE_EQ(latency("m128n64k16.f32.bf16.bf16"), 104 + 32 + 32);  // A, arithmetic
+  EXPECT_DOUBLE_EQ(latency("m128n64k16.f32.bf16.bf16 ts"), 104 + 32);
+  EXPECT_DOUBLE_EQ(latency("m64n64k16.f32.bf16.bf16"), 104 + 16 + 32);
+  EXPECT_DOUBLE_EQ(latency("cta_group::2.m256n64k16.f32.bf16.bf16"), 104 + 34 + 32 + 32);
+  // The second one of two is an interval later.
+  EXPECT_NEAR(latency("m128n64k16.f32.bf16.bf16", " --warps 4 --ilp 2"), 168 + 48, 0.5);
+  const std::string command = "microbench --arch b200 --instruction ";
+  expect_output(command + "'tcgen05.cta_group::2.m256n64k16.f32.bf16.bf16 ts waited for'",
+                "tcgen05.mma.cta_group::2.kind::f16.m256n64k16.f32.bf16.bf16 ts waited for");
+  expect_refused(command + "'m16n8k16.f32.f16.f16.f32 waited for'", "belongs to tcgen05.mma");
+  expect_refused(command + "m16n8k16.cta_group::2.f32.f16.f16.f32", "half of whose rows");
+  expect_refused(command + "'tcgen05.m128n64k16.f32.f16.f16 rs'", "belong to wgmma");
+  std::ofstream(path("d.json")) << R"({"base": "b200", "name": "d", "sm": {
+      "tcgen05_latency_cycles": {"value": 0, "evidence": "assumed", "source": "a test"}}})";
+  expect_refused("microbench --arch " + path("d.json") +
+                     " --instruction 'tcgen05.m128n64k16.f32.f16.f16 waited for'",
+                 "no tcgen05_latency_cycles");
+}
+
+// Rows of 16 bytes of A, too: an RTX 5090 takes 34 cycles for two warps on a tensor core.
+TEST_F(MicrobenchProgram, HoldsIntegersBackOnSm120) {
+  const auto cycles = [&](const std::string& instruction) {
+    return json_of("microbench --arch rtx5090 --format json --warps 8 --instruction " +
+                   instruction)["rows"][0]["latency_cycles"]
+        .get<double>();
+  };
+  EXPECT_NEAR(cycles("m16n8k32.s32.s8.s8.s32"), 34, 0.1);
+  EXPECT_NEAR(cycles("mma.sp::ordered_metadata.m16n8k32.s32.s8.s8.s32"), 34, 0.1);
+  EXPECT_NEAR(cycles("mma.sp::ordered_metadata.m16n8k64.s32.s8.s8.s32"), 34, 0.1);
+  EXPECT_NEAR(cycles("m16n8k32.f32.e4m3.e4m3.f32"), 64, 0.1);  // QMMA, and not two of f16
 }
 
 TEST_F(MicrobenchProgram, RefusesWhatRunsAsTwoInstructionsOrDidOnTheLastGenerationThatIsKnown) {

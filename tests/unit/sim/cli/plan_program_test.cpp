@@ -74,6 +74,19 @@ TEST_F(PlanProgram, VerdictComesFirst) {
   EXPECT_EQ(first_line(run(plan("--arch " + path("slow.json"))).out), "No layer gains from 2:4.");
 }
 
+TEST_F(PlanProgram, SaysHowNearToTheBoardPairsWereMeasured) {
+  const std::string words = "f16 measured on this board; mean error of gains: ";
+  const std::string arch = "--arch a100-pcie-80gb --html " + path("near.html");
+  expect_has(run(plan(arch)).out, "\nEvidence: " + words);
+  expect_has(read(path("near.html")), "\"evidence\":\"" + words);
+  const auto evidence = result(arch).at("evidence").get<std::string>();
+  EXPECT_TRUE(evidence.starts_with(words)) << evidence;
+  std::ofstream(path("own.json")) << R"({"base": "a100-sxm4-80gb", "name": "own", "sms": {
+      "value": 54, "evidence": "assumed", "source": "a design of one's own"}})";
+  EXPECT_EQ(result("--arch " + path("own.json")).at("evidence"),
+            "measured on none, for it is a design of one's own.");
+}
+
 TEST_F(PlanProgram, NotesSayWhichErrorsAreThoseOfWhiteNoise) {
   const json notes = result("").at("notes");
   EXPECT_EQ(notes[0], "0 of 3 weights have the error of calibration inputs");
@@ -177,6 +190,7 @@ TEST_F(PlanProgram, PageShowsTheFrontInABrowser) {
   const std::string dom = opened(path("p.html"));
   expect_has(dom, "class=\"front\"");
   expect_has(dom, "refused: rows and k");
+  expect_has(dom, "Evidence: f16 measured on its chip, GA100");
 }
 
 }  // namespace

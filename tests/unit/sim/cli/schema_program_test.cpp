@@ -88,7 +88,8 @@ TEST_F(SchemaProgram, OfInstructionsAndTheirArithmetic) {
 
 TEST_F(SchemaProgram, OfEnergiesAndAreas) {
   expect_follows("energy-list", "energy list --format json");
-  for (const char* const board : {"a100-sxm4-80gb", "t4", "a100-sxm4-80gb-mig-2g.20gb"}) {
+  for (const char* const board :
+       {"a100-sxm4-80gb", "t4", "a100-sxm4-80gb-mig-2g.20gb", "jetson-agx-orin-64gb"}) {
     expect_follows("energy-numbers", std::string("energy show ") + board + " --format json");
   }
   for (const char* const board : {"a100-sxm4-80gb", "v100-sxm2-16gb"}) {

@@ -172,6 +172,63 @@ TEST(EnergyConfig, WhatOnlyMeasuredBoardsHaveMayBeMissing) {
                               {"/clock/loaded_clock_mhz", "object"});
 }
 
+TEST(EnergyConfig, RailsShareOutEachPartOnce) {
+  EXPECT_TRUE(load_energy("a100-sxm4-80gb").config.power.rails.empty());
+  for (const char* const name :
+       {"jetson-agx-orin-64gb", "jetson-agx-orin-64gb-30w", "jetson-agx-thor"}) {
+    const EnergyConfig config = load_energy(name).config;
+    ASSERT_EQ(config.power.rails.size(), 3U) << name;
+    for (std::size_t part = 0; part < energy::kEnergyParts; ++part) {
+      double sum = 0;
+      for (const energy::Rail& rail : config.power.rails) {
+        EXPECT_GE(rail.shares[part], 0) << name << " " << rail.name;
+        sum += rail.shares[part];
+      }
+      EXPECT_NEAR(sum, 1, 1e-12) << name << " " << energy::kEnergyPartNames[part];
+    }
+  }
+}
+
+TEST(EnergyConfig, RailsThatFeedAPartTwiceOrOfWhichNoneFeedsTheRestAreRefused) {
+  const json why{{"evidence", "cited"}, {"source", "s"}};
+  json rails{{"A", why}, {"B", why}};
+  rails["A"]["all_of"] = json::array({"hbm", "board"});
+  const auto refuse = [&](const std::function<void(json&)>& change,
+                          std::initializer_list<std::string_view> parts) {
+    expect_refused(
+        [&](json& file) {
+          file["rails"] = rails;
+          change(file["rails"]);
+        },
+        parts);
+  };
+  json file = document("a100-sxm4-80gb");
+  file["rails"] = rails;
+  const EnergyConfig config = parse_energy(file.dump(), "x.json").config;
+  const energy::Rail& rest = config.power.rails.at(1);
+  EXPECT_EQ(rest.shares[energy::index_of(energy::Event::kHbmAccess)], 0);
+  EXPECT_EQ(rest.shares[energy::index_of(energy::Event::kL2Access)], 1);
+  refuse([](json& all) { all["A"]["all_of"][1] = "hbm"; }, {"/rails/A/all_of/1", "more of 'hbm'"});
+  refuse([](json& all) { all["A"]["all_of"][0] = "hbn"; }, {"/rails/A/all_of/0", "hbn", "'hbm'"});
+  refuse([](json& all) { all["A"]["all_of"][0] = 7; }, {"/rails/A/all_of/0", "7"});
+  refuse([](json& all) { all["A"]["all_of"] = json::array(); }, {"/rails/A/all_of"});
+  refuse([](json& all) { all["A"].erase("all_of"); }, {"/rails", "must name no parts"});
+  refuse([](json& all) { all.erase("B"); }, {"/rails", "must name no parts"});
+  refuse([](json& all) { all["A"].erase("source"); }, {"/rails/A", "source"});
+  refuse([](json& all) { all["A"]["efficiency"] = 1; }, {"/rails/A", "efficiency"});
+  refuse([&](json& all) { all["A 1"] = why; }, {"/rails/A 1", "letters"});
+  refuse([](json& all) { all["A"]["share_of"]["l2"] = 0.5; }, {"/rails/A/share_of/l2", "object"});
+  const auto share = [&](double value) {
+    json number = why;
+    number["value"] = value;
+    return number;
+  };
+  refuse([&](json& all) { all["A"]["share_of"]["l2"] = share(1.5); },
+         {"/rails/A/share_of/l2/value", "at most 1"});
+  refuse([&](json& all) { all["A"]["share_of"]["hbm"] = share(0.5); },
+         {"/rails/A/share_of/hbm", "more of 'hbm'"});
+}
+
 TEST(EnergyConfig, SevenSlicesHaveThePowerOfTheCard) {
   const energy::PowerSpec card = load_energy("a100-sxm4-80gb").config.power;
   for (const auto& [name, slices] : std::map<std::string, int>{

@@ -342,7 +342,7 @@ TEST(ChooseKernel, HasNoMoreStagesThanItsKTilesFill) {
 // drawn apart.
 TEST(ChooseKernel, TakesTwoStagesOnlyWhereMoreRoundsFollow) {
   const gpu::GpuSpec a40 = config::load_architecture("a40").gpu;
-  GemmProblem what = problem(8192, 256, 8192, true);
+  GemmProblem what = problem(4096, 256, 8192, true);
   what.conditions.algorithm = Algorithm::kBest;
   KernelOverrides wide;
   wide.cta_tile = base::GemmShape{256, 128, 64};

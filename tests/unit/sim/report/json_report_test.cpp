@@ -99,6 +99,40 @@ TEST(CsvReport, HasOneRowPerVariantAndQuotesNames) {
   EXPECT_FALSE(std::getline(lines, line));
 }
 
+TEST(Reports, HaveRailsWhereTheBoardHasThem) {
+  run::RunResult result = with_energy();
+  for (const std::string& report : {json_report(result), csv_report(result), text_report(result),
+                                    short_report(result, false)}) {
+    EXPECT_EQ(report.find("rail"), std::string::npos);
+    EXPECT_EQ(report.find("of it through"), std::string::npos);
+  }
+  for (auto* const energy : {&result.operations[0].dense->energy, &result.totals.dense->energy,
+                             &result.operations[0].sparse->energy, &result.totals.sparse->energy}) {
+    (*energy)->rails_uj = {{"GPU", 0.75 * (*energy)->total_uj},
+                           {"VIN", 0.25 * (*energy)->total_uj}};
+  }
+  const auto json = nlohmann::json::parse(json_report(result));
+  const nlohmann::json gpu{{"energy_uj", 1500}, {"power_w", 150}};
+  EXPECT_EQ(json["operations"][0]["dense"]["rails"]["GPU"], gpu);
+  EXPECT_EQ(json["totals"]["dense"]["rails"]["GPU"], gpu);
+  EXPECT_EQ(json["totals"]["sparse"]["rails"]["VIN"]["energy_uj"], 250);
+  const std::string file = std::string(SPTC_SOURCE_DIR) + "/configs/schema/result.schema.json";
+  EXPECT_EQ(
+      support::JsonSchema(nlohmann::json::parse(io::read_text_file(file, 1 << 20))).fault(json),
+      "");
+  const std::string csv = csv_report(result);
+  EXPECT_NE(
+      csv.find(",rails.GPU.energy_uj,rails.GPU.power_w,rails.VIN.energy_uj,rails.VIN.power_w"),
+      std::string::npos);
+  EXPECT_NE(csv.find(",1500,150,500,50\r\n"), std::string::npos) << csv;
+  const std::string text = text_report(result);
+  EXPECT_NE(text.find("    dense rails.GPU: energy_uj 1500, power_w 150\n"), std::string::npos);
+  EXPECT_NE(text.find("  GPU uJ                       1500.0          750.0\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  GPU W                         150.0          150.0\n"), std::string::npos);
+  EXPECT_NE(short_report(result, false).find("of it through GPU"), std::string::npos);
+}
+
 TEST(JsonReport, HasEnergyAndPowerWhereTheyAreKnown) {
   run::RunResult result = with_energy();
   result.totals.dense->rest_us = 12;

@@ -43,6 +43,36 @@ TEST(AddEnergy, PartsAreCountsTimesTheTableAndSumToTheTotal) {
   EXPECT_DOUBLE_EQ(result.timing.time_us, 2);
 }
 
+TEST(AddEnergy, RailsTakeAllOfTheEnergyOfALaunchAndOfANetwork) {
+  VariantResult result = figures();
+  add_energy(layer(), false, a100(), {}, SimulationOptions{}, never, result);
+  EXPECT_TRUE(result.energy->rails_uj.empty());
+  const energy::PowerSpec orin =
+      config::power_spec(config::load_energy("jetson-agx-orin-64gb").config,
+                         config::load_architecture("jetson-agx-orin-64gb").gpu);
+  add_energy(layer(), false, orin, {}, SimulationOptions{}, never, result);
+  OperationResult op;
+  op.shape = layer().shape;
+  op.count = 3;
+  op.dense = result;
+  const EnergyResult network = *sum_up({op}).dense->energy;
+  for (const EnergyResult& energy : {*result.energy, network}) {
+    ASSERT_EQ(energy.rails_uj.size(), orin.rails.size());
+    double uj = 0;
+    double watts = 0;
+    for (std::size_t i = 0; i < orin.rails.size(); ++i) {
+      EXPECT_EQ(energy.rails_uj[i].first, orin.rails[i].name);
+      uj += energy.rails_uj[i].second;
+      watts += energy.rail_w(i);
+    }
+    EXPECT_NEAR(uj, energy.total_uj, 1e-12 * uj);
+    EXPECT_NEAR(watts, energy.power_w, 1e-12 * watts);
+    // By hand: a third of the 8 W that flow outside the SMs.
+    EXPECT_EQ(energy.rails_uj[0].first, "VDD_CPU_CV");
+    EXPECT_NEAR(energy.rail_w(0), 0.33 * 8, 1e-9);
+  }
+}
+
 TEST(AddEnergy, ALaunchAboveTheLimitIsSimulatedAgainAtTheClockThatItAllows) {
   energy::PowerSpec power = a100();
   SimulationOptions options;

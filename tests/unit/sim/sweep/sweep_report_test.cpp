@@ -170,6 +170,20 @@ json data_of(const std::string& page) {
   return json::parse(page.substr(at, page.find("</script>", at) - at));
 }
 
+TEST_F(SweepReport, SaysHowNearToTheBoardsPairsWereMeasured) {
+  const std::string near = "a100-sxm4-80gb: f16 measured on its chip, GA100 (a100-pcie-80gb); mean";
+  const std::string own =
+      "a point with another sms: measured on none, for it is a design of one's own.";
+  const std::string text = sweep_report(file, "markdown");
+  EXPECT_NE(text.find("\n- evidence, " + near), std::string::npos) << text;
+  EXPECT_NE(text.find("\n- evidence, " + own + "\n"), std::string::npos) << text;
+  const auto page = data_of(sweep_report(file, "html"))["evidence"].get<std::string>();
+  EXPECT_TRUE(page.starts_with(near) && page.ends_with("\n" + own)) << page;
+  // Results that do not say.
+  EXPECT_EQ(sweep_report(large_table(3), "markdown").find("evidence, "), std::string::npos);
+  EXPECT_EQ(data_of(html_report(large_table(3), ""))["evidence"], "");
+}
+
 TEST_F(SweepReport, ThePageOfManyPointsIsSmallAndHoldsTheWholeFront) {
   constexpr std::size_t kMegabyte = 1'000'000;
   const std::string page = html_report(large_table(100'000), "");

@@ -174,6 +174,24 @@ TEST(CrosscheckKernel, CountsNibblesOfTf32ThatNameNoHalf) {
   EXPECT_EQ(diagnosis.invalid_metadata->nibble, 0b1001);
 }
 
+TEST(CrosscheckKernel, CountsNibblesOutOfOrderWhereTheSpellingNeedsThemInOrder) {
+  for (const bool ordered : {false, true}) {
+    SyntheticKernel kernel("RTX 50", kSparse, 32, 24, 256);
+    kernel.declared.instruction.ordered_metadata = ordered;
+    kernel.compressed.nibbles(6, 11) = 0b0001;
+    kernel.store_operands();
+    kernel.data.d = stored(kernel.compute());
+    const KernelDiagnosis diagnosis = kernel.diagnose();
+    EXPECT_TRUE(diagnosis.bit_exact());
+    ASSERT_EQ(diagnosis.invalid_metadata.has_value(), ordered);
+    if (ordered) {
+      EXPECT_EQ(diagnosis.invalid_metadata->nibbles, 1U);
+      EXPECT_EQ(diagnosis.invalid_metadata->group, 11U);
+      EXPECT_EQ(diagnosis.invalid_metadata->nibble, 0b0001);
+    }
+  }
+}
+
 TEST(CrosscheckKernel, NamesTheLayoutOfMetadata) {
   SyntheticKernel kernel("A100", kSparse, 32, 24, 128);
   // The file is reordered, but is said to be canonical.

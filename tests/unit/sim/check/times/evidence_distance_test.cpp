@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,9 @@ TEST(EvidenceDistance, OfSeveralTypesTheFarthestCountsAndOfDenseLaunchesNoneBesi
   EXPECT_EQ(evidence_distance(result, board).where, Where::kBoard);
   result.operations.erase(result.operations.begin());
   EXPECT_EQ(evidence_distance(result, board).type, DataType::kTf32);
+  EXPECT_EQ(evidence_distance(std::set{DataType::kF16, DataType::kTf32}, board).where,
+            Where::kNone);
+  EXPECT_EQ(evidence_distance(std::set{DataType::kF16}, board).where, Where::kBoard);
 }
 
 TEST(EvidenceDistance, OfADesignOfOnesOwnIsNoneAndABoardNamesItsChip) {

@@ -8,6 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
 namespace sptc::check::vectors {
 namespace {
 
@@ -150,6 +153,31 @@ TEST(RequireOperands, RefusesWhatTheInstructionDoesNotTake) {
   MmaInstruction scaled = kF16;
   scaled.scales = mma::kMxf8f6f4Scales;
   refused(ones(), scaled, "needs scales");
+}
+
+// Of both spellings the bits are equal where both have a meaning.
+TEST(RequireOperands, TakesIndicesOutOfOrderForTheSpellingThatAllowsThem) {
+  const std::string rest = ".m16n8k16.f32.f16.f16.f32";
+  const MmaInstruction plain = mma::parse_instruction("mma.sp" + rest);
+  const MmaInstruction ordered = mma::parse_instruction("mma.sp::ordered_metadata" + rest);
+  MmaOperands operands = ones();
+  operands.a = filled({2, 3, 8}, 2, 0x3C00);
+  operands.a.bits[1] = 0x4000;
+  operands.indices = make_bit_array({2, 3, 8}, 4);
+  for (std::size_t i = 0; i < operands.indices->bits.size(); ++i) {
+    operands.indices->bits[i] = i % 8 / 2 * 4 + i % 2 * 3;  // 0 and 3 of each group
+  }
+  const mma::StepRules rules = mma::instruction_rules(mma::find_target("RTX 50"), plain);
+  for (const MmaInstruction& instruction : {plain, ordered}) {
+    EXPECT_NO_THROW(require_operands(operands, instruction, "x"));
+    EXPECT_EQ(execute(operands, instruction, rules).bits, execute(operands, plain, rules).bits);
+  }
+  std::swap(operands.indices->bits[8 + 2], operands.indices->bits[8 + 3]);
+  EXPECT_NO_THROW(require_operands(operands, plain, "x"));
+  support::expect_input_error(
+      [&] { require_operands(operands, ordered, "x"); },
+      {"x: case 0, row 1: the indices 7 and 4 of a group do not rise: .sp::ordered_metadata leaves "
+       "such a D undefined (PTX ISA), .sp does not"});
 }
 
 TEST(Diagnose, NamesTheStepThatDiffers) {

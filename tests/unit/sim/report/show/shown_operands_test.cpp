@@ -158,5 +158,15 @@ TEST(ShownOperands, MetadataThatNamesNoTwoPlacesIsRefused) {
             "show: the metadata of row 0, group 1 is 0x5, which names no two places of 2:4");
 }
 
+TEST(ShownOperands, MetadataOutOfOrderIsRefusedWhereTheSpellingNeedsThemInOrder) {
+  mma::MmaInstruction ordered = kSparse;
+  ordered.ordered_metadata = true;
+  EXPECT_NO_THROW(file_operands(ordered, compressed(), metadata(0x9EC4), 0));
+  EXPECT_NO_THROW(file_operands(kSparse, compressed(), metadata(0x9E14), 0));
+  EXPECT_EQ(error_of(ordered, compressed(), metadata(0x9E14)),
+            "show: the indices of row 0, group 1 (0x1) do not rise: .sp::ordered_metadata leaves "
+            "such a D undefined (PTX ISA), .sp does not");
+}
+
 }  // namespace
 }  // namespace sptc::report::show
