@@ -3,11 +3,15 @@
 
 #include "sim/run/option_table.h"
 
+#include <algorithm>
+
 namespace sptc::cli {
 
-void TableOptions::add_all(CLI::App& command) {
+void TableOptions::add_all(CLI::App& command, std::initializer_list<std::string_view> without) {
   for (const run::SimulationOption& option : run::simulation_options()) {
-    add(command, {option.name});
+    if (std::ranges::find(without, option.name) == without.end()) {
+      add(command, {option.name});
+    }
   }
 }
 

@@ -15,8 +15,8 @@ namespace sptc::cli {
 /// Options of the table of sim/run/option_table.h that a command takes, as typed.
 class TableOptions {
  public:
-  /// Declares all of them on `command`.
-  void add_all(CLI::App& command);
+  /// Declares all of them on `command` but those called `without`.
+  void add_all(CLI::App& command, std::initializer_list<std::string_view> without = {});
   /// Declares those called `names`.
   void add(CLI::App& command, std::initializer_list<std::string_view> names);
   /// What they say. Throws InputError.

@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "sim/check/times/evidence_distance.h"
 #include "sim/check/times/measured_neighbours.h"
+#include "sim/compare/decision.h"
 #include "sim/config/architecture.h"
 #include "sim/report/report.h"
 #include "sim/report/verdict.h"
@@ -247,6 +248,9 @@ std::string change_sentence(const BoardComparison& comparison) {
 }  // namespace
 
 std::string comparison_verdict(const BoardComparison& comparison) {
+  if (comparison.is_of_types()) {
+    return decision_verdict(comparison);
+  }
   const ComparedPoint* least = nullptr;
   const ComparedPoint* most = nullptr;
   for (const ComparedPoint& point : comparison.points) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/compare/candidate.h"
 #include "sim/config/config_fwd.h"
+#include "sim/run/pass_kind.h"
 #include "sim/run/simulation_options.h"
 #include "sim/run/what_if.h"
 #include "sim/workload/dim_lists.h"
@@ -63,6 +65,13 @@ struct ComparedPoint {
   std::vector<std::string> measured_conditions;  ///< of shapes like its layers, by kind
   ComparedFigures total;                         ///< of BoardComparison::scope
   std::vector<ComparedFigures> operations;       ///< as in BoardComparison::operations
+
+  // Of a comparison of types:
+  std::string type;  ///< as it was asked for
+  run::PassKind pass;
+  /// Mean error of gains as far from measurements as this point, in percent; nothing: not known.
+  std::optional<double> error_percent;
+  std::vector<Candidate> candidates;  ///< dense, then 2:4, as far as these are asked for
 };
 
 /// The same network on several boards and with several extents.
@@ -72,8 +81,10 @@ struct BoardComparison {
   std::string scope = "GEMMs only";
   std::string made_by;                  ///< see run::made_by()
   std::vector<std::string> operations;  ///< GEMMs that run, by the names of the first workload
-  std::vector<ComparedPoint> points;    ///< dimensions first, boards fastest
+  std::vector<ComparedPoint> points;    ///< dimensions first, boards fastest; of types see there
+  std::vector<std::string> types;       ///< those that are compared; empty: those of the workload
 
+  bool is_of_types() const { return !types.empty(); }
   bool is_end_to_end() const { return !scope.starts_with("GEMMs only"); }
 
   /// Whether it is of two saved results, whose times can be set against each other.
@@ -100,6 +111,21 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
                         const run::SimulationOptions& asked, int jobs,
                         const std::function<void(std::size_t, std::size_t)>& progress);
 
+/// What a comparison of types tries with each workload on each board.
+struct TriedWays {
+  std::vector<std::string> types;  ///< names that --dtype takes, at least one
+  std::vector<int> gpus = {1};     ///< numbers that --tp takes, at least one
+  bool dense = true, sparse = true;
+};
+
+/// The same for each type and number of GPUs of `ways`: a pass as a whole, no layers. A point for
+/// each combination, dimensions first, then boards, types and GPUs. What is not possible is the
+/// `failure` of a point, or Candidate::impossible. Throws InputError where nothing is possible.
+BoardComparison compare_types(const std::vector<ComparedWorkload>& workloads,
+                              const std::vector<config::Architecture>& boards,
+                              const run::SimulationOptions& asked, const TriedWays& ways, int jobs,
+                              const std::function<void(std::size_t, std::size_t)>& progress);
+
 /// Whether `file` is a regular file that begins as one of those below does.
 bool is_saved_result(const std::filesystem::path& file);
 
@@ -107,12 +133,14 @@ bool is_saved_result(const std::filesystem::path& file);
 /// a file is no result.
 BoardComparison compare_saved(const std::vector<std::filesystem::path>& files);
 
-/// Which point gains most and least; of two saved results also how the second one's time differs.
+/// Which point gains most and least; of two saved results also how the second one's time differs;
+/// of types what to choose, why, and how sure that is.
 std::string comparison_verdict(const BoardComparison& comparison);
 
 std::string comparison_text(const BoardComparison& comparison);
 std::string comparison_json(const BoardComparison& comparison);
-/// One row per point and operation, and one of the network with an empty operation.
+/// One row per point and operation, and one of the network with an empty operation; of types one
+/// per candidate.
 std::string comparison_csv(const BoardComparison& comparison);
 /// One page that needs no network; `command` repeats it.
 std::string comparison_page(const BoardComparison& comparison, const std::string& command);

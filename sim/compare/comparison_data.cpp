@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/compare/comparison.h"
+#include "sim/compare/decision.h"
 #include "sim/io/csv.h"
 #include "sim/report/html_page.h"
 #include "sim/report/version.h"
@@ -15,8 +15,9 @@
 #include <vector>
 
 namespace sptc::compare {
-/// sim/compare/compare.html.
+/// sim/compare/compare.html, and of types decision.html.
 std::string_view compare_html();
+std::string_view decision_html();
 
 namespace {
 
@@ -96,7 +97,13 @@ Json comparison_document(const BoardComparison& comparison) {
       }
       entry["operations"].push_back(op);
     }
+    if (comparison.is_of_types()) {
+      add_candidates(point, entry);
+    }
     json["points"].push_back(entry);
+  }
+  if (comparison.is_of_types()) {
+    add_decisions(comparison, json);
   }
   return json;
 }
@@ -128,6 +135,9 @@ std::string comparison_json(const BoardComparison& comparison) {
 }
 
 std::string comparison_csv(const BoardComparison& comparison) {
+  if (comparison.is_of_types()) {
+    return decision_csv(comparison);
+  }
   std::string out =
       "dims,board,operation,dense_us,sparse_us,gain,dense_uj,sparse_uj,dense_w,sparse_w,per_watt,"
       "dense_bound_by,sparse_bound_by,measured_shapes,measured_gain,simulated_gain_of_measured,"
@@ -144,7 +154,7 @@ std::string comparison_csv(const BoardComparison& comparison) {
 std::string comparison_page(const BoardComparison& comparison, const std::string& command) {
   Json json = comparison_document(comparison);
   json["command"] = command;
-  return report::html_page(compare_html(),
+  return report::html_page(comparison.is_of_types() ? decision_html() : compare_html(),
                            json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/compare/comparison.h"
+#include "sim/compare/decision.h"
 #include "sim/report/words.h"
 
 #include <fmt/format.h>
@@ -130,6 +130,9 @@ std::string changes(const BoardComparison& comparison) {
 }  // namespace
 
 std::string comparison_text(const BoardComparison& comparison) {
+  if (comparison.is_of_types()) {
+    return decision_text(comparison);
+  }
   std::string out = report::wrapped(comparison_verdict(comparison), kWidth);
   out += comparison.made_by.empty() ? "\n" : "Numbers: " + comparison.made_by + ".\n\n";
   out += fmt::format(kRow, "", "", "board", "dense", "sparse", "gain", "dense W", "sparse W",

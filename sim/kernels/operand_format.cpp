@@ -23,15 +23,37 @@ constexpr std::array<OperandFormat, kNames.size()> kFormats{{{DataType::kE2m1, 1
                                                              {DataType::kE4m3, 32}}};
 constexpr std::size_t kAskedFor = 3;
 
+constexpr std::array<std::string_view, 2> kWeightNames{"w4a16", "w8a16"};
+constexpr std::array<OperandFormat, kWeightNames.size()> kWeightFormats{
+    {{DataType::kBf16, 128, DataType::kS4}, {DataType::kBf16, 0, DataType::kS8}}};
+
+/// That of `formats` which `names` call so.
+template <std::size_t kCount>
+std::optional<OperandFormat> called(std::string_view name,
+                                    const std::array<std::string_view, kCount>& names,
+                                    const std::array<OperandFormat, kCount>& formats) {
+  const auto* const found = std::ranges::find(names, base::lower_case(name));
+  return found == names.end()
+             ? std::nullopt
+             : std::optional(formats[static_cast<std::size_t>(found - names.begin())]);
+}
+
 }  // namespace
 
 std::optional<OperandFormat> parse_operand_format(std::string_view name) {
-  const auto* const found = std::ranges::find(kNames, base::lower_case(name));
-  if (found != kNames.end()) {
-    return kFormats[static_cast<std::size_t>(found - kNames.begin())];
+  if (const auto format = called(name, kNames, kFormats)) {
+    return format;
   }
   const std::optional<DataType> type = numerics::parse_usual_type(name);
   return type ? std::optional(OperandFormat{*type}) : std::nullopt;
+}
+
+std::optional<OperandFormat> parse_weight_format(std::string_view name) {
+  return called(name, kWeightNames, kWeightFormats);
+}
+
+std::span<const std::string_view> weight_format_names() {
+  return kWeightNames;
 }
 
 std::span<const std::string_view> block_format_names() {
@@ -39,6 +61,12 @@ std::span<const std::string_view> block_format_names() {
 }
 
 std::string_view name(const OperandFormat& format) {
+  if (format.weight) {
+    const auto* const found = std::ranges::find(kWeightFormats, format);
+    return found == kWeightFormats.end()
+               ? numerics::name(format.type)
+               : kWeightNames[static_cast<std::size_t>(found - kWeightFormats.begin())];
+  }
   const auto* const found = std::ranges::find(kFormats, format);
   return found == kFormats.end() ? numerics::name(format.type)
                                  : kNames[static_cast<std::size_t>(found - kFormats.begin())];

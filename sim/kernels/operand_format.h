@@ -15,6 +15,8 @@ namespace sptc::kernels {
 struct OperandFormat {
   numerics::DataType type = numerics::DataType::kF16;
   int scale_block = 0;  ///< 0: the word says none
+  /// Of a word such as "w4a16" the type of the weights in memory, which alone have the scales.
+  std::optional<numerics::DataType> weight = std::nullopt;
 
   auto operator<=>(const OperandFormat&) const = default;
 };
@@ -27,7 +29,13 @@ std::optional<OperandFormat> parse_operand_format(std::string_view name);
 /// The formats with scales, those first that people ask for most.
 std::span<const std::string_view> block_format_names();
 
-/// "nvfp4", or the name of the type where no format has such blocks.
+/// The format called `name`, in any case, whose weights alone are quantised, and multiplied as
+/// bf16: w4a16 (s4, a scale for each 128 elements, as GPTQ and AWQ have them) and w8a16 (s8, a
+/// scale for each row). Nothing where it is none.
+std::optional<OperandFormat> parse_weight_format(std::string_view name);
+std::span<const std::string_view> weight_format_names();
+
+/// "nvfp4", "w4a16", or the name of the type where no format has such blocks or such weights.
 std::string_view name(const OperandFormat& format);
 
 /// Whether a format has elements of that type in such blocks.

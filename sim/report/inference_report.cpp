@@ -3,6 +3,7 @@
 
 #include "sim/report/verdict.h"
 #include "sim/report/words.h"
+#include "sim/run/memory_use.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -50,15 +51,32 @@ std::vector<Row> rows_of(const run::RunResult& result) {
     }
     rows.push_back(std::move(row));
   };
-  add("latency ms", [](const auto& t) { return number(t.latency_us * 1e-3); });
+  using Stage = run::PassKind::Stage;
+  const run::PassKind& pass = result.inference->pass;
+  const bool prefill = pass.stage == Stage::kPrefill;
+  add(prefill ? "latency ms (to the first token)" : "latency ms",
+      [](const auto& t) { return number(t.latency_us * 1e-3); });
   const std::int64_t inputs = result.inference->batch;
   const auto batch = static_cast<double>(std::max<std::int64_t>(inputs, 1));
   add(inputs > 0 ? fmt::format("inputs per second (batch {})", inputs) : "passes per second",
       [batch](const auto& t) { return number(1e6 * batch / t.latency_us); });
+  const double tokens = pass.units();
+  if (pass.stage != Stage::kOther) {
+    add("tokens per second",
+        [tokens](const auto& t) { return number(1e6 * tokens / t.latency_us); });
+  }
+  if (pass.stage == Stage::kDecode) {
+    add("tokens per second and user", [](const auto& t) { return number(1e6 / t.latency_us); });
+  }
   if (totals[0] != nullptr && totals[0]->energy_uj) {
     add("average power W", [](const auto& t) { return number(*t.power_w); });
     add(inputs > 0 ? "joules per input" : "joules per pass",
         [batch](const auto& t) { return number(*t.energy_uj * 1e-6 / batch); });
+    if (pass.stage != Stage::kOther) {
+      const double share = pass.gpus / tokens;
+      add(pass.gpus > 1 ? "joules per token, all GPUs" : "joules per token",
+          [share](const auto& t) { return number(*t.energy_uj * 1e-6 * share); });
+    }
   }
   add("clock MHz", [](const auto& t) { return fmt::format("{:.0f}", t.clock_mhz); });
   const auto add_part = [&](std::string_view part, const auto& us) {
@@ -123,6 +141,29 @@ void append_choices(std::string& out, const run::InferenceResult& inference,
   }
 }
 
+/// "vllm 0.18".
+std::string engine_text(const run::RunResult& result) {
+  const std::string& version = result.inference->engine_version;
+  return result.inference->engine + (version.empty() ? "" : " " + version);
+}
+
+/// "memory of 80 GiB, dense: 141.5 = weights 131.4 + cache 10.0 + activations 0.1".
+std::string memory_line(const std::string& weights, const run::MemoryUse& use) {
+  constexpr double kGib = 1 << 30, kLeast = 0.05;
+  std::string parts;
+  for (const auto& [name, bytes] : {std::pair("weights", use.weights),
+                                    {"metadata", use.metadata},
+                                    {"cache", use.cache},
+                                    {"activations", use.activations},
+                                    {"links", use.communication}}) {
+    if (bytes / kGib >= kLeast) {
+      parts += fmt::format("{}{} {:.1f}", parts.empty() ? " = " : " + ", name, bytes / kGib);
+    }
+  }
+  return fmt::format("memory of {:.0f} GiB, {}: {:.1f}{}", use.capacity / kGib, weights,
+                     use.total() / kGib, parts);
+}
+
 std::vector<std::string> not_modelled(const run::InferenceResult& inference) {
   std::vector<std::string> lines;
   for (const run::NotModelled& part : inference.not_modelled) {
@@ -133,11 +174,31 @@ std::vector<std::string> not_modelled(const run::InferenceResult& inference) {
   return lines;
 }
 
+/// What each pass is made of, for a figure: "parts" by name, and by variant "us" of each of them.
+Json stacks_of(const run::RunResult& result) {
+  const Totals3 totals = totals_of(*result.inference);
+  const std::array<std::string, 3> names = head_of(result).cells;
+  Json json{{"parts", Json::array()}, {"bars", Json::array()}};
+  for (std::size_t group = 0; group < workload::kWorkGroups; ++group) {
+    json["parts"].push_back(workload::name(static_cast<workload::WorkGroup>(group)));
+  }
+  json["parts"].push_back("waiting for the host");
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    if (totals[i] != nullptr) {
+      Json us = totals[i]->group_us;
+      us.push_back(totals[i]->waiting_us);
+      json["bars"].push_back(
+          {{"name", names[i]}, {"us", us}, {"latency_us", totals[i]->latency_us}});
+    }
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string inference_totals_text(const run::RunResult& result) {
   std::string out =
-      fmt::format("\none inference under engine {}\n", fitted_name(result.inference->engine, 40));
+      fmt::format("\none inference under engine {}\n", fitted_name(engine_text(result), 40));
   std::vector<Row> rows = rows_of(result);
   rows.insert(rows.begin(), head_of(result));
   for (const Row& row : rows) {
@@ -147,6 +208,11 @@ std::string inference_totals_text(const run::RunResult& result) {
     }
     out += line_of(line);
   }
+  for (const auto& [weights, use] :
+       {std::pair(std::string("dense"), &result.dense_memory),
+        std::pair(std::string(sparse_column(result)), &result.sparse_memory)}) {
+    out += *use ? "  " + memory_line(weights, **use) + "\n" : "";
+  }
   for (const std::string& line : not_modelled(*result.inference)) {
     out += "  " + line + "\n";
   }
@@ -154,11 +220,9 @@ std::string inference_totals_text(const run::RunResult& result) {
 }
 
 nlohmann::ordered_json inference_table(const run::RunResult& result) {
-  Json json{{"engine", result.inference->engine},
-            {"gemms_only", result.inference->gemms_only},
-            {"head", head_of(result).cells},
-            {"rows", Json::array()},
-            {"not_modelled", not_modelled(*result.inference)}};
+  Json json{{"engine", engine_text(result)}, {"gemms_only", result.inference->gemms_only},
+            {"head", head_of(result).cells}, {"rows", Json::array()},
+            {"stacks", stacks_of(result)},   {"not_modelled", not_modelled(*result.inference)}};
   for (const Row& row : rows_of(result)) {
     json["rows"].push_back(Json::array({row.label, row.cells[0], row.cells[1], row.cells[2]}));
   }

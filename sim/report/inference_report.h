@@ -13,7 +13,8 @@ namespace sptc::report {
 /// most 100 characters.
 std::string inference_totals_text(const run::RunResult& result);
 
-/// The same for a page: "engine", "gemms_only", "head" and "rows" as texts, "not_modelled".
+/// The same for a page: "engine", "gemms_only", "head" and "rows" as texts, "not_modelled", and
+/// "stacks": what each pass is made of.
 nlohmann::ordered_json inference_table(const run::RunResult& result);
 
 /// The same and, where it was asked for, which weights take 2:4 and why.

@@ -6,6 +6,7 @@
 #include "sim/report/report.h"
 #include "sim/report/verdict.h"
 #include "sim/report/version.h"
+#include "sim/run/memory_use.h"
 #include "sim/workload/vector_operation.h"
 
 #include <nlohmann/json.hpp>
@@ -161,11 +162,28 @@ Json evidence_json(const run::EvidenceDistance& evidence) {
            evidence.mean_error_percent ? Json(*evidence.mean_error_percent) : Json()}};
 }
 
+Json memory_json(const run::MemoryUse& use) {
+  return {{"weights_bytes", use.weights},
+          {"metadata_bytes", use.metadata},
+          {"cache_bytes", use.cache},
+          {"activations_bytes", use.activations},
+          {"communication_bytes", use.communication},
+          {"total_bytes", use.total()},
+          {"capacity_bytes", use.capacity},
+          {"fits", use.fits()}};
+}
+
 }  // namespace
 
 void add_inference(const run::RunResult& result, Json& json) {
   const run::InferenceResult& inference = *result.inference;
   json["engine"] = inference.engine;
+  if (!inference.engine_version.empty()) {
+    json["engine_version"] = inference.engine_version;
+  }
+  if (!result.no_sparse.empty()) {
+    json["no_sparse"] = result.no_sparse;
+  }
   Json& kernels = json["kernels"] = Json::array();
   for (const run::InferenceKernel& kernel : inference.kernels) {
     Json row{{"name", kernel.name},
@@ -243,6 +261,12 @@ std::string json_report(const run::RunResult& result) {
   }
   if (!result.does_not_fit.empty()) {
     json["does_not_fit"] = result.does_not_fit;
+  }
+  for (const auto& [name, use] :
+       {std::pair("dense", &result.dense_memory), std::pair("sparse", &result.sparse_memory)}) {
+    if (*use) {
+      json["memory"][name] = memory_json(**use);
+    }
   }
   json["notes"] = result.notes;
   json["assumed"] = result.assumed;

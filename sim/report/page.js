@@ -49,6 +49,39 @@ function drawLevels(svg, values, y, left, right, text) {
     draw(svg, "text", {x: left - 8, y: y(v) + 4, class: "end soft"}, text(v));
   }
 }
+// Bars of several parts, one below the other. A row has a `name`, its `values` by part and a `text` behind it; a part is [words,
+// colour]; `mark`: where a line crosses all bars, and its words.
+function drawStacks(place, label, parts, rows, format, mark) {
+  const width = 1180, left = 180, right = 330, line = 30, sum = values => values.reduce((a, b) => a + b, 0);
+  const used = parts.map((part, i) => i).filter(i => rows.some(r => r.values[i] > 0));
+  const most = Math.max(...rows.map(r => sum(r.values)), mark ? mark[0] : 0) || 1, x = v => left + v / most * (width - left - right);
+  const svg = figure(place, width, rows.length * line + 40, label), end = rows.length * line + 4;
+  rows.forEach((row, r) => {
+    let at = 0;
+    draw(svg, "text", {x: left - 8, y: r * line + 20, class: "end"}, row.name);
+    for (const i of used) {
+      const value = row.values[i], wide = x(at + value) - x(at);
+      if (value > 0) {
+        const share = `${(100 * value / sum(row.values)).toFixed(0)} %`;
+        const bar = draw(svg, "rect", {x: x(at), y: r * line + 4, width: Math.max(.5, wide - 1), height: line - 8, fill: parts[i][1]});
+        draw(bar, "title", {}, `${parts[i][0]}: ${format(value)}, ${share}`);
+        if (wide > 34 && used.length > 1) draw(svg, "text", {x: x(at) + wide / 2, y: r * line + 20, class: "mid", style: "fill: var(--page)"}, share);
+      }
+      at += value;
+    }
+    draw(svg, "text", {x: x(at) + 8, y: r * line + 20}, row.text);
+  });
+  if (mark) {
+    draw(svg, "path", {d: `M${x(mark[0])} 0 V${end}`, style: "stroke: var(--bad); stroke-dasharray: 5 4"});
+    draw(svg, "text", {x: x(mark[0]) + 6, y: end + 12, class: "soft"}, mark[1]);
+  }
+  let at = left;
+  if (used.length > 1) for (const i of used) {
+    draw(svg, "rect", {x: at, y: end + 20, width: 11, height: 11, rx: 2, fill: parts[i][1]});
+    draw(svg, "text", {x: at + 16, y: end + 30}, parts[i][0]);
+    at += 40 + 7 * parts[i][0].length;
+  }
+}
 // What colours mean, in #keys: words, and a class that has the colour or the colour itself.
 function showKeys(keys) {
   for (const [words, kind, colour] of keys) {

@@ -50,10 +50,17 @@ std::string gain_words(double speedup) {
                      kWords[static_cast<std::size_t>(sign_of_gain(speedup) + 1)], speedup);
 }
 
-/// Of whole inferences under an engine; empty where none was asked for or a variant is missing.
+/// Of whole inferences under an engine; empty where none was asked for.
 std::string inference_sentence(const run::RunResult& result) {
-  if (!result.inference || !result.inference->dense || !result.inference->sparse) {
+  if (!result.inference || (!result.inference->dense && !result.inference->sparse)) {
     return "";
+  }
+  if (!result.inference->dense || !result.inference->sparse) {
+    const bool is_dense = result.inference->dense.has_value();
+    const auto& only = is_dense ? result.inference->dense : result.inference->sparse;
+    return fmt::format("{} takes {} in one inference under engine {} ({}).",
+                       is_dense ? "Dense" : pattern_of(result), scaled_time(only->latency_us),
+                       result.inference->engine, conditions(result));
   }
   const run::InferenceTotals& dense = *result.inference->dense;
   const run::InferenceTotals& sparse = *result.inference->sparse;

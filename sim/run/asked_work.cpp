@@ -9,8 +9,11 @@
 #include "sim/run/kernel_runner.h"
 #include "sim/run/network/kernel_plan.h"
 #include "sim/run/network/network_changes.h"
+#include "sim/run/network/tensor_parallel.h"
+#include "sim/run/pass_kind.h"
 #include "sim/workload/dense_role.h"
 #include "sim/workload/layer_list.h"
+#include "sim/workload/training.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -95,8 +98,8 @@ void set_asked_type(const SimulationOptions& options, workload::Operation& op) {
                                    : !part.format && (of_all || is_converted(options, part));
   op.dtype = format.type;
   op.d_dtype = type_of_d(op, options);
-  if (format.scale_block > 0) {
-    op.storage = {std::nullopt, format.scale_block};
+  if (format.weight || format.scale_block > 0) {
+    op.storage = {format.weight, format.scale_block};
   }
   if (!asked.plain() && stored) {
     op.storage = asked;
@@ -108,7 +111,10 @@ void set_asked_type(const SimulationOptions& options, workload::Operation& op) {
 }
 
 std::string types_text(const SimulationOptions& options) {
-  const auto all = format_of_all(options);
+  auto all = format_of_all(options);
+  if (all && options.storage.weight) {
+    all = OperandFormat{all->type, options.storage.scale_block, options.storage.weight};
+  }
   std::string text = all ? std::string(kernels::name(*all)) : "as given";
   const PartTypes& parts = options.parts;
   text += parts.all && options.dtype ? ", all" : "";
@@ -250,14 +256,31 @@ AskedWork asked_work(const workload::Workload& workload, const SimulationOptions
   }
   const std::string kept_dense =
       options.sparse_layers.empty() ? workload::keep_dense_by_role(options.include, prepared) : "";
-  auto [operations, vectors] = network::split_over(prepared, between, options.tensor_parallel);
+  if (options.training) {
+    if (!workload.source.empty()) {
+      throw base::InputError("--training is of a list that goes forward, not of a recording: " +
+                             io::printable(workload.file.string()));
+    }
+    if (pass_kind(workload).stage == PassKind::Stage::kDecode) {
+      throw base::InputError("--training is of whole sequences: seq=1 is a step of decoding");
+    }
+    workload::add_backward(*options.training, prepared, between);
+  }
+  auto [operations, vectors] =
+      network::split_over(prepared, between, options.tensor_parallel, workload.inputs);
+  std::string no_kernels;
   if (options.runs_whole_network()) {
-    network::merge_siblings(*options.network_engine, operations, vectors);
-    network::widen_tensors(*options.network_engine, operations, vectors);
-    const network::Network asked{operations, vectors, *options.network_engine};
+    const network::EngineSpec engine =
+        network::for_pass(*options.network_engine, operations, workload.inputs);
+    network::require_types(engine, operations);
+    no_kernels = network::keep_dense_without_kernels(engine, operations);
+    network::merge_siblings(engine, operations, vectors);
+    network::widen_tensors(engine, operations, vectors);
+    network::quantise_inputs(engine, operations, vectors);
+    const network::Network asked{operations, vectors, engine};
     operations = network::under_engine(asked, network::plan_kernels(asked));
   }
-  return {std::move(operations), std::move(vectors), kept_dense};
+  return {std::move(operations), std::move(vectors), kept_dense, no_kernels};
 }
 
 }  // namespace sptc::run

@@ -50,6 +50,8 @@ struct AskedWork {
   std::vector<workload::Operation> operations;
   std::vector<workload::VectorOperation> vectors;
   std::string kept_dense;  ///< the sentence of workload::keep_dense_by_role()
+  /// Why the engine has no 2:4 kernels for a weight: see network::keep_dense_without_kernels().
+  std::string no_kernels;
 };
 
 /// The operations of `workload` as `options` ask for them: with their type, as the part of one of

@@ -88,7 +88,7 @@ struct AskedLaunches {
         timer(board.gpu, options.clock_policy),
         kernels(board.gpu, options, timer) {
     options = asked;
-    options.network_engine = asked_engine(asked);
+    options.network_engine = asked_engine(asked, &architecture.gpu);
     if (auto other = changed(architecture, options)) {
       board = std::move(*other);
     }
@@ -141,7 +141,7 @@ gpu::GpuSpec with_twice_the_assumed_costs(const config::Architecture& architectu
   for (const config::ArchitectureField& field : config::architecture_fields()) {
     const auto found = worse.find(std::string(field.section) + "/" + std::string(field.key));
     const double factor = factor_of(field.key);
-    if (found != worse.end() && factor != 1) {
+    if (found != worse.end() && factor != 1 && found->second != 0) {  // 0: there is no such cost
       const double value = found->second * factor;
       field.store(gpu, field.integer ? std::max(1.0, std::floor(value)) : value);
     }

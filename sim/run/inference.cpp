@@ -23,10 +23,15 @@ using energy::Event;
 /// Bytes of registers that a lane reads and writes in an instruction: two operands and a result.
 constexpr double kReadOfLane = 8, kWrittenOfLane = 4;
 
-/// The products of attention: as GEMMs whose tiles no copy brings.
+/// The products of attention, of which masks leave `macs`: as GEMMs whose tiles no copy brings.
 void add_products(const network::PlannedKernel& kernel, const network::Network& network,
-                  const gpu::GpuSpec& gpu, const energy::PowerSpec& power,
+                  double macs, const gpu::GpuSpec& gpu, const energy::PowerSpec& power,
                   SwitchingSource& switching, energy::EventCounts& counts) {
+  double whole = 0;
+  for (const std::size_t i : kernel.gemms) {
+    const workload::Operation& op = network.gemms[i];
+    whole += static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch);
+  }
   for (const std::size_t i : kernel.gemms) {
     const workload::Operation& op = network.gemms[i];
     kernels::GemmProblem problem;
@@ -36,7 +41,8 @@ void add_products(const network::PlannedKernel& kernel, const network::Network& 
     VariantResult figures;
     figures.kernel.instruction = kernels::kernel_instruction(problem, gpu.kernel_target());
     figures.design = design_cost(gpu, op.dtype);
-    counts += launch_events(op, false, figures, switching.of(op, false), power.dot_width_bytes);
+    counts += launch_events(op, false, figures, switching.of(op, false), power.dot_width_bytes)
+                  .scaled(std::min(1.0, macs / whole));
   }
 }
 
@@ -50,8 +56,8 @@ energy::Work work_of_kernel(const network::PlannedKernel& kernel, const network:
   const energy::Switching& values = switching.of(op, false);
   const double switched = (values.operand_a + values.operand_b) / 2;
   energy::EventCounts counts(op.dtype);
-  add_products(kernel, network, gpu, power, switching, counts);
   const network::KernelEvents& events = form.events;
+  add_products(kernel, network, events.macs, gpu, power, switching, counts);
   counts.add(Event::kCudaCoreFma, events.lane_operations, values.accumulators);
   counts.add(Event::kRegisterRead, events.lane_operations * kReadOfLane, values.accumulators);
   counts.add(Event::kRegisterWrite, events.lane_operations * kWrittenOfLane + events.l2_bytes,
@@ -93,12 +99,14 @@ enum class Weights { kDense, kSparse, kMix };
 class Inference {
  public:
   Inference(const network::Network& network, const gpu::GpuSpec& gpu,
-            const SimulationOptions& options, KernelRunner& runner, SwitchingSource& switching)
+            const SimulationOptions& options, double between_passes_us, KernelRunner& runner,
+            SwitchingSource& switching)
       : network_(network),
         gpu_(gpu),
         options_(options),
         runner_(runner),
         switching_(switching),
+        between_passes_us_(between_passes_us),
         asked_mhz_(options.clock_policy.mhz_of({}, gpu.boost_clock_mhz)) {
     std::vector<network::PlannedKernel> plan = network::plan_kernels(network);
     pass_bytes_ = network::bytes_of_pass(plan, network);
@@ -110,6 +118,7 @@ class Inference {
   InferenceResult result() {
     InferenceResult result;
     result.engine = network_.engine.name;
+    result.engine_version = network_.engine.version;
     result.gemms_only = network_.engine.gemms_only;
     for (const Kernel& kernel : kernels_) {
       result.kernels.push_back(described(kernel));
@@ -257,10 +266,12 @@ class Inference {
   }
 
   void add_other(Kernel& kernel) {
-    if (!kernel.plan.makes_contiguous) {
+    if (!kernel.plan.sparse_only()) {
       kernel.dense = other(kernel, false);
     }
-    const std::optional<std::size_t> gemm = kernel.plan.transposed_by;
+    const bool beside = kernel.plan.only_behind.has_value();
+    const std::optional<std::size_t> gemm =
+        beside ? kernel.plan.only_behind : kernel.plan.transposed_by;
     const auto writer = std::find_if(kernels_.begin(), kernels_.end(), [gemm](const Kernel& one) {
       return gemm && std::ranges::find(one.plan.gemms, *gemm) != one.plan.gemms.end();
     });
@@ -268,8 +279,10 @@ class Inference {
       return;
     }
     kernel.behind = static_cast<std::size_t>(writer - kernels_.begin());
-    kernel.sparse = other(kernel, true);
-    writer->leaves_transposed = true;
+    // Of what belongs to a 2:4 kernel, copies alone turn a tensor round.
+    kernel.sparse = other(kernel, !beside || network_.vectors[kernel.plan.vectors.front()].kind ==
+                                                 workload::VectorKind::kCopy);
+    writer->leaves_transposed = writer->leaves_transposed || !beside;
     writer->sparse_us +=
         kernel.sparse->us_at(asked_mhz_) - (kernel.dense ? kernel.dense->us_at(asked_mhz_) : 0);
   }
@@ -284,8 +297,11 @@ class Inference {
         attention
             ? network::attention_kernel(kernel.plan, network_, bytes, resident, gpu_)
             : network::vector_kernel(kernel.plan, network_, bytes, resident, gpu_, transposed);
-    form.times.launch_us +=
-        gpu_.launch.call_us(network_.engine.launch, false) + on_links_us(kernel.plan, bytes);
+    if (kernel.plan.group == workload::WorkGroup::kCommunication) {
+      network::add_links(network_.vectors[kernel.plan.vectors.front()].kind, bytes.written,
+                         {options_.tensor_parallel, options_.link_gb_per_s}, form.times);
+    }
+    form.times.launch_us += gpu_.launch.call_us(network_.engine.launch, false);
     form.times.latency_us += network_.engine.kernel_cycles / gpu_.boost_clock_mhz;
     const double boost_mhz = gpu_.boost_clock_mhz;
     Variant variant;
@@ -296,15 +312,6 @@ class Inference {
       variant.work = work_of_kernel(kernel.plan, network_, form, gpu_, *options_.power, switching_);
     }
     return variant;
-  }
-
-  /// Of an all-reduce along a ring: each GPU sends and gets its part of the tensor twice.
-  double on_links_us(const network::PlannedKernel& plan, const network::KernelBytes& bytes) const {
-    if (plan.group != workload::WorkGroup::kCommunication) {
-      return 0;
-    }
-    const double gpus = options_.tensor_parallel;
-    return 2 * (gpus - 1) / gpus * bytes.written / (options_.link_gb_per_s * 1e3);
   }
 
   /// Whether the weights of `kernel`, or of that which it stands behind, are faster as 2:4.
@@ -337,7 +344,7 @@ class Inference {
   }
 
   std::string reason(const workload::Operation& op, const Kernel& kernel) const {
-    if (!op.weight) {
+    if (!op.weight && !op.prunable) {
       return "both operands are activations";
     }
     if (!op.prunable && !options_.sparse_layers.empty()) {
@@ -345,6 +352,10 @@ class Inference {
     }
     if (!op.prunable) {
       const std::string_view role = workload::dense_role(op);
+      if (std::string why = network_.engine.no_sparse(op);
+          role.empty() && workload::asp_eligible(op) && !why.empty()) {
+        return why;
+      }
       return role.empty() || !workload::asp_eligible(op)
                  ? "no kernel: the extents of the weight do not allow 2:4"
                  : fmt::format("{}: stays dense by its name", role);
@@ -421,8 +432,8 @@ class Inference {
       }
     }
     const network::QueueTime time = network::queue_time(launches);
-    totals.latency_us = time.latency_us;
-    totals.waiting_us = time.waiting_us;
+    totals.latency_us = time.latency_us + between_passes_us_;
+    totals.waiting_us = time.waiting_us + between_passes_us_;
     if (!powers.empty()) {
       joules += totals.waiting_us * 1e-6 * energy::idle_w(*options_.power);
       totals.energy_uj = joules * 1e6;
@@ -436,7 +447,8 @@ class Inference {
   const SimulationOptions& options_;
   KernelRunner& runner_;
   SwitchingSource& switching_;
-  const double asked_mhz_;  ///< clock [MHz]; the limit of a pass may hold it below
+  const double between_passes_us_;  ///< in which the GPU waits for the host
+  const double asked_mhz_;          ///< clock [MHz]; the limit of a pass may hold it below
   double pass_bytes_ = 0;
   std::vector<Kernel> kernels_;
 };
@@ -464,7 +476,8 @@ void add_not_taken(const workload::Workload& workload, InferenceResult& inferenc
 void run_inference(const workload::Workload& workload, AskedWork& work, const gpu::GpuSpec& gpu,
                    const SimulationOptions& options, KernelRunner& kernels,
                    SwitchingSource& switching, RunResult& result) {
-  const network::EngineSpec& engine = *options.network_engine;
+  const network::EngineSpec engine =
+      network::for_pass(*options.network_engine, work.operations, workload.inputs);
   if (engine.gemms_only) {
     work.vectors.clear();
   } else if (work.vectors.empty()) {
@@ -472,7 +485,10 @@ void run_inference(const workload::Workload& workload, AskedWork& work, const gp
                            engine.name + "' needs for them is not part of its time");
   }
   const network::Network network{work.operations, work.vectors, engine};
-  result.inference = Inference(network, gpu, options, kernels, switching).result();
+  const double between_passes_us =
+      engine.step_us + engine.sequence_us * static_cast<double>(workload.inputs);
+  result.inference =
+      Inference(network, gpu, options, between_passes_us, kernels, switching).result();
   result.inference->batch = workload.inputs;
   add_not_taken(workload, *result.inference);
 }

@@ -183,6 +183,9 @@ void set_algorithm(Options& options, What what, const Text& text) {
 }
 
 kernels::OperandFormat parse_format(What what, const Text& text) {
+  if (const auto format = kernels::parse_weight_format(text)) {
+    return *format;
+  }
   if (const auto format = workload::parse_operand_format(text)) {
     return *format;
   }
@@ -198,7 +201,10 @@ void set_types(Options& options, What what, const Text& text) {
   options.parts = {};
   const auto set_all = [&](const kernels::OperandFormat& format) {
     options.dtype = format.type;
-    options.dtype_block = format.scale_block;
+    options.dtype_block = format.weight ? 0 : format.scale_block;
+    if (format.weight) {
+      options.storage = {format.weight, format.scale_block};
+    }
   };
   if (text.find('=') == Text::npos) {
     set_all(parse_format(what, text));
@@ -216,6 +222,10 @@ void set_types(Options& options, What what, const Text& text) {
                                          given.size() > 1 ? "'all' or another part" : "itself"));
     }
     const kernels::OperandFormat format = parse_format(what, item.value);
+    if (part == "attention" && format.weight) {
+      throw base::InputError(
+          fmt::format("{}: attention has no weights, which {} is of", what, kernels::name(format)));
+    }
     PartTypes& parts = options.parts;
     if (part == "attention" || part == "router" || part == "lm_head") {
       (part == "attention" ? parts.attention
@@ -263,11 +273,14 @@ constexpr SimulationOption kTable[] = {
      "time, energy, check", "timing", set_word<Fidelity, &Options::fidelity>},
     {"variants", "dense|sparse|both", "weights as given, at the hardware's pattern, or both",
      "values, time, energy", "both", set_word<Variants, &Options::variants>},
-    {"dtype", "f16|bf16|tf32|e4m3|e5m2|s8|s4|e2m1|nvfp4|mxfp8|mxfp4|fp16|fp8|int8|fp4|PART=TYPE,..",
+    {"dtype",
+     "f16|bf16|tf32|e4m3|e5m2|s8|s4|e2m1|nvfp4|mxfp8|mxfp4|w4a16|w8a16|fp16|fp8|int8|fp4|"
+     "PART=TYPE,..",
      "replaces the operand type (default: the workload's, or f16). nvfp4, or fp4, is e2m1 with a "
      "scale for each 16 elements, mxfp8 e4m3 and mxfp4 e2m1 with one for each 32; fp16, fp8 and "
-     "int8 are f16, e4m3 and s8. One of 8 bits and less is that of weights: attention, routers and "
-     "the last layer keep theirs, but for all=e4m3, or "
+     "int8 are f16, e4m3 and s8; w4a16 and w8a16 multiply bf16, with weights of s4 (a scale for "
+     "each 128 elements) and s8 in memory. One of 8 bits and less is that of weights: attention, "
+     "routers and the last layer keep theirs, but for all=e4m3, or "
      "weights=nvfp4,attention=bf16,router=bf16,lm_head=bf16",
      "values, time, energy", "", set_types},
     {"weight-dtype", "s8|s4",
@@ -324,13 +337,14 @@ constexpr SimulationOption kTable[] = {
      "waits for each",
      "time, energy", "stream",
      set_parsed<kernels::parse_launch_mode, &Options::conditions, &Conditions::launch>},
-    {"engine", "NAME|FILE",
-     "what runs the network: a name of configs/engines, or a file; it says what is fused, which "
-     "types flow between kernels and how launches follow each other (gemms: GEMMs only)",
+    {"engine", "NAME[@VERSION]|FILE",
+     "what runs the network: a name of configs/engines, at a release (vllm@0.18) or the newest, or "
+     "a file; it says what is fused, which types and 2:4 kernels there are, and how launches "
+     "follow each other (gemms: GEMMs only)",
      "time, energy", "gemms", set_text<&Options::engine>, true},
     {"tp", "N",
      "split each layer over 1 to 8 GPUs, which sum up over their links (needs --link and an "
-     "engine; figures are those of one of them)",
+     "engine; key 'cut' of a workload says how; figures are those of one of them)",
      "time, energy", "1", set_count<1, kMostGpus, &Options::tensor_parallel>},
     {"link", "GB/s", "of --tp: what the links of a GPU carry each way (NVLink of an A100: 300)",
      "time, energy", "", set_amount<kGbPerS, &Options::link_gb_per_s>},
@@ -339,6 +353,10 @@ constexpr SimulationOption kTable[] = {
      "add up the fastest mix; every other engine does so. FILE: only the weights that it lists, as "
      "'plan --out' writes it",
      "time, energy", "all", set_sparsity, true},
+    {"training", "dense|w24|act24",
+     "a step of training, forward and backward, as a bound: nothing is 2:4, weights are, or "
+     "activations and their gradients are (default: the list as it is)",
+     "time, energy", "", set_word<workload::Training, &Options::training>},
     {"include", "REGEX",
      "operations to prune, too, whose weights stay dense by name: heads, embeddings, routers, "
      "state matrices",

@@ -4,6 +4,8 @@
 #include "models/base/error.h"
 #include "sim/config/architecture.h"
 #include "sim/run/check.h"
+#include "sim/run/memory_use.h"
+#include "sim/run/pass_kind.h"
 #include "sim/run/run_parts.h"
 #include "sim/run/value_files.h"
 
@@ -87,6 +89,19 @@ OperationResult header(const workload::Operation& op, const SimulationOptions& o
   return result;
 }
 
+/// RunResult::no_sparse. Throws InputError where `options` ask for 2:4 weights alone.
+std::string no_sparse_of(const AskedWork& work, const SimulationOptions& options) {
+  const bool any = std::any_of(work.operations.begin(), work.operations.end(),
+                               [](const workload::Operation& op) { return op.prunable; });
+  if (any || work.no_kernels.empty() || options.variants == Variants::kDense) {
+    return "";
+  }
+  if (options.variants == Variants::kSparse) {
+    throw base::InputError(work.no_kernels);
+  }
+  return work.no_kernels;
+}
+
 using Progress = std::function<void(std::size_t done)>;
 
 /// Each operation by itself, as dense and as sparse weights go through it.
@@ -107,6 +122,18 @@ void run_each(const std::vector<workload::Operation>& operations, const LaunchCo
   }
 }
 
+void add_memory(const workload::Workload& workload, const AskedWork& work,
+                const SimulationOptions& options, const gpu::GpuSpec& gpu, RunResult& result) {
+  if (options.variants != Variants::kSparse) {
+    result.dense_memory = memory_use(workload, work, options, gpu, false);
+  }
+  if (options.variants != Variants::kDense &&
+      std::any_of(work.operations.begin(), work.operations.end(),
+                  [](const workload::Operation& op) { return op.prunable; })) {
+    result.sparse_memory = memory_use(workload, work, options, gpu, true);
+  }
+}
+
 /// What is known before the first launch.
 RunResult header(const workload::Workload& workload, const AskedWork& work,
                  const SimulationOptions& options, const gpu::GpuSpec& gpu) {
@@ -117,7 +144,12 @@ RunResult header(const workload::Workload& workload, const AskedWork& work,
   result.made_by = made_by(options.fidelity, gpu.sms);
   result.options = describe(options);
   result.seed = options.seed;
-  result.does_not_fit = does_not_fit(workload, work.operations, work.vectors, options, gpu);
+  if (!options.training) {
+    result.does_not_fit = does_not_fit(workload, work.operations, work.vectors, options, gpu);
+  }
+  if (options.runs_whole_network() && !options.training) {
+    add_memory(workload, work, options, gpu, result);
+  }
   for (const workload::Operation& op : work.operations) {
     result.operations.push_back(header(op, options));
   }
@@ -153,9 +185,11 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
   const auto taken = without_unsupported(gpu, options, given);
   const workload::Workload& workload = taken ? *taken : given;
   AskedWork work = asked_work(workload, options);
+  const std::string no_sparse = no_sparse_of(work, options);
   const bool chained = workload.network.has_value() && data == nullptr;
   require_values(work.operations, chained, gpu, options);
   RunResult result = header(workload, work, options, gpu);
+  result.no_sparse = no_sparse;
 
   KernelRunner kernels(gpu, options, timer);
   const GeneratedData generated(workload::DataKind::kRandom, options.seed);
@@ -188,6 +222,12 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
   report_progress(work.operations.size());
   if (options.network_engine) {
     run_inference(workload, work, gpu, options, kernels, toggles, result);
+    result.inference->pass = pass_kind(workload);
+    result.inference->pass.gpus = options.tensor_parallel;
+    if (options.training) {  // nobody waits for a token of it
+      result.inference->pass.stage = PassKind::Stage::kOther;
+      result.inference->pass.tokens = 1;
+    }
   }
   add_energy(work.operations, toggles, options, kernels, result);
   if (options.what_ifs) {

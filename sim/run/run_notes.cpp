@@ -2,7 +2,6 @@
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
 #include "models/numerics/data_type.h"
-#include "models/sparsity/pattern.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/run/run.h"
@@ -13,10 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cmath>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -183,6 +178,7 @@ void add_note_on_feeds(const gpu::GpuSpec& gpu, RunResult& result) {
 void add_note_on_weights(const SimulationOptions& options, RunResult& result) {
   const auto& operations = result.operations;
   if (options.variants != Variants::kDense && !operations.empty() &&
+      options.training != workload::Training::kDense &&
       std::none_of(operations.begin(), operations.end(),
                    [](const OperationResult& op) { return op.prunable; })) {
     result.notes.push_back(
@@ -243,13 +239,27 @@ std::string library_text(const SimulationOptions& options) {
   return options.library.empty() ? "as the architecture" : options.library;
 }
 
+/// Says what a step of training is, and of its 2:4 what only an engine has.
+void add_note_on_training(const SimulationOptions& options, RunResult& result) {
+  if (!options.training) {
+    return;
+  }
+  const bool beside =
+      *options.training != workload::Training::kDense && !options.runs_whole_network();
+  result.notes.push_back(fmt::format(
+      "training, as a bound: each pass is a step, forward and backward; no optimiser, no sums of "
+      "gradients over GPUs, nothing computed twice; memory is not counted{}",
+      beside ? "; what chooses and masks 2:4 values needs an engine, such as --engine xformers"
+             : ""));
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> describe(const SimulationOptions& options) {
   const auto tile = [](const base::GemmShape& shape) {
     return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
   };
-  return {
+  std::vector<std::pair<std::string, std::string>> rows{
       {"fidelity", std::string(name(options.fidelity))},
       {"variants", std::string(name(options.variants))},
       {"numerics", options.numerics.empty() ? "as the architecture" : options.numerics},
@@ -266,6 +276,10 @@ std::vector<std::pair<std::string, std::string>> describe(const SimulationOption
        options.kernel.decomposition ? std::string(name(*options.kernel.decomposition)) : "auto"},
       {"extrapolate", options.extrapolates() ? "yes" : "no"},
   };
+  if (options.training) {
+    rows.emplace_back("training", name(*options.training));
+  }
+  return rows;
 }
 
 void add_notes(const workload::Workload& workload, const AskedWork& work,
@@ -280,8 +294,13 @@ void add_notes(const workload::Workload& workload, const AskedWork& work,
   add_note_on_integers(gpu, result);
   add_note_on_clock(options, gpu, result);
   add_note_on_search(options, gpu, result);
+  add_note_on_training(options, result);
   add_note_on_feeds(gpu, result);
-  add_note_on_weights(options, result);
+  if (work.no_kernels.empty()) {
+    add_note_on_weights(options, result);
+  } else if (options.variants != Variants::kDense) {
+    result.notes.push_back((result.no_sparse.empty() ? "" : "dense only: ") + work.no_kernels);
+  }
   add_note_on_shapes(workload.operations, options, result);
   add_notes_on_storage(work.operations, result);
   for (std::string& note : kernels.notes()) {
@@ -305,103 +324,6 @@ std::vector<std::string> assumptions(const config::Architecture& architecture) {
     }
   }
   return result;
-}
-
-namespace {
-
-constexpr double kBitsPerByte = 8;
-constexpr double kGib = 1 << 30;
-
-/// Elements of A in all launches: each has weights, or keys and values, of its own.
-double elements_of_a(const workload::Operation& op) {
-  return static_cast<double>(op.count) * static_cast<double>(op.batch) *
-         static_cast<double>(op.shape.m) * static_cast<double>(op.shape.k);
-}
-
-/// Bytes of an element of the weight, of 2:4 ones with their metadata.
-double bytes_of_weight(const workload::Operation& op, bool sparse,
-                       const SimulationOptions& options) {
-  const int bits = op.storage.a_bits(numerics::storage_bits(op.dtype));
-  const auto scales = static_cast<double>(op.storage.scale_bits(true, op.shape.k)) /
-                      static_cast<double>(op.shape.k);
-  if (!sparse) {
-    return (bits + scales) / kBitsPerByte;
-  }
-  const sparsity::Pattern pattern =
-      options.pattern ? options.pattern->pattern : sparsity::hardware_pattern(op.dtype);
-  return (static_cast<double>(bits * pattern.kept + pattern.metadata_bits()) / pattern.group +
-          scales) /
-         kBitsPerByte;
-}
-
-struct Footprint {
-  double dense = 0, sparse = 0, cache = 0;  ///< bytes of weights, and of keys and values
-};
-
-Footprint footprint_of(const std::vector<workload::Operation>& operations,
-                       const std::vector<workload::VectorOperation>& vectors,
-                       const SimulationOptions& options) {
-  const bool has_cache =
-      std::any_of(vectors.begin(), vectors.end(), [](const workload::VectorOperation& op) {
-        return op.kind == workload::VectorKind::kKvAppend;
-      });
-  Footprint result;
-  for (const workload::Operation& op : operations) {
-    if (op.weight) {
-      result.dense += elements_of_a(op) * bytes_of_weight(op, false, options);
-      result.sparse += elements_of_a(op) * bytes_of_weight(op, op.prunable, options);
-    } else if (has_cache) {
-      result.cache += elements_of_a(op) * numerics::storage_bits(op.dtype) / kBitsPerByte;
-    }
-  }
-  return result;
-}
-
-/// "at least 2 such boards (--tp 2)".
-std::string boards_needed(double bytes, double capacity) {
-  constexpr std::uint64_t kMostGpus = 8;  // of --tp
-  const auto boards = static_cast<std::uint64_t>(std::ceil(bytes / capacity));
-  const std::uint64_t gpus = std::bit_ceil(boards);
-  return fmt::format("at least {} such boards{}", boards,
-                     gpus <= kMostGpus ? fmt::format(" (--tp {})", gpus) : "");
-}
-
-}  // namespace
-
-std::string does_not_fit(const workload::Workload& workload,
-                         const std::vector<workload::Operation>& operations,
-                         const std::vector<workload::VectorOperation>& vectors,
-                         const SimulationOptions& options, const gpu::GpuSpec& gpu) {
-  const auto capacity = static_cast<double>(gpu.memory.dram_capacity.count());
-  if (capacity == 0 || workload.inputs == 0) {
-    return "";  // a list of launches does not say which of them share a weight
-  }
-  const Footprint bytes = footprint_of(operations, vectors, options);
-  const bool has_sparse =
-      options.variants != Variants::kDense && gpu.sm.tensor_core.selector_inputs > 1;
-  const bool has_dense = options.variants != Variants::kSparse || !has_sparse;
-  const double dense = bytes.dense + bytes.cache, sparse = bytes.sparse + bytes.cache;
-  const bool dense_fits = !has_dense || dense <= capacity;
-  const bool sparse_fits = !has_sparse || sparse <= capacity;
-  if (dense_fits && sparse_fits) {
-    return "";
-  }
-  const int gpus = options.tensor_parallel;
-  std::string text = fmt::format("does not fit the {:.0f} GiB of {}{}: ", capacity / kGib,
-                                 gpus > 1 ? fmt::format("each of {} ", gpus) : "", gpu.name);
-  const auto add = [&](const char* weights, double of_weights, double all) {
-    text += fmt::format(
-        "{} weights take {:.0f} GiB{}, {}; ", weights, of_weights / kGib,
-        bytes.cache > 0 ? fmt::format(", keys and values {:.1f}", bytes.cache / kGib) : "",
-        all > capacity ? boards_needed(gpus * all, capacity) : "which fit");
-  };
-  if (has_dense) {
-    add("dense", bytes.dense, dense);
-  }
-  if (has_sparse && bytes.sparse < bytes.dense) {
-    add("2:4", bytes.sparse, sparse);
-  }
-  return text + "the figures are those of a board that had the room";
 }
 
 }  // namespace sptc::run

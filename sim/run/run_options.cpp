@@ -236,7 +236,8 @@ config::Architecture with_asked(config::Architecture architecture, const Simulat
   return architecture;
 }
 
-std::optional<network::EngineSpec> asked_engine(const SimulationOptions& asked) {
+std::optional<network::EngineSpec> asked_engine(const SimulationOptions& asked,
+                                                const gpu::GpuSpec* gpu) {
   const bool asks_for_network = asked.sparsity_auto || asked.tensor_parallel > 1;
   if (asked.engine.empty() && !asks_for_network) {
     return std::nullopt;
@@ -247,7 +248,7 @@ std::optional<network::EngineSpec> asked_engine(const SimulationOptions& asked) 
     return std::nullopt;
   }
   require_conditions_of(engine, asked);
-  return engine;
+  return gpu == nullptr ? engine : network::on_board(std::move(engine), *gpu);
 }
 
 void set_highest_clock(SimulationOptions& options) {
@@ -271,7 +272,7 @@ SimulationOptions resolved(const SimulationOptions& asked, const config::Archite
   options.kernel.search = searches_kernels(asked, architecture);
   set_power(architecture, files, options);
   set_highest_clock(options);
-  options.network_engine = asked_engine(asked);
+  options.network_engine = asked_engine(asked, &architecture.gpu);
   return options;
 }
 

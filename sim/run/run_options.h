@@ -63,8 +63,10 @@ config::Architecture with_asked(config::Architecture architecture, const Simulat
 /// Whether kernels are searched on `architecture`: see SimulationOptions::kernels.
 bool searches_kernels(const SimulationOptions& asked, const config::Architecture& architecture);
 
-/// The engine that `asked` names; nothing where each GEMM runs by itself. Throws InputError.
-std::optional<network::EngineSpec> asked_engine(const SimulationOptions& asked);
+/// The engine that `asked` names, on `gpu` where that is not null; nothing where each GEMM runs by
+/// itself. Throws InputError.
+std::optional<network::EngineSpec> asked_engine(const SimulationOptions& asked,
+                                                const gpu::GpuSpec* gpu = nullptr);
 
 /// The clock up to which the power limit decides: that which the board holds under load where it
 /// goes on for ever, the boost clock from rest, since it falls within some milliseconds.

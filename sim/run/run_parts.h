@@ -24,10 +24,10 @@ class ValueFiles;
 /// RunResult::options.
 std::vector<std::pair<std::string, std::string>> describe(const SimulationOptions& options);
 
-/// What the memory of `gpu` cannot hold of the weights of `operations` and, where `vectors` keep
-/// one, of the key-value cache, in a sentence with the number of boards that it takes; empty where
-/// they fit or where nobody says how many weights there are or how much the board holds. Of
-/// `workload`: `operations` and `vectors` as asked_work() has them, those of one of several GPUs.
+/// What the memory of `gpu` cannot hold, part by part (sim/run/memory_use.h), in a sentence with
+/// the number of boards that it takes and what 2:4 weights make of it; empty where all fits as far
+/// as that is known. Of `workload`: `operations` and `vectors` as asked_work() has them, those of
+/// one of several GPUs.
 std::string does_not_fit(const workload::Workload& workload,
                          const std::vector<workload::Operation>& operations,
                          const std::vector<workload::VectorOperation>& vectors,

@@ -14,6 +14,8 @@
 #include "sim/kernels/launch_conditions.h"
 #include "sim/kernels/traffic_counts.h"
 #include "sim/run/design_cost.h"
+#include "sim/run/memory_use.h"
+#include "sim/run/pass_kind.h"
 #include "sim/run/what_if.h"
 #include "sim/workload/vector_operation.h"
 
@@ -216,9 +218,11 @@ struct NotModelled {
 
 struct InferenceResult {
   std::string engine;
+  std::string engine_version;  ///< the release of its software; empty: it has none
   bool gemms_only = false;     ///< EngineSpec::gemms_only: nothing beside the GEMMs is part of it
   bool tells_choices = false;  ///< the short report says which weights take 2:4, and why
   std::int64_t batch = 0;      ///< inputs of a pass: Workload::inputs
+  PassKind pass;               ///< what a pass is
   std::vector<InferenceKernel> kernels;
   std::optional<InferenceTotals> dense, sparse, mix;
   std::vector<NotModelled> not_modelled;
@@ -300,6 +304,12 @@ struct RunResult {
   /// A sentence on what the memory of the board cannot hold of the network; empty where all fits as
   /// far as that is known.
   std::string does_not_fit;
+  /// What the memory of one GPU holds, with dense and with 2:4 weights: under an engine that runs
+  /// more than GEMMs, as far as that is known.
+  std::optional<MemoryUse> dense_memory, sparse_memory;
+  /// Why the software of the engine runs no weight of the network as 2:4, in a sentence; empty
+  /// where it runs some.
+  std::string no_sparse;
   Totals totals;
   std::optional<InferenceResult> inference;  ///< under an engine that runs more than GEMMs
   /// See assumed_share() (sim/run/simulate.h); absent where nobody asked.

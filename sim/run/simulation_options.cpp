@@ -67,6 +67,12 @@ void require_consistent(const SimulationOptions& options) {
   if (options.kernels == KernelsFrom::kSearch && options.kernel.cta_tile) {
     throw base::InputError("--kernels search has no effect with --tile, which names the kernel");
   }
+  if (options.training && options.fidelity == Fidelity::kDatapath) {
+    throw base::InputError("--training is of times and energies: --fidelity timing or analytic");
+  }
+  if (options.training && options.tensor_parallel > 1) {
+    throw base::InputError("--training is of one GPU: no gradient is split over several (--tp)");
+  }
   const int block = options.storage.scale_block;
   if (options.dtype_block > 0 && block > 0 && block != options.dtype_block) {
     throw base::InputError(

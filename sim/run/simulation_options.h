@@ -11,6 +11,7 @@
 #include "sim/kernels/operand_format.h"
 #include "sim/kernels/operand_storage.h"
 #include "sim/run/network/engine.h"
+#include "sim/workload/training.h"
 
 #include <algorithm>
 #include <array>
@@ -120,6 +121,7 @@ struct SimulationOptions {
   /// Operations whose weights may be 2:4 though they stay dense by name (workload::dense_role()): a
   /// regular expression; empty: none. Not looked at with `sparse_layers`.
   std::string include;
+  std::optional<workload::Training> training;  ///< a step of it; nothing: the list as it is
   /// GPUs over which the weights of each layer are split, and what a link between them carries each
   /// way.
   int tensor_parallel = 1;
@@ -168,6 +170,9 @@ inline constexpr std::array<std::string_view, 3> kWordsOf<LimitOver>{"--limit-ov
 template <>
 inline constexpr std::array<std::string_view, 3> kWordsOf<KernelsFrom>{"--kernels", "library",
                                                                        "search"};
+template <>
+inline constexpr std::array<std::string_view, 4> kWordsOf<workload::Training>{"--training", "dense",
+                                                                              "w24", "act24"};
 template <>
 inline constexpr std::array<std::string_view, 3> kWordsOf<kernels::Decomposition>{
     "--decomposition", "data-parallel", "stream-k"};

@@ -85,4 +85,9 @@ std::vector<Operation> by_experts(const io::JsonObject& object, const Operation&
   return parts;
 }
 
+bool is_expert(const Operation& op) {
+  return op.weight &&
+         (!op.part_of.empty() || has_part(op.name, "expert") || has_part(op.name, "experts"));
+}
+
 }  // namespace sptc::workload

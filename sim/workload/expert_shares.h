@@ -15,4 +15,7 @@ std::vector<std::int64_t> tokens_of_experts(std::int64_t tokens, const std::vect
 /// operation for those with as many. Throws InputError.
 std::vector<Operation> by_experts(const io::JsonObject& object, const Operation& op);
 
+/// Whether the weight of `op` is that of experts: they share its tokens, or its name says so.
+bool is_expert(const Operation& op);
+
 }  // namespace sptc::workload

@@ -23,8 +23,10 @@ using Group = WorkGroup;
 // the hyperbolic tangent (Hendrycks, Gimpel, arXiv 1606.08415); layer norm adds up the elements and
 // their squares, then scales and shifts; exponentials are of base 2 behind a multiplication.
 // Conversions between integers and floating point run on the special function units (Jia et al.,
-// arXiv 1903.07486, Turing, recalled: I2F and F2I issue as slowly as MUFU).
-constexpr std::array<VectorKindInfo, 22> kKinds{{
+// arXiv 1903.07486, Turing, recalled: I2F and F2I issue as slowly as MUFU). A selection sorts 16
+// values by 65 compare-and-swaps of 3 instructions, then looks at each in 17
+// (facebookresearch/xformers, csrc/sparse24/compute_sparse_tile.h and static_sort.h).
+constexpr std::array<VectorKindInfo, 25> kKinds{{
     {Kind::kBias, "bias", Group::kElementwise, 1, 1, 1, 0},
     {Kind::kRelu, "relu", Group::kElementwise, 1, 0, 1, 0},
     {Kind::kGelu, "gelu", Group::kElementwise, 1, 0, 6, 1},
@@ -46,7 +48,10 @@ constexpr std::array<VectorKindInfo, 22> kKinds{{
     {Kind::kRotary, "rotary", Group::kElementwise, 1, 0, 3, 0},
     {Kind::kKvAppend, "kv_append", Group::kData, 1, 0, 0, 0},
     {Kind::kRouting, "routing", Group::kData, 1, 0, 8, 1},
+    {Kind::kSelect, "select", Group::kData, 1, 0, 29, 0},
+    {Kind::kState, "state", Group::kData, 1, 0, 2, 0},
     {Kind::kAllReduce, "all_reduce", Group::kCommunication, 1, 0, 1, 0},
+    {Kind::kAllGather, "all_gather", Group::kCommunication, 1, 0, 0, 0},
 }};
 
 constexpr int kMostTensors = 8;

@@ -37,7 +37,10 @@ enum class VectorKind {
   kRotary,
   kKvAppend,
   kRouting,    ///< of tokens to experts: softmax and the largest few
+  kSelect,     ///< of 4 x 4 elements those that 2:4 keeps, packed along rows and columns
+  kState,      ///< of a recurrence, read, changed and written
   kAllReduce,  ///< the sum over GPUs, by the links between them
+  kAllGather,  ///< of what each GPU has a part of
 };
 
 /// What a report adds up.
@@ -89,6 +92,8 @@ struct VectorOperation {
   /// Bits of an element that it reads and, of all tensors together, writes; 0: as an engine has
   /// tensors between kernels.
   int input_bits = 0, output_bits = 0;
+  /// It happens behind the 2:4 kernel of the GEMM before it alone, by itself.
+  bool sparse_only = false;
 
   std::int64_t elements() const { return rows * columns; }
 };

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <iterator>
 #include <span>
 #include <string_view>
@@ -37,6 +38,20 @@ double Operation::distinct_b() const {
   const auto pixels = static_cast<double>(conv->h * conv->w);
   const auto read = static_cast<double>(conv->p * conv->q * conv->r * conv->s);
   return std::min(1.0, pixels / read);
+}
+
+bool has_part(std::string_view name, std::string_view part) {
+  constexpr std::string_view kBetween = "./";
+  while (true) {
+    const std::size_t end = name.find_first_of(kBetween);
+    if (name.substr(0, end) == part) {
+      return true;
+    }
+    if (end == std::string_view::npos) {
+      return false;
+    }
+    name.remove_prefix(end + 1);
+  }
 }
 
 std::string title(const Workload& workload, const std::set<std::string>& without) {

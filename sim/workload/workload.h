@@ -15,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sptc::workload {
@@ -90,6 +91,11 @@ struct NotTaken {
   std::string reason;
 };
 
+/// How several GPUs share a weight [m, k]: rows, columns, or each has all of it.
+enum class Cut { kM, kK, kNone };
+/// As a workload names them.
+inline constexpr std::array<std::string_view, 3> kCuts{"m", "k", "none"};
+
 /// One GEMM (or a convolution lowered to one): `count` launches of `batch` independent GEMMs D[m,n]
 /// = A[m,k] B[k,n]. A is the weight.
 struct Operation {
@@ -114,8 +120,9 @@ struct Operation {
   std::optional<numerics::DataType> d_dtype;
   double epilogue_operations = 0;  ///< as of GemmProblem
   kernels::OperandStorage storage;
-  std::string input;    ///< tensor that B is, which others may read, too; empty: not known
-  std::string part_of;  ///< operation of the list whose tokens experts share; empty: all of one
+  std::string input;       ///< tensor that B is, which others may read, too; empty: not known
+  std::string part_of;     ///< operation of the list whose tokens experts share; empty: all of one
+  std::optional<Cut> cut;  ///< nothing: by rule (sim/run/network/tensor_parallel.h)
 
   /// Input elements of a convolution per element of B, at most 1; 1 where B is no convolution's.
   double distinct_b() const;
@@ -147,6 +154,9 @@ struct Workload {
   std::vector<NotTaken> not_taken;  ///< of a recording
   std::vector<std::string> notes;   ///< on how the file was read, one sentence each
 };
+
+/// Whether `part` stands between dots and slashes of `name`: "experts" in "mlp.experts.down".
+bool has_part(std::string_view name, std::string_view part);
 
 /// The name of `workload` and the dimensions that it was read with, but for those in `without`:
 /// "BERT-Large (batch=8, seq=384)".

@@ -37,7 +37,7 @@ constexpr std::string_view kOpKeys[] = {
     // Geometry, operands, surroundings and remarks.
     "conv", "trans_a", "trans_b", "prunable_2_4", "weight_operand", "tensors", "activation", "b",
     "group", "input", "rest_ns", "rest_bytes", "a_role", "b_role", "layout", "why_not_prunable",
-    "note", "recorded", "weight_dtype", "scale_block", "expert_shares"};
+    "note", "recorded", "weight_dtype", "scale_block", "expert_shares", "cut"};
 constexpr std::string_view kRecordedKeys[] = {"time_us", "kernel",  "d_dtype",  "sparse", "tile",
                                               "stages",  "split_k", "epilogue", "adds_c"};
 constexpr std::string_view kNotTakenKeys[] = {"name",  "m",     "n",       "k",     "batch",
@@ -287,6 +287,20 @@ kernels::OperandStorage read_storage(const io::JsonObject& object, const Operati
   return storage;
 }
 
+/// Nothing where the file leaves it to a rule.
+std::optional<Cut> read_cut(const io::JsonObject& object, const Operation& op) {
+  if (!object.has("cut")) {
+    return std::nullopt;
+  }
+  const auto cut = static_cast<Cut>(object.choice("cut", kCuts));
+  if (!op.weight || (op.conv && cut != Cut::kNone)) {
+    (object.place() / "cut")
+        .fail(op.weight ? "must be \"none\": a convolution is not cut"
+                        : "weight_operand is null: A is no weight");
+  }
+  return cut;
+}
+
 Operation read_operation(const io::JsonObject& object, const OperandFormat& default_format) {
   const std::string kind = read_kind(object);
   object.allow_only(kOpKeys);
@@ -301,6 +315,7 @@ Operation read_operation(const io::JsonObject& object, const OperandFormat& defa
   object.boolean_or("trans_b", false);
   op.weight = !object.has("weight_operand") || !object.require("weight_operand").is_null();
   op.input = object.text_or("input", "");
+  op.cut = read_cut(object, op);
   op.prunable = read_prunable(object, op);
   op.storage = read_storage(object, op, format);
   op.activation = read_activation(object);

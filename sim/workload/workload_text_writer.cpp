@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <string_view>
 #include <type_traits>
 
@@ -70,6 +71,9 @@ ordered_json operation_json(const Operation& op) {
     json["b"] = "zeros";
   }
   put(json, "group", op.group);
+  if (op.cut) {
+    json["cut"] = kCuts.at(static_cast<std::size_t>(*op.cut));
+  }
   if (op.rest.any()) {
     json["rest_ns"] = op.rest.ns;
     json["rest_bytes"] = op.rest.bytes;

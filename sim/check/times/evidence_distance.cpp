@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -106,16 +107,23 @@ class Evidence {
   std::vector<MeasuredBoard> boards_;
 };
 
-/// Of the operations that have a gain, or of all where none has.
+/// Of the operations that have a gain, or where none has the type of most products.
 std::set<DataType> types_of(const run::RunResult& result) {
-  std::set<DataType> all, with_gain;
+  std::set<DataType> with_gain;
+  std::map<DataType, double> products;
   for (const run::OperationResult& op : result.operations) {
-    all.insert(op.dtype);
+    products[op.dtype] += static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) *
+                          static_cast<double>(op.shape.k) *
+                          static_cast<double>(op.batch * op.count);
     if (op.speedup()) {
       with_gain.insert(op.dtype);
     }
   }
-  return with_gain.empty() ? all : with_gain;
+  if (!with_gain.empty() || products.empty()) {
+    return with_gain;
+  }
+  return {
+      std::ranges::max_element(products, {}, [](const auto& row) { return row.second; })->first};
 }
 
 ErrorsByDistance errors_by_distance() {

@@ -153,7 +153,7 @@ class Planning {
     hooks.caches = &caches_;
     const run::RunResult ran = run::simulate(workload_, architecture_, simulation_, hooks);
     run::SimulationOptions asked = simulation_;
-    asked.network_engine = run::asked_engine(simulation_);
+    asked.network_engine = run::asked_engine(simulation_, &architecture_.gpu);
     const run::AskedWork work = run::asked_work(workload_, asked);
     base::ensure(ran.inference && ran.inference->dense, "a plan without a dense network");
     result_.model = file_->shown();

@@ -217,6 +217,9 @@ std::string kernel_refusal(const workload::Operation& op, std::string_view engin
       !op.prunable && !role.empty() && workload::asp_eligible(op)) {
     return fmt::format("{}: stays dense by its name (--include prunes it)", role);
   }
+  if (!op.prunable && workload::asp_eligible(op)) {
+    return fmt::format("engine {} has no 2:4 kernels of its type ('run' says why)", engine);
+  }
   if (!op.prunable) {
     return fmt::format("rows and k, {} x {}, are no multiples of 8 and 16",
                        op.conv ? op.conv->k : op.shape.m,

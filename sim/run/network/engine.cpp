@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/network/engine.h"
 
+#include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/config/architecture.h"
 #include "sim/config/evidence.h"
@@ -13,9 +14,13 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sptc::run::network {
@@ -24,10 +29,11 @@ namespace {
 using nlohmann::json;
 using numerics::DataType;
 
-constexpr std::array<std::string_view, 13> kKeys{
-    "name",      "description",    "scope",         "launch",        "algorithm",
-    "host_us",   "sparse_host_us", "sparse_result", "kernel_cycles", "tensors",
-    "libraries", "rules",          "wide"};
+constexpr std::array<std::string_view, 21> kKeys{
+    "name",           "description",   "scope",         "launch",  "algorithm", "host_us",
+    "sparse_host_us", "sparse_result", "kernel_cycles", "tensors", "rules",     "libraries",
+    "wide",           "versions",      "graph_tokens",  "types",   "sparse",    "quantize",
+    "graph_passes",   "step_us",       "sequence_us"};
 constexpr std::array<std::string_view, 5> kRuleKeys{"name", "fuse", "operations", "evidence",
                                                     "source"};
 // In the order of FusionRule::Kind.
@@ -35,8 +41,25 @@ constexpr std::array<std::string_view, 5> kRuleKinds{"epilogue", "conv_epilogue"
                                                      "chain", "siblings"};
 constexpr std::array<std::string_view, 3> kValueKeys{"value", "evidence", "source"};
 constexpr std::array<std::string_view, 2> kScopes{"network", "gemms"};
+constexpr std::array<std::string_view, 2> kGraphPasses{"all", "decoding"};
 constexpr std::array<std::string_view, 2> kSparseResults{"contiguous", "transposed"};
+constexpr std::array<std::string_view, 5> kSparsePaths{"cutlass", "cusparselt", "marlin24",
+                                                       "tensorrt", kNoPath};
+constexpr std::array<std::string_view, 2> kQuantisations{"fused", kOwnKernel};
 constexpr double kMostOfNumber = 1e5;
+constexpr std::int64_t kMostTokens = 1'000'000;
+
+struct OtherName {
+  std::string_view name, file;
+};
+// As people call the software of a file that has another name.
+constexpr std::array<OtherName, 7> kOtherNames{{{"torch", "pytorch"},
+                                                {"torch-eager", "pytorch"},
+                                                {"torch-compiled", "compiled"},
+                                                {"torch-autocast", "pytorch-autocast"},
+                                                {"trt", "tensorrt"},
+                                                {"trtllm", "tensorrt-llm"},
+                                                {"trt-llm", "tensorrt-llm"}}};
 
 /// The place of `word`, which stands at `place`, among `names`. Throws InputError.
 std::size_t place_among(std::span<const std::string_view> names, const std::string& word,
@@ -146,12 +169,99 @@ bool read_sparse_result(const io::JsonObject& root) {
                      root.place() / "sparse_result" / "value") == 1;
 }
 
-EngineSpec read_engine(const json& document, const std::string& file) {
+std::filesystem::path path_of(const std::string& name_or_path) {
+  return config::named_path(name_or_path, "engine", config::config_directories("engines"));
+}
+
+/// `document` over the engine that its "base" names: what it says goes before, null takes away.
+json with_base(const json& document, const std::string& file) {
+  if (!document.is_object() || !document.contains("base")) {
+    return document;
+  }
+  const io::JsonObject root(document, {file, ""});
+  json merged = root.parsed("base", [](const std::string& name) {
+    if (config::is_path(name)) {
+      throw base::InputError("must be the name of an engine, not a path");
+    }
+    json whole = config::read_named_file(name, path_of(name));
+    if (whole.contains("base")) {
+      throw base::InputError("must be an engine without a base");
+    }
+    return whole;
+  });
+  merged.merge_patch(document);
+  merged.erase("base");
+  return merged;
+}
+
+/// Sets the release: `asked`, or the newest that the file knows.
+void set_version(const io::JsonObject& root, const std::string& asked, EngineSpec& engine) {
+  if (!root.has("versions")) {
+    if (!asked.empty()) {
+      throw base::InputError(fmt::format("engine '{0}' has no versions: leave out '@{1}'",
+                                         io::printable(engine.name), io::printable(asked)));
+    }
+    return;
+  }
+  constexpr std::array<std::string_view, 4> kVersionKeys{"from", "to", "evidence", "source"};
+  const io::JsonObject versions = root.object("versions");
+  versions.allow_only(kVersionKeys);
+  config::read_evidence(versions);
+  const auto bound = [&](std::string_view key, int absent) {
+    const std::optional<Version> version = parse_version(versions.text(key), absent);
+    if (!version) {
+      (versions.place() / key).fail("must be a version such as \"0.18.1\"");
+    }
+    return *version;
+  };
+  const Version from = bound("from", 0);
+  const Version to = bound("to", std::numeric_limits<int>::max());
+  engine.version = asked.empty() ? versions.text("to") : asked;
+  const Version version = parse_version(engine.version).value_or(Version());
+  if (version < from || version > to) {
+    throw base::InputError(fmt::format("engine '{}' knows the versions {} to {}, not {}",
+                                       io::printable(engine.name), versions.text("from"),
+                                       versions.text("to"), engine.version));
+  }
+}
+
+/// Tokens of the largest pass that the release runs as a CUDA graph; nothing where nobody says.
+std::optional<std::int64_t> read_graph_tokens(const io::JsonObject& root,
+                                              const EngineSpec& engine) {
+  if (!root.has("graph_tokens")) {
+    return std::nullopt;
+  }
+  constexpr std::array<std::string_view, 5> kTokenKeys{"value", "since", "until", "evidence",
+                                                       "source"};
+  std::int64_t tokens = 0;
+  const json& rows = root.array("graph_tokens");
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const io::JsonObject row(rows[i], root.place() / "graph_tokens" / i);
+    row.allow_only(kTokenKeys);
+    config::read_evidence(row);
+    Offer offer;
+    read_releases(row, !engine.version.empty(), offer);
+    const std::int64_t value = row.integer("value", 1, kMostTokens);
+    tokens = covers(offer, {engine.name, engine.version, "", 0}) ? value : tokens;
+  }
+  return tokens;
+}
+
+/// What the software has at the release of `engine`, and had or will have.
+void read_software(const io::JsonObject& root, EngineSpec& engine) {
+  const bool versioned = !engine.version.empty();
+  engine.types = read_offers(root, "types", "", {}, versioned);
+  engine.sparse = read_offers(root, "sparse", "path", kSparsePaths, versioned);
+  engine.quantize = read_offers(root, "quantize", "how", kQuantisations, versioned);
+}
+
+EngineSpec read_engine(const json& document, const std::string& file, const std::string& version) {
   const io::JsonObject root(document, {file, ""});
   root.allow_only(kKeys);
   EngineSpec engine;
   engine.name = root.text("name");
   root.text("description");
+  set_version(root, version, engine);
   engine.gemms_only = place_among(kScopes, root.text_or("scope", kScopes.front()), "scope",
                                   root.place() / "scope") == 1;
   if (engine.gemms_only) {
@@ -170,6 +280,13 @@ EngineSpec read_engine(const json& document, const std::string& file) {
       root.has("sparse_host_us") ? read_number(root, "sparse_host_us") : engine.host_us;
   engine.sparse_transposed = read_sparse_result(root);
   engine.kernel_cycles = read_number(root, "kernel_cycles");
+  engine.step_us = read_number(root, "step_us");
+  engine.sequence_us = read_number(root, "sequence_us");
+  engine.graph_tokens = read_graph_tokens(root, engine);
+  engine.graphs_decode_alone = root.has("graph_passes") &&
+                               place_among(kGraphPasses, read_word(root, "graph_passes"), "passes",
+                                           root.place() / "graph_passes" / "value") == 1;
+  read_software(root, engine);
   engine.tensors = read_tensors(root);
   engine.libraries = read_libraries(root);
   if (root.has("wide")) {
@@ -201,14 +318,83 @@ const FusionRule* EngineSpec::attention() const {
   return rule(FusionRule::Kind::kAttention, workload::VectorKind::kSoftmax);
 }
 
-EngineSpec parse_engine(std::string_view text, const std::string& file) {
-  return read_engine(io::parse_json(text, file), file);
+namespace {
+
+Installation installation(const EngineSpec& engine) {
+  return {engine.name, engine.version, engine.board, engine.compute_capability};
 }
 
-EngineSpec load_engine(const std::string& name_or_path) {
-  const std::filesystem::path path =
-      config::named_path(name_or_path, "engine", config::config_directories("engines"));
-  return read_engine(config::read_named_file(name_or_path, path), path.string());
+struct AskedName {
+  std::string name, version;
+};
+
+/// Takes "vllm@0.18" apart, and means by a usual name its file.
+AskedName taken_apart(const std::string& asked) {
+  AskedName result{asked, ""};
+  const std::size_t at = asked.rfind('@');
+  if (at != std::string::npos && parse_version(asked.substr(at + 1))) {
+    result = {asked.substr(0, at), asked.substr(at + 1)};
+  } else if (at != std::string::npos && !config::is_path(asked)) {
+    throw base::InputError(fmt::format("engine '{}': behind '@' stands a version such as 0.18.1",
+                                       io::printable(asked)));
+  }
+  const auto* const found = std::ranges::find(kOtherNames, result.name, &OtherName::name);
+  result.name = found == kOtherNames.end() ? result.name : std::string(found->file);
+  return result;
+}
+
+}  // namespace
+
+std::string EngineSpec::no_types(const workload::Operation& op) const {
+  return refusal(types, "linear layers", operand_word(op), installation(*this));
+}
+
+std::string EngineSpec::no_sparse(const workload::Operation& op) const {
+  return refusal(sparse, "2:4 kernels", operand_word(op), installation(*this));
+}
+
+const Offer* EngineSpec::quantisation(const workload::Operation& op) const {
+  constexpr int kSixteen = 16;
+  const auto between = tensors.find(op.dtype);
+  const bool small = between != tensors.end() && numerics::storage_bits(between->second) < kSixteen;
+  return !op.weight || op.conv || small || quantize.empty()
+             ? nullptr
+             : find_offer(quantize, operand_word(op), installation(*this));
+}
+
+EngineSpec parse_engine(std::string_view text, const std::string& file) {
+  return read_engine(with_base(io::parse_json(text, file), file), file, "");
+}
+
+EngineSpec load_engine(const std::string& asked) {
+  const auto [name, version] = taken_apart(asked);
+  const std::filesystem::path path = path_of(name);
+  const json document = with_base(config::read_named_file(name, path), path.string());
+  return read_engine(document, path.string(), version);
+}
+
+EngineSpec on_board(EngineSpec engine, const gpu::GpuSpec& gpu) {
+  engine.board = gpu.name;
+  engine.compute_capability = compute_capability(gpu);
+  return engine;
+}
+
+EngineSpec for_pass(EngineSpec engine, const std::vector<workload::Operation>& gemms,
+                    std::int64_t sequences) {
+  if (!engine.graph_tokens) {
+    return engine;
+  }
+  std::int64_t tokens = 0;
+  for (const workload::Operation& op : gemms) {
+    tokens = op.weight && !op.conv ? std::max(tokens, op.shape.n) : tokens;
+  }
+  const bool decodes = tokens <= sequences;
+  if (tokens <= *engine.graph_tokens && (decodes || !engine.graphs_decode_alone)) {
+    engine.host_us = engine.sparse_host_us = 0;
+  } else {
+    engine.launch = kernels::LaunchMode::kStream;
+  }
+  return engine;
 }
 
 std::vector<std::string> engine_names() {

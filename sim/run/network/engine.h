@@ -2,10 +2,15 @@
 #pragma once
 
 #include "models/numerics/data_type.h"
+#include "sim/gpu/gpu_spec.h"
 #include "sim/kernels/launch_conditions.h"
+#include "sim/run/network/offers.h"
 #include "sim/workload/vector_operation.h"
+#include "sim/workload/workload.h"
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -31,6 +36,7 @@ struct FusionRule {
 /// launches follow each other. A file of configs/engines/.
 struct EngineSpec {
   std::string name;
+  std::string version;  ///< the release of the software; empty: nobody says
   /// Only GEMMs are counted, each by itself under the conditions of the options.
   bool gemms_only = false;
   kernels::LaunchMode launch = kernels::LaunchMode::kStream;
@@ -39,6 +45,13 @@ struct EngineSpec {
   /// is done sooner. 0: it never waits.
   double host_us = 0;
   double sparse_host_us = 0;
+  /// Tokens of the largest pass that is one CUDA graph; nothing: all are as `launch` says.
+  std::optional<std::int64_t> graph_tokens;
+  bool graphs_decode_alone = false;  ///< a pass of several tokens a sequence is none
+  /// What the host does between two passes while the GPU waits, and of that for each sequence [us]:
+  /// scheduling, inputs, sampling.
+  double step_us = 0;
+  double sequence_us = 0;
   /// 2:4 kernels leave their results transposed: what follows reads them against their layout.
   bool sparse_transposed = false;
   /// Of each kernel beside what the models of its parts have [cycles of the SMs].
@@ -54,17 +67,43 @@ struct EngineSpec {
   /// (torch.autocast) does.
   std::set<workload::VectorKind> wide;
 
+  /// What the software has; no rows: nobody says.
+  std::vector<Offer> types, sparse;
+  /// How activations of these types come about from 16 bits; no row: they are there.
+  std::vector<Offer> quantize;
+  /// The board that it runs on, and its compute capability (89 for 8.9); 0: any.
+  std::string board;
+  int compute_capability = 0;
+
+  /// Why the software multiplies no weight as `op` has it, in a sentence; empty: it does.
+  std::string no_types(const workload::Operation& op) const;
+  /// Why it has no 2:4 kernels for that; empty: it has.
+  std::string no_sparse(const workload::Operation& op) const;
+  /// How the activations of `op` are quantised; null: they have the type that the kernel before
+  /// has left them in, or nobody says.
+  const Offer* quantisation(const workload::Operation& op) const;
+
   /// The rule of `kind` that takes `operation`, or null.
   const FusionRule* rule(FusionRule::Kind kind, workload::VectorKind operation) const;
   /// Whether attention is one kernel.
   const FusionRule* attention() const;
 };
 
-/// Reads `name_or_path`: a file of configs/engines/ without ".json", or a path. Throws InputError.
-EngineSpec load_engine(const std::string& name_or_path);
+/// Reads a file of configs/engines/ without ".json", or a path, which may have a release behind it:
+/// "vllm@0.18". Without one it is the newest that the file knows. "torch" and other usual names
+/// mean a file of another name. Throws InputError.
+EngineSpec load_engine(const std::string& asked);
 
-/// The same from text; `file` is for messages.
+/// The newest release from text; `file` is for messages.
 EngineSpec parse_engine(std::string_view text, const std::string& file);
+
+/// `engine` on `gpu`, whose compute capability its offers may exclude.
+EngineSpec on_board(EngineSpec engine, const gpu::GpuSpec& gpu);
+
+/// `engine` as it launches a pass of `gemms` over `sequences`, 0 where nobody says how many: a CUDA
+/// graph, which waits for no host, or, where its graphs are of other passes, a stream.
+EngineSpec for_pass(EngineSpec engine, const std::vector<workload::Operation>& gemms,
+                    std::int64_t sequences);
 
 /// Names that load_engine() knows, sorted.
 std::vector<std::string> engine_names();

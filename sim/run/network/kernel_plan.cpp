@@ -51,7 +51,7 @@ std::vector<PlannedKernel> with_transposed_results(std::vector<PlannedKernel> ke
     } else if (writer && normalises(kernel)) {
       marked.push_back(copy_before(kernel, *writer));
       writer.reset();
-    } else if (writer && reads_across(kernel, network)) {
+    } else if (writer && !kernel.only_behind && reads_across(kernel, network)) {
       kernel.transposed_by = writer;
       if (kernel.group != workload::WorkGroup::kElementwise) {
         writer.reset();
@@ -93,11 +93,22 @@ class Planner {
     return kernels_.emplace_back(std::move(kernel));
   }
 
-  /// Takes the vector operations that follow while a rule of `kind` takes them, too.
+  /// Whether the quantisation at hand is a kernel of its own, whatever stands beside it.
+  bool stands_alone() const {
+    if (vector().kind != workload::VectorKind::kQuantize || !at_gemm()) {
+      return false;
+    }
+    const Offer* const how = network_.engine.quantisation(network_.gemms[gemm_]);
+    return how != nullptr && how->how == kOwnKernel;
+  }
+
+  /// Takes the vector operations that follow while `of` has them or, where that is null, a rule of
+  /// `kind`.
   void absorb(RuleKind kind, const FusionRule* of, PlannedKernel& kernel) {
     while (at_vector() && vector().count == kernel.count) {
-      const FusionRule* rule = network_.engine.rule(kind, vector().kind);
-      if (rule == nullptr || (of != nullptr && rule != of)) {
+      const bool taken = of != nullptr ? of->operations.contains(vector().kind)
+                                       : network_.engine.rule(kind, vector().kind) != nullptr;
+      if (!taken || vector().sparse_only || stands_alone()) {
         return;
       }
       kernel.vectors.push_back(vector_++);
@@ -116,6 +127,10 @@ class Planner {
     PlannedKernel& kernel = add(first.name, workload::info(first.kind).group, first.count);
     const FusionRule* rule = network_.engine.rule(RuleKind::kChain, first.kind);
     kernel.vectors.push_back(vector_++);
+    if (first.sparse_only) {
+      kernel.only_behind = gemm_ - 1;
+      return;
+    }
     if (rule != nullptr) {
       absorb(RuleKind::kChain, rule, kernel);
     }
@@ -183,14 +198,15 @@ void add_gemm(const workload::Operation& op, int bits, KernelBytes& bytes) {
   bytes.written += product({op.shape.m, op.shape.n, op.batch}) * bits / 8;
 }
 
-/// Keys and values, which a decoder has in its cache, queries, and the context.
-void add_attention(const workload::Operation& scores, int bits, KernelBytes& bytes) {
-  const double keys = product({scores.shape.m, scores.shape.k, scores.batch}) * bits / 8;
-  const double queries = product({scores.shape.n, scores.shape.k, scores.batch}) * bits / 8;
+/// Keys and values, which a decoder has in its cache, queries, and the context, of `bits`.
+void add_attention(const workload::Operation& scores, const workload::Operation& context, int bits,
+                   KernelBytes& bytes) {
+  const double operand_bytes = numerics::storage_bits(scores.dtype) / 8.0;
   const bool cached = scores.shape.m > scores.shape.n;
-  (cached ? bytes.weights : bytes.recent) += 2 * keys;
-  bytes.recent += queries;
-  bytes.written += queries;
+  (cached ? bytes.weights : bytes.recent) +=
+      product({scores.shape.m, columns_of_token(scores, context), scores.batch}) * operand_bytes;
+  bytes.recent += product({scores.shape.n, scores.shape.k, scores.batch}) * operand_bytes;
+  bytes.written += product({context.shape.n, context.shape.m, context.batch}) * bits / 8;
 }
 
 /// What the epilogue of a GEMM does with an element of D.
@@ -210,12 +226,31 @@ double epilogue_operations(const PlannedKernel& kernel, const workload::Operatio
   return workload::epilogue_operations(operations);
 }
 
+/// The type that the epilogue of a GEMM quantises its result to for the next one; nothing where it
+/// does not, or not to bytes.
+std::optional<numerics::DataType> quantised_result(const PlannedKernel& kernel,
+                                                   const Network& network) {
+  constexpr int kByte = 8;
+  if (kernel.group != workload::WorkGroup::kGemm || kernel.vectors.empty()) {
+    return std::nullopt;
+  }
+  const workload::VectorOperation& last = network.vectors[kernel.vectors.back()];
+  const bool bytes = last.kind == workload::VectorKind::kQuantize && last.output_bits == kByte;
+  return bytes && last.after < network.gemms.size() ? std::optional(network.gemms[last.after].dtype)
+                                                    : std::nullopt;
+}
+
 }  // namespace
 
 std::vector<PlannedKernel> plan_kernels(const Network& network) {
   std::vector<PlannedKernel> kernels = Planner(network).take();
   return network.engine.sparse_transposed ? with_transposed_results(std::move(kernels), network)
                                           : kernels;
+}
+
+std::int64_t columns_of_token(const workload::Operation& scores,
+                              const workload::Operation& context) {
+  return scores.shape.k + (scores.shape.k > kLargestHead ? 0 : context.shape.m);
 }
 
 const workload::Operation* gemm_beside(const PlannedKernel& kernel, const Network& network) {
@@ -255,7 +290,8 @@ KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network) {
     return bytes;
   }
   if (kernel.group == workload::WorkGroup::kAttention) {
-    add_attention(network.gemms[kernel.gemms.front()], bits, bytes);
+    add_attention(network.gemms[kernel.gemms.front()], network.gemms[kernel.gemms.back()], bits,
+                  bytes);
     return bytes;
   }
   if (!kernel.gemms.empty()) {
@@ -293,7 +329,7 @@ KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network) {
 double bytes_of_pass(const std::vector<PlannedKernel>& kernels, const Network& network) {
   double bytes = 0;
   for (const PlannedKernel& kernel : kernels) {
-    const double count = kernel.makes_contiguous ? 0 : static_cast<double>(kernel.count);
+    const double count = kernel.sparse_only() ? 0 : static_cast<double>(kernel.count);
     bytes += count * bytes_of(kernel, network).all();
   }
   return bytes;
@@ -319,6 +355,9 @@ std::vector<workload::Operation> under_engine(const Network& network,
       const auto type = network.engine.tensors.find(op.dtype);
       if (type != network.engine.tensors.end()) {
         op.d_dtype = type->second;
+      }
+      if (const auto quantised = quantised_result(kernel, network)) {
+        op.d_dtype = quantised;
       }
       op.epilogue_operations = epilogue_operations(kernel, op, network);
     }

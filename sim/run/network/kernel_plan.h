@@ -25,6 +25,11 @@ struct PlannedKernel {
   /// A copy that makes the input of `vectors.front()` contiguous behind that 2:4 kernel. Behind the
   /// dense one there is none.
   bool makes_contiguous = false;
+  /// The GEMM to whose 2:4 kernel it belongs: beside the dense one it does not run.
+  std::optional<std::size_t> only_behind;
+
+  /// Whether it is no part of a pass with dense weights.
+  bool sparse_only() const { return makes_contiguous || only_behind.has_value(); }
 };
 
 /// The operations of a network, as its list has them, and how its engine runs them.
@@ -49,6 +54,13 @@ struct KernelBytes {
   double all() const { return weights + recent + earlier + written; }
 };
 KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network);
+
+/// Heads have at most as many features; keys of more are those of latent attention.
+inline constexpr std::int64_t kLargestHead = 256;
+/// Elements of a token that attention reads: of its key and its value. Values of latent attention
+/// are the first part of its keys (DeepSeek-V2, arXiv 2405.04434).
+std::int64_t columns_of_token(const workload::Operation& scores,
+                              const workload::Operation& context);
 
 /// The sum over all launches of a pass with dense weights.
 double bytes_of_pass(const std::vector<PlannedKernel>& kernels, const Network& network);

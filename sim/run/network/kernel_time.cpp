@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <limits>
 
 namespace sptc::run::network {
 namespace {
@@ -68,7 +69,7 @@ void add_memory(const KernelBytes& bytes, double l2_read, const ResidentTensors&
 
 double KernelTimes::time_us(double ratio) const {
   const double in_sms = side_by_side({tensor_us + lanes_us, loads_us, l2_us, sm_port_us}) / ratio;
-  return side_by_side({in_sms, dram_us}) + latency_us / ratio + launch_us;
+  return side_by_side({in_sms, dram_us, links_us}) + latency_us / ratio + launch_us;
 }
 
 ResidentTensors resident_tensors(const KernelBytes& bytes, double since, double pass,
@@ -132,6 +133,69 @@ ClosedForm vector_kernel(const PlannedKernel& kernel, const Network& network,
   }
   result.times.busy_sms = std::min(static_cast<double>(gpu.sms), ctas);
   return result;
+}
+
+namespace {
+
+/// A ring of NCCL in one of its protocols, as src/graph/tuning.cc of NVIDIA/nccl (BSD-3-Clause,
+/// commit b6475625) has them for GPUs of one node: LL, LL128, Simple. What a launch takes at least
+/// [us], and each step over NVLink or PCIe; 0: there is none.
+struct Ring {
+  double launch_us, nvlink_us, pcie_us;
+  double share;          ///< of what the links carry
+  double most_gb_per_s;  ///< from Ampere on
+};
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+constexpr Ring kRings[] = {
+    {6.6, 0.6, 1.0, 0.25, 87.7}, {14.0, 1.9, 0, 0.92, kUnlimited}, {8.4, 3.4, 5.7, 1, kUnlimited}};
+
+/// What a GPU gets each way from 16 lanes of PCIe 5.0 (PCI-SIG): links that carry more are NVLink.
+constexpr double kPcieGbPerS = 64;
+
+/// The largest tensor of such kernels (vLLM, device_communicators/custom_all_reduce.py).
+constexpr double kMostBytesAtOnce = 8 << 20;
+
+/// A barrier of all GPUs: a flag is written to each over NVLink and waited for (assumed: 1.7 steps
+/// of the protocol LL of NCCL, for a fence of the system comes before). With a launch and the
+/// latency of memory an all-reduce of few bytes takes about 5 us.
+constexpr double kBarrierUs = 1;
+
+}  // namespace
+
+void add_links(workload::VectorKind kind, double bytes, const Links& links, KernelTimes& times) {
+  const bool sums = kind == workload::VectorKind::kAllReduce;
+  const double others = links.gpus - 1;
+  if (others <= 0 || links.gb_per_s <= 0) {
+    return;
+  }
+  constexpr double kBytesPerUs = 1e3;  // of a GB/s
+  const bool nvlink = links.gb_per_s > kPcieGbPerS;
+  const double once_us = bytes / (links.gb_per_s * kBytesPerUs);
+  const double launch_us = times.launch_us + times.latency_us;
+  double least_us = kUnlimited;
+  const auto consider = [&](double fixed_us, double links_us) {
+    if (fixed_us + links_us < least_us) {
+      least_us = fixed_us + links_us;
+      times.launch_us = fixed_us;
+      times.links_us = links_us;
+    }
+  };
+  const double steps = sums ? 2 * others : others;
+  for (const Ring& ring : kRings) {
+    const double step_us = nvlink ? ring.nvlink_us : ring.pcie_us;
+    if (step_us > 0) {
+      const double rate = std::min(ring.most_gb_per_s, ring.share * links.gb_per_s) * kBytesPerUs;
+      consider(std::max(launch_us, ring.launch_us) + steps * step_us,
+               steps / links.gpus * bytes / rate);
+    }
+  }
+  if (sums && nvlink && bytes <= kMostBytesAtOnce) {
+    // Each GPU reads the tensors of all others, or its part of them and then the sums of the
+    // others; barriers stand before, between and behind (vLLM, csrc/custom_all_reduce.cuh).
+    consider(launch_us + 2 * kBarrierUs, others * once_us);
+    consider(launch_us + 3 * kBarrierUs, steps / links.gpus * once_us);
+  }
+  times.latency_us = 0;  // is part of what a launch takes
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include "models/numerics/data_type.h"
 #include "sim/gpu/gpu_spec.h"
 #include "sim/run/network/kernel_plan.h"
+#include "sim/workload/vector_operation.h"
 
 #include <cstdint>
 #include <span>
@@ -15,10 +16,13 @@ namespace sptc::run::network {
 struct KernelTimes {
   double tensor_us = 0;  ///< both products of attention, of the busiest SM
   double loads_us = 0;   ///< loads against the layout of a tensor, of the busiest SM
-  double lanes_us = 0;   ///< CUDA cores and special function units of it, behind the products
+  /// CUDA cores and special function units of it, behind the products: of attention what these do
+  /// not hide, and the first tiles of its blocks.
+  double lanes_us = 0;
   double l2_us = 0;
   double sm_port_us = 0;
   double dram_us = 0;
+  double links_us = 0;    ///< to other GPUs, whatever the clock
   double latency_us = 0;  ///< the first data arrive, the last results leave
   double launch_us = 0;
   double busy_sms = 0;
@@ -75,10 +79,24 @@ ClosedForm vector_kernel(const PlannedKernel& kernel, const Network& network,
                          const KernelBytes& bytes, const ResidentTensors& resident,
                          const gpu::GpuSpec& gpu, bool transposed = false);
 
-/// Both products of attention with the softmax between them on chip.
+/// Both products of attention with the softmax between them on chip, as the FlashAttention for the
+/// matrix instructions of `gpu` runs them; few queries with slices of the keys, and a kernel that
+/// adds these up. Causal masks leave out what lies beyond the diagonal.
 ClosedForm attention_kernel(const PlannedKernel& kernel, const Network& network,
                             const KernelBytes& bytes, const ResidentTensors& resident,
                             const gpu::GpuSpec& gpu);
+
+/// Between the GPUs that share a network.
+struct Links {
+  int gpus = 1;
+  double gb_per_s = 0;  ///< of one GPU, each way
+};
+
+/// Adds what a kernel of `kind`, all_reduce or all_gather, sends over `links` for a tensor of
+/// `bytes`, which each GPU has in the end. It is the fastest of the rings of NCCL and, between GPUs
+/// with NVLink, of the kernels of serving software, which read other GPUs at once: see the source.
+/// `times` are those of the kernel alone.
+void add_links(workload::VectorKind kind, double bytes, const Links& links, KernelTimes& times);
 
 /// A kernel that the host launches `count` times in a pass.
 struct QueuedLaunch {

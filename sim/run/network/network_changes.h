@@ -1,28 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an engine and several GPUs make of the operations of a network before kernels are planned.
+// What an engine makes of the operations of a network before kernels are planned.
 #pragma once
 
 #include "sim/run/network/engine.h"
 #include "sim/workload/workload.h"
 
+#include <string>
 #include <vector>
 
 namespace sptc::run::network {
-
-/// What one of several GPUs runs of a network of transformer layers.
-struct TensorParallelPart {
-  std::vector<workload::Operation> gemms;
-  std::vector<workload::VectorOperation> vectors;
-};
-
-/// Splits every layer over `gpus` as Megatron-LM does (Shoeybi et al., arXiv 1909.08053): of two
-/// weights that follow each other the first is cut along its rows and the second along its columns,
-/// behind which the sum over all GPUs is formed; attention is cut along its heads. What stands
-/// outside the layers is computed by each GPU, but the output layer, which is cut along its rows.
-/// Throws InputError where extents cannot be divided, or where there are no such layers.
-TensorParallelPart split_over(const std::vector<workload::Operation>& gemms,
-                              const std::vector<workload::VectorOperation>& vectors, int gpus);
 
 /// Weights that multiply the same input become one GEMM with the rows of all, where `engine` has a
 /// rule for that and nothing but its operations stands between them: the queries, keys and values
@@ -36,5 +23,21 @@ void merge_siblings(const EngineSpec& engine, std::vector<workload::Operation>& 
 /// changes where the engine has no such operations.
 void widen_tensors(const EngineSpec& engine, const std::vector<workload::Operation>& gemms,
                    std::vector<workload::VectorOperation>& vectors);
+
+/// Throws InputError where the software of `engine` does not multiply a weight of `gemms` in its
+/// type, or not on its board.
+void require_types(const EngineSpec& engine, const std::vector<workload::Operation>& gemms);
+
+/// Weights for whose type `engine` has no 2:4 kernels cannot be pruned. Returns why, of the first;
+/// empty where it has kernels for all.
+std::string keep_dense_without_kernels(const EngineSpec& engine,
+                                       std::vector<workload::Operation>& gemms);
+
+/// Puts a quantisation before each GEMM whose activations `engine` turns from 16 bits into its type
+/// (EngineSpec::quantisation()), once for compiled neighbours that read one tensor. It writes 8
+/// bits or 4 and, of block formats, their scales, in whole bits. Nothing changes where the workload
+/// lists no operations beside GEMMs. Changes `vectors`.
+void quantise_inputs(const EngineSpec& engine, const std::vector<workload::Operation>& gemms,
+                     std::vector<workload::VectorOperation>& vectors);
 
 }  // namespace sptc::run::network

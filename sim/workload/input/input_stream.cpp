@@ -20,6 +20,8 @@ namespace sptc::workload::input {
 namespace {
 
 constexpr std::size_t kHeadBytes = 256 << 10;
+/// What says the layers in a directory of a model.
+constexpr const char* kModelFile = "config.json";
 /// More than recordings compress to.
 constexpr io::UnpackBound kUnpackBound{64 << 20, 500};
 
@@ -39,11 +41,10 @@ io::OpenFile open_file(const std::filesystem::path& path, const std::string& sho
     throw base::InputError(shown + ": no such file");
   }
   if (std::filesystem::is_directory(status)) {
-    const bool is_model = std::filesystem::exists(path / "config.json", error);
     throw base::InputError(
-        fmt::format("{}: is a directory: give the file in it that says the layers{}", shown,
-                    is_model ? ", " + io::printable((path / "config.json").string())
-                             : ": config.json, an ONNX model, a recording or a workload"));
+        shown +
+        ": is a directory without config.json: give the file in it that says the layers: an "
+        "ONNX model, a recording or a workload");
   }
   if (std::filesystem::is_block_file(status)) {
     throw base::InputError(shown + ": not a regular file");
@@ -53,6 +54,28 @@ io::OpenFile open_file(const std::filesystem::path& path, const std::string& sho
     io::announce_input(path);
   }
   return file;
+}
+
+/// The config.json of a directory of a model, where `given` is one.
+std::filesystem::path model_file(const std::filesystem::path& given) {
+  std::error_code error;
+  const std::filesystem::path file = given / kModelFile;
+  return std::filesystem::is_directory(given, error) && std::filesystem::exists(file, error)
+             ? file
+             : given;
+}
+
+/// That the weights beside the config.json of a directory are not read; empty where there are none.
+std::string weights_beside(const std::filesystem::path& file) {
+  std::error_code error;
+  std::filesystem::directory_iterator entry(file.parent_path(), error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    if (entry->path().extension() == ".safetensors") {
+      return "the layers are those of config.json: values in the safetensors beside it are not "
+             "read";
+    }
+  }
+  return "";
 }
 
 /// "x.tar.gz:member" where there is no file of that whole name.
@@ -138,8 +161,9 @@ InputStream::InputStream(const std::filesystem::path& path) {
     unwrap(opened(::fdopen(::dup(STDIN_FILENO), "rb"), name_), {}, "");
     return;
   }
-  const auto [file, member] = path_and_member(path);
-  path_ = path;
+  path_ = model_file(path);
+  choice_ = path_ == path ? "" : weights_beside(path_);
+  const auto [file, member] = path_and_member(path_);
   name_ = io::printable(file.string());
   unwrap(open_file(file, name_), file, member);
 }

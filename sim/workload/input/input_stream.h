@@ -19,7 +19,7 @@ namespace sptc::workload::input {
 /// that the path names ("x.tar.gz:trace.json"), or the largest.
 class InputStream {
  public:
-  /// `path`: "-" is standard input. Throws InputError.
+  /// `path`: "-" is standard input; of a directory its config.json is read. Throws InputError.
   explicit InputStream(const std::filesystem::path& path);
   /// The same from bytes in memory; `name` is for messages.
   InputStream(std::string bytes, const std::string& name);
@@ -38,8 +38,8 @@ class InputStream {
   std::string rest(std::size_t max_bytes);
   /// What was opened, printable, with the member of a tar.
   const std::string& name() const { return name_; }
-  /// Which of several files of a tar is read and that nobody asked for it, and that a byte order
-  /// mark is skipped; else empty.
+  /// Which of several files of a tar is read and that nobody asked for it, that weights beside a
+  /// config.json are not, and that a byte order mark is skipped; else empty.
   const std::string& choice() const { return choice_; }
   /// The same as a path, for a workload's default name.
   std::filesystem::path path() const { return path_; }

@@ -44,10 +44,12 @@ TEST_F(PageProgram, UnderAnEngineBeginsWithTheWholeInference) {
   const std::string dom = opened(page);
   for (const char* const part :
        {"One inference under engine compiled", "latency ms", "inputs per second (batch 8)",
-        "joules per input", "of it ms: attention", "of it ms: communication", "fastest mix",
-        "Layers (GEMMs only)", "GEMMs only, each by itself, ms"}) {
+        "tokens per second and user", "joules per token, all GPUs",
+        "communication: ", "joules per input", "of it ms: attention", "of it ms: communication",
+        "fastest mix", "Layers (GEMMs only)", "GEMMs only, each by itself, ms"}) {
     sptc::cli::expect_has(dom, part);
   }
+  EXPECT_LT(dom.find("what an inference is made of"), dom.find("latency ms"));
   EXPECT_LT(dom.find("latency ms"), dom.find("From the ideal gain"));
 }
 

@@ -38,6 +38,18 @@ TEST(OperandFormat, NamesItselfAsItIsRead) {
   EXPECT_EQ(name({DataType::kE2m1, 64}), "e2m1");
 }
 
+TEST(OperandFormat, KnowsWeightsThatAloneAreQuantised) {
+  for (const std::string_view word : weight_format_names()) {
+    const OperandFormat format = *parse_weight_format(word);
+    EXPECT_EQ(name(format), word);
+    EXPECT_STREQ(impossible_storage({format.weight, format.scale_block}, format.type), "") << word;
+    EXPECT_FALSE(parse_operand_format(word)) << word << " needs a reader that keeps its weights";
+  }
+  EXPECT_EQ(parse_weight_format("W4A16"), (OperandFormat{DataType::kBf16, 128, DataType::kS4}));
+  EXPECT_FALSE(parse_weight_format("nvfp4"));
+  EXPECT_EQ(name({DataType::kF16, 128, DataType::kS4}), "f16");
+}
+
 TEST(OperandFormat, IsAPossibleStorageOfItsType) {
   for (const std::string_view word : block_format_names()) {
     const OperandFormat format = *parse_operand_format(word);

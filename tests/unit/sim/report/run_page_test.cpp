@@ -40,6 +40,14 @@ TEST(RunPage, OfAnEngineHasTheFiguresOfTheWholeInference) {
   EXPECT_NE(page.find("[\"inputs per second (batch 4)\",\"500.0\",\"400.0\",\"-\"]"),
             std::string::npos);
   EXPECT_NE(page.find("[\"joules per input\",\"0.5\",\"0.5\",\"-\"]"), std::string::npos);
+  EXPECT_NE(page.find("{\"name\":\"dense\",\"us\":[0"), std::string::npos);
+  result.inference->pass = {run::PassKind::Stage::kPrefill, 4, 100, 2};
+  const std::string prefill = run_page(result, board.gpu, "");
+  EXPECT_NE(prefill.find("[\"latency ms (to the first token)\",\"8\""), std::string::npos);
+  EXPECT_NE(prefill.find("[\"tokens per second\",\"50000.0\",\"40000.0\",\"-\"]"),
+            std::string::npos);
+  EXPECT_NE(prefill.find("[\"joules per token, all GPUs\",\"0.01\""), std::string::npos);
+  result.inference->pass = {};
   result.inference->batch = 0;
   EXPECT_NE(run_page(result, board.gpu, "").find("[\"passes per second\",\"125.0\""),
             std::string::npos);

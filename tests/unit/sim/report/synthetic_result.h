@@ -164,6 +164,8 @@ inline run::RunResult whole_result() {
   evidence.chip = "GA100";
   evidence.generation = "ampere";
   evidence.boards = {"a100-pcie-80gb"};
+  result.dense_memory = run::MemoryUse{60, 0, 20, 5, 1, 80};
+  result.sparse_memory = run::MemoryUse{30, 4, 20, 5, 1, 80};
   return result;
 }
 

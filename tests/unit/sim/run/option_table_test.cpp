@@ -47,11 +47,12 @@ TEST(OptionTable, EveryOptionTakesEveryWordThatItLists) {
       ++words;
     }
   }
-  EXPECT_EQ(words, 52u);
+  EXPECT_EQ(words, 57u);
   EXPECT_EQ(simulation_option("dtype").type,
-            fmt::format("{}|{}|fp16|fp8|int8|fp4|PART=TYPE,..",
+            fmt::format("{}|{}|{}|fp16|fp8|int8|fp4|PART=TYPE,..",
                         fmt::join(workload::kernel_operand_types(), "|"),
-                        fmt::join(kernels::block_format_names(), "|")));
+                        fmt::join(kernels::block_format_names(), "|"),
+                        fmt::join(kernels::weight_format_names(), "|")));
 }
 
 TEST(OptionTable, AnOptionThatNobodySetsHasItsUsualValue) {
@@ -254,6 +255,34 @@ TEST(AskedTypes, MayNameTheScalesOfTheirBlocks) {
   set_option(other, "scale-block", std::string("32"));
   support::expect_input_error([&] { require_consistent(other); },
                               {"--scale-block 32 contradicts --dtype nvfp4"});
+}
+
+TEST(AskedTypes, MayNameHowWeightsLieInMemory) {
+  workload::Operation op;
+  op.name = "up";
+  op.shape = {64, 64, 256};
+  const auto with = [](const SimulationOptions& options, workload::Operation of) {
+    set_asked_type(options, of);
+    EXPECT_EQ(of.dtype, DataType::kBf16);
+    return of.storage;
+  };
+  EXPECT_EQ(with(asked("w4a16"), op), (kernels::OperandStorage{DataType::kS4, 128}));
+  EXPECT_EQ(with(asked("w8a16"), op), (kernels::OperandStorage{DataType::kS8, 0}));
+  EXPECT_EQ(types_text(asked("w4a16")), "w4a16");
+  SimulationOptions smaller = asked("w4a16");
+  set_option(smaller, "scale-block", std::string("64"));
+  require_consistent(smaller);
+  EXPECT_EQ(with(smaller, op), (kernels::OperandStorage{DataType::kS4, 64}));
+  workload::Operation head = op;
+  head.name = "lm_head";
+  EXPECT_EQ(with(asked("w4a16"), head), kernels::OperandStorage{});
+  EXPECT_EQ(with(asked("weights=bf16,lm_head=w8a16"), head),
+            (kernels::OperandStorage{DataType::kS8, 0}));
+  workload::Operation scores = op;
+  scores.weight = false;
+  EXPECT_EQ(with(asked("w4a16"), scores), kernels::OperandStorage{});
+  support::expect_input_error([] { asked("weights=bf16,attention=w4a16"); },
+                              {"attention has no weights"});
 }
 
 TEST(AskedTypes, AreRefusedWhereAPartIsUnknownOrGivenTwice) {

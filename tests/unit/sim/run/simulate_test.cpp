@@ -190,6 +190,24 @@ TEST_F(Simulate, SplitsOverGpusOnlyANetworkWhoseLinksAreKnown) {
             "--tp needs --link: what the links of a GPU carry in GB/s");
 }
 
+TEST_F(Simulate, SaysWhatTheSoftwareOfAnEngineDoesNotHave) {
+  options.engine = "vllm@0.19";
+  const std::string none = "vllm 0.19 has no 2:4 kernels of f16: it had them before 0.19 (";
+  const RunResult result = simulated();
+  EXPECT_TRUE(result.no_sparse.starts_with(none)) << result.no_sparse;
+  EXPECT_FALSE(result.operations[0].sparse);
+  EXPECT_FALSE(result.inference->sparse);
+  EXPECT_EQ(result.inference->engine_version, "0.19");
+  EXPECT_EQ(result.inference->kernels[0].reason, result.no_sparse);
+  options.variants = Variants::kSparse;
+  support::expect_input_error([&] { simulated(); }, {none});
+  options.variants = Variants::kBoth;
+  options.dtype = numerics::DataType::kE4m3;
+  support::expect_input_error([&] { simulated(); },
+                              {"'first': vllm 0.19 has no linear layers of e4m3: it needs compute "
+                               "capability 8.9 and above, and a100-sxm4-80gb has 8.0"});
+}
+
 TEST_F(Simulate, ComparesDenseAndSparseWhereItChoosesSparsity) {
   options.sparsity_auto = true;
   for (const Variants variants : {Variants::kDense, Variants::kSparse}) {

@@ -130,7 +130,7 @@ TEST(WorkloadJson, RefusesConvolutionsThatMakeNoSense) {
 
 TEST(WorkloadJson, RefusesUnknownKeysWithTheNearest) {
   expect_refused(workload(R"({"name": "x", "m": 1, "n": 1, "k": 1, "cuont": 2})"),
-                 {"dir/w.json: /ops/0: unknown key 'cuont' (nearest valid: 'count'"});
+                 {"dir/w.json: /ops/0: unknown key 'cuont' (nearest valid: 'cut', 'count'"});
   expect_refused(workload(kGemm, R"("defualt_dtype": "f16", )"),
                  {"top level: unknown key 'defualt_dtype' (nearest valid: 'default_dtype'"});
 }
@@ -352,6 +352,20 @@ TEST(WorkloadJson, RefusesSharesThatAreNone) {
   refused(R"("expert_shares": [0.5, 0.6])", {"/ops/0/expert_shares", "sum is 1", "1.1"});
   refused(R"("expert_shares": [0.5, "x"])", {"/ops/0/expert_shares/1"});
   refused(R"("expert_shares": [0.5, 0.5], "batch": 2)", {"without 'batch'"});
+}
+
+TEST(WorkloadJson, ReadsAndWritesHowAWeightIsCut) {
+  const std::string gemm = R"({"name": "x", "m": 16, "n": 8, "k": 32, "cut": )";
+  EXPECT_FALSE(parse_one(kGemm).cut);
+  EXPECT_EQ(parse_one(gemm + R"("m"})").cut, Cut::kM);
+  EXPECT_EQ(parse_one(gemm + R"("none"})").cut, Cut::kNone);
+  const Operation op = parse_one(gemm + R"("k"})");
+  EXPECT_EQ(op.cut, Cut::kK);
+  EXPECT_EQ(parse(gemms_as_text("x", {&op, 1}).text).operations.at(0).cut, Cut::kK);
+  EXPECT_EQ(parse_one(conv(kGeometry, R"("cut": "none", )")).cut, Cut::kNone);
+  expect_refused(workload(conv(kGeometry, R"("cut": "m", )")), {"/ops/0/cut", "convolution"});
+  refused(R"("cut": "n")", {"/ops/0/cut", "must be one of", "'n'"});
+  refused(R"("cut": "m", "weight_operand": null)", {"/ops/0/cut", "A is no weight"});
 }
 
 }  // namespace

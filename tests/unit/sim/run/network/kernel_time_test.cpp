@@ -18,7 +18,7 @@ const gpu::GpuSpec& a100() {
 
 /// Attention of `heads` heads with a depth of 64, and a layer norm behind it.
 struct Parts {
-  Parts(std::int64_t keys, std::int64_t queries, std::int64_t heads, bool causal = false) {
+  Parts(std::int64_t keys, std::int64_t queries, std::int64_t heads) {
     workload::Operation op;
     op.weight = false;
     op.batch = heads;
@@ -30,7 +30,6 @@ struct Parts {
     softmax.kind = workload::VectorKind::kSoftmax;
     softmax.rows = softmax.input_rows = heads * queries;
     softmax.columns = keys;
-    softmax.causal = causal;
     softmax.after = 1;
     vectors.push_back(softmax);
     workload::VectorOperation norm;
@@ -43,10 +42,6 @@ struct Parts {
   Network network() const { return {gemms, vectors, engine}; }
   PlannedKernel kernel(std::size_t i) const { return plan_kernels(network())[i]; }
 
-  ClosedForm attention(const ResidentTensors& resident = {}) const {
-    const PlannedKernel plan = kernel(0);
-    return attention_kernel(plan, network(), bytes_of(plan, network()), resident, a100());
-  }
   ClosedForm norm(const ResidentTensors& resident = {}, bool transposed = false) const {
     const PlannedKernel plan = kernel(1);
     return vector_kernel(plan, network(), bytes_of(plan, network()), resident, a100(), transposed);
@@ -109,41 +104,46 @@ TEST(VectorKernel, ALowerClockSlowsWhatTheSmsDo) {
   EXPECT_LT(cold.time_us(0.9), 1.08 * cold.time_us(1));  // DRAM keeps its own clock
 }
 
-TEST(Attention, TakesMoreThanItsProductsAndItsSoftmax) {
-  const ClosedForm form = Parts(4096, 4096, 64).attention({1, 1, 1, 1});
-  const double macs = 2.0 * 4096 * 4096 * 64 * 64;
-  EXPECT_DOUBLE_EQ(form.events.macs, macs);
-  EXPECT_GE(form.times.tensor_us, macs / 1024 / 108 / 1410);
-  EXPECT_GT(form.times.lanes_us, 0);
-  EXPECT_GT(form.times.time_us(1), form.times.tensor_us + form.times.lanes_us);
+/// A kernel alone, of which a launch and memory take 3 us, that sends `bytes`.
+KernelTimes on_links(workload::VectorKind kind, double bytes, const Links& links) {
+  KernelTimes times;
+  times.launch_us = 2;
+  times.latency_us = 1;
+  add_links(kind, bytes, links, times);
+  return times;
 }
 
-// FlashAttention-2 reaches 50 to 73 % of the peak of an A100 (Dao, arXiv 2307.08691).
-TEST(Attention, ReachesWhatFlashAttentionDoesAndNoMore) {
-  const ClosedForm form = Parts(8192, 8192, 32).attention();
-  const double tflops = 2e-6 * form.events.macs / form.times.time_us(1);
-  EXPECT_GT(tflops, 0.5 * 312);
-  EXPECT_LT(tflops, 0.73 * 312);
+TEST(Links, AFewBytesTakeALaunchAndTwoBarriersOverNvlink) {
+  const KernelTimes times = on_links(workload::VectorKind::kAllReduce, 16384, {8, 450});
+  EXPECT_DOUBLE_EQ(times.launch_us, 3 + 2);
+  EXPECT_DOUBLE_EQ(times.links_us, 7 * 16384 / 450e3);
+  EXPECT_DOUBLE_EQ(times.latency_us, 0);
+  EXPECT_GT(times.time_us(1), 5);
 }
 
-TEST(Attention, ACausalMaskHalvesTheWork) {
-  const double whole = Parts(8192, 8192, 32).attention().times.time_us(1);
-  const double causal = Parts(8192, 8192, 32, true).attention().times.time_us(1);
-  EXPECT_NEAR(causal / whole, 0.5, 0.02);
+TEST(Links, MoreBytesAreSharedAndManyPassARing) {
+  constexpr double kMiddle = 1 << 20, kLarge = 1 << 26;
+  const KernelTimes two_shot = on_links(workload::VectorKind::kAllReduce, kMiddle, {8, 450});
+  EXPECT_DOUBLE_EQ(two_shot.launch_us, 3 + 3);
+  EXPECT_DOUBLE_EQ(two_shot.links_us, 14.0 / 8 * kMiddle / 450e3);
+  const KernelTimes ring = on_links(workload::VectorKind::kAllReduce, kLarge, {8, 450});
+  EXPECT_DOUBLE_EQ(ring.launch_us, 8.4 + 14 * 3.4);
+  EXPECT_DOUBLE_EQ(ring.links_us, 14.0 / 8 * kLarge / 450e3);
 }
 
-TEST(Attention, DecodingReadsTheCacheOnce) {
-  const Parts parts(2048, 4, 512);
-  const ClosedForm form = parts.attention();
-  const double cache = 2.0 * 2 * 2048 * 64 * 512;
-  EXPECT_NEAR(form.events.dram_bytes, cache, 0.01 * cache);
-  EXPECT_GT(form.times.time_us(1), dram_us(cache));
-  EXPECT_LT(form.times.time_us(1), 1.1 * dram_us(cache) + 5);
+TEST(Links, PcieHasRingsAlone) {
+  const KernelTimes sum = on_links(workload::VectorKind::kAllReduce, 8192, {2, 32});
+  EXPECT_DOUBLE_EQ(sum.launch_us, 6.6 + 2);
+  EXPECT_DOUBLE_EQ(sum.links_us, 8192 / 8e3);
+  const KernelTimes gather = on_links(workload::VectorKind::kAllGather, 8192, {2, 32});
+  EXPECT_DOUBLE_EQ(gather.launch_us, 6.6 + 1);
+  EXPECT_DOUBLE_EQ(gather.links_us, 8192 / 8e3 / 2);
 }
 
-TEST(Attention, FewQueriesAreSpreadOverTheSms) {
-  const Parts parts(8192, 4, 8);
-  EXPECT_GT(parts.attention().times.busy_sms, 100);
+TEST(Links, OneGpuSendsNothing) {
+  const KernelTimes times = on_links(workload::VectorKind::kAllReduce, 8192, {});
+  EXPECT_EQ(times.links_us, 0);
+  EXPECT_EQ(times.latency_us, 1);
 }
 
 TEST(ResidentTensors, WhatIsSmallStaysAndWhatIsLargeGoes) {

@@ -1,143 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/network/network_changes.h"
 
+#include "models/numerics/data_type.h"
 #include "sim/run/network/kernel_plan.h"
-#include "sim/workload/importer/recording_reader.h"
 #include "sim/workload/workload.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace sptc::run::network {
 namespace {
-
-workload::Workload llama() {
-  return workload::read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/llama3_8b.json",
-                                 {{"batch", 1}, {"seq", 512}});
-}
-
-const workload::Operation& named(const TensorParallelPart& part, const std::string& name) {
-  return *std::find_if(part.gemms.begin(), part.gemms.end(),
-                       [&](const workload::Operation& op) { return op.name == name; });
-}
-
-TEST(TensorParallel, OneGpuHasTheWholeNetwork) {
-  const workload::Workload workload = llama();
-  const TensorParallelPart part = split_over(workload.operations, workload.vectors, 1);
-  EXPECT_EQ(part.gemms.size(), workload.operations.size());
-  EXPECT_EQ(part.vectors.size(), workload.vectors.size());
-}
-
-TEST(TensorParallel, RowsThenColumnsOfTheWeightsAreCut) {
-  const workload::Workload workload = llama();
-  const TensorParallelPart part = split_over(workload.operations, workload.vectors, 4);
-  EXPECT_EQ(named(part, "attn.qkv").shape, (base::GemmShape{1536, 512, 4096}));
-  EXPECT_EQ(named(part, "attn.scores").batch, 2);
-  EXPECT_EQ(named(part, "attn.o").shape, (base::GemmShape{4096, 512, 1024}));
-  EXPECT_EQ(named(part, "mlp.gate_up").shape, (base::GemmShape{7168, 512, 4096}));
-  EXPECT_EQ(named(part, "mlp.down").shape, (base::GemmShape{4096, 512, 3584}));
-  EXPECT_EQ(named(part, "lm_head").shape.m, 128256 / 4);
-}
-
-TEST(TensorParallel, TheWorkOfAllGpusIsThatOfOne) {
-  const workload::Workload workload = llama();
-  const TensorParallelPart part = split_over(workload.operations, workload.vectors, 8);
-  for (std::size_t i = 0; i < part.gemms.size(); ++i) {
-    EXPECT_EQ(8 * part.gemms[i].total_macs(), workload.operations[i].total_macs());
-  }
-}
-
-TEST(TensorParallel, EachLayerSumsUpTwice) {
-  const workload::Workload workload = llama();
-  const TensorParallelPart part = split_over(workload.operations, workload.vectors, 2);
-  std::int64_t sums = 0;
-  for (const workload::VectorOperation& op : part.vectors) {
-    if (op.kind == workload::VectorKind::kAllReduce) {
-      sums += op.count;
-      EXPECT_EQ(op.elements(), 512 * 4096);
-    }
-  }
-  EXPECT_EQ(sums, 2 * 32);
-}
-
-TEST(TensorParallel, EveryGpuRoutesTokensForItself) {
-  const workload::Workload mixtral =
-      workload::read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/mixtral_8x7b.json",
-                              {{"batch", 64}, {"seq", 1}, {"context", 2048}});
-  const TensorParallelPart part = split_over(mixtral.operations, mixtral.vectors, 8);
-  EXPECT_EQ(named(part, "moe.router").shape, (base::GemmShape{8, 64, 4096}));
-  std::int64_t experts = 0;
-  for (const workload::Operation& op : part.gemms) {
-    if (op.part_of == "moe.expert.gate_up") {
-      EXPECT_EQ(op.shape.m, 28672 / 8) << op.name;
-      experts += op.batch;
-    } else if (op.part_of == "moe.expert.down") {
-      EXPECT_EQ(op.shape.k, 14336 / 8) << op.name;
-      experts += op.batch;
-    }
-  }
-  EXPECT_EQ(experts, 2 * 8);
-}
-
-/// Of a configuration of Hugging Face, one of whose layers has no experts.
-TEST(TensorParallel, ExpertsAreCutLikeAnMlpAndRoutersAreNot) {
-  workload::input::InputStream input(
-      R"({"model_type": "qwen3_moe", "num_hidden_layers": 12, "mlp_only_layers": [0]})", "x");
-  const workload::Recording moe =
-      workload::importer::read_recording(input, {{{"batch", 1}, {"seq", 8}}});
-  const TensorParallelPart whole{moe.workload.operations, {}};
-  const TensorParallelPart part = split_over(moe.workload.operations, moe.workload.vectors, 2);
-  const auto check = [&](const char* name, std::int64_t m, std::int64_t k) {
-    EXPECT_EQ(named(part, name).shape.m * m, named(whole, name).shape.m) << name;
-    EXPECT_EQ(named(part, name).shape.k * k, named(whole, name).shape.k) << name;
-  };
-  check("moe.router", 1, 1);
-  check("moe.expert.gate_up", 2, 1);
-  check("moe.expert.down", 1, 2);
-  check("mlp.gate_up", 2, 1);  // of one layer
-  check("mlp.down", 1, 2);
-  check("attn.qkv", 2, 1);
-  check("attn.o", 1, 2);
-  check("lm_head", 2, 1);
-}
-
-TEST(TensorParallel, WhatCannotBeDividedIsRefused) {
-  workload::Workload workload = llama();
-  support::expect_input_error([&] { split_over(workload.operations, workload.vectors, 7); },
-                              {"--tp 7", "cannot be divided"});
-  for (workload::Operation& op : workload.operations) {
-    op.count = 1;
-  }
-  support::expect_input_error([&] { split_over(workload.operations, {}, 2); }, {"transformers"});
-}
-
-TEST(TensorParallel, ExpertsThatShareTokensAreCutAlike) {
-  const auto gemm = [](const char* name, const char* list, std::int64_t m, std::int64_t n,
-                       std::int64_t k) {
-    workload::Operation op;
-    op.name = name;
-    op.part_of = list;
-    op.shape = {m, n, k};
-    op.count = 2;
-    return op;
-  };
-  const TensorParallelPart part =
-      split_over({gemm("up.n5", "up", 64, 5, 32), gemm("up.n3", "up", 64, 3, 32),
-                  gemm("down.n5", "down", 32, 5, 64), gemm("down.n3", "down", 32, 3, 64)},
-                 {}, 2);
-  ASSERT_EQ(part.gemms.size(), 4U);
-  for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(part.gemms[i].shape.m, 32);
-    EXPECT_EQ(part.gemms[i].shape.k, 32);
-    EXPECT_EQ(part.gemms[i + 2].shape.m, 32);
-    EXPECT_EQ(part.gemms[i + 2].shape.k, 32);
-  }
-  EXPECT_EQ(part.vectors.size(), 2U);  // the sums of both experts
-}
 
 workload::Operation weight(const std::string& name, std::int64_t m, const std::string& input) {
   workload::Operation op;
@@ -269,6 +146,89 @@ TEST(WidenTensors, AChainWritesBothTypes) {
   const std::vector<PlannedKernel> kernels = plan_kernels(network);
   ASSERT_EQ(kernels.size(), 4U);
   EXPECT_DOUBLE_EQ(bytes_of(kernels[2], network).written, 6 * kElements);
+}
+
+/// The layer in e4m3, as `engine` plans it: names of its kernels.
+class Quantised : public testing::Test {
+ protected:
+  Layer layer;
+
+  void quantise(const EngineSpec& engine) {
+    layer.engine = engine;
+    for (workload::Operation& op : layer.gemms) {
+      op.dtype = numerics::DataType::kE4m3;
+    }
+    quantise_inputs(layer.engine, layer.gemms, layer.vectors);
+    kernels = plan_kernels({layer.gemms, layer.vectors, layer.engine});
+  }
+  KernelBytes bytes(std::size_t kernel) const {
+    return bytes_of(kernels[kernel], {layer.gemms, layer.vectors, layer.engine});
+  }
+  std::vector<PlannedKernel> kernels;
+};
+
+TEST_F(Quantised, IsALaunchBeforeEachGemm) {
+  quantise(load_engine("vllm@0.10"));
+  ASSERT_EQ(kernels.size(), 5U);
+  EXPECT_EQ(kernels[0].name, "first.quantize");
+  EXPECT_EQ(kernels[3].name, "second.quantize");
+  EXPECT_DOUBLE_EQ(bytes(3).recent, 2 * kElements);
+  EXPECT_DOUBLE_EQ(bytes(3).written, kElements);
+  EXPECT_DOUBLE_EQ(bytes(2).written, 2 * kElements);
+}
+
+TEST_F(Quantised, IsFusedWithTheNormBefore) {
+  quantise(load_engine("vllm@0.11"));
+  ASSERT_EQ(kernels.size(), 4U);
+  EXPECT_EQ(kernels[2].vectors.size(), 4U);
+  EXPECT_DOUBLE_EQ(bytes(2).written, kElements);
+}
+
+TEST_F(Quantised, HappensInTheEpilogueOfAnEngineThatHasThat) {
+  layer.vectors.resize(1);
+  quantise(load_engine("tensorrt"));
+  ASSERT_EQ(kernels.size(), 3U);
+  EXPECT_EQ(kernels[1].vectors.size(), 2U);
+  const std::vector<workload::Operation> run =
+      under_engine({layer.gemms, layer.vectors, layer.engine}, kernels);
+  EXPECT_EQ(run[0].d_dtype, numerics::DataType::kE4m3);
+  EXPECT_EQ(run[1].d_dtype, numerics::DataType::kF16);
+}
+
+TEST_F(Quantised, IsOnceForCompiledNeighboursOfOneTensor) {
+  for (workload::Operation& op : layer.gemms) {
+    op.input = "x";
+  }
+  const std::vector<workload::VectorOperation> given = layer.vectors;
+  quantise(load_engine("compiled"));
+  EXPECT_EQ(layer.vectors.size(), given.size() + 1);
+  layer.vectors = given;
+  quantise(load_engine("pytorch"));
+  EXPECT_EQ(layer.vectors.size(), given.size() + 2);
+}
+
+TEST_F(Quantised, LeavesSixteenBitsAndListsOfGemmsAsTheyAre) {
+  EngineSpec engine = load_engine("vllm");
+  std::vector<workload::VectorOperation> vectors = layer.vectors;
+  quantise_inputs(engine, layer.gemms, vectors);
+  EXPECT_EQ(vectors.size(), layer.vectors.size());
+  layer.vectors.clear();
+  quantise(engine);
+  EXPECT_TRUE(layer.vectors.empty());
+}
+
+TEST(Kernels, WeightsWithoutAnyStayDenseAndTypesWithoutAnyAreRefused) {
+  std::vector<workload::Operation> gemms(2);
+  gemms[0].name = "w";
+  gemms[0].dtype = numerics::DataType::kE4m3;
+  gemms[0].prunable = gemms[1].prunable = true;
+  EXPECT_EQ(keep_dense_without_kernels(load_engine("vllm@0.18"), gemms), "");
+  EXPECT_TRUE(gemms[0].prunable);
+  EXPECT_NE(keep_dense_without_kernels(load_engine("vllm@0.19"), gemms), "");
+  EXPECT_FALSE(gemms[0].prunable || gemms[1].prunable);
+  require_types(load_engine("vllm"), gemms);
+  support::expect_input_error([&] { require_types(load_engine("tensorrt@8.0"), gemms); },
+                              {"'w': tensorrt 8.0 has no linear layers of e4m3", "since 9.0"});
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -137,6 +138,21 @@ TEST(InputStream, AMemberOfWhatIsNoTarIsRefused) {
 TEST(InputStream, MoreThanTheAllowedBytesAreRefused) {
   support::expect_input_error([] { InputStream("abcd", "x").rest(3); },
                               {"x: more than the 3 bytes"});
+}
+
+TEST(InputStream, OfADirectoryTheConfigurationIsRead) {
+  const support::TemporaryDirectory directory;
+  support::expect_input_error([&] { InputStream input(directory.path()); },
+                              {"is a directory without config.json"});
+  const std::filesystem::path file = directory.path() / "config.json";
+  std::ofstream(file) << "{}";
+  InputStream alone(directory.path());
+  EXPECT_EQ(alone.rest(1000), "{}");
+  EXPECT_EQ(alone.path(), file);
+  EXPECT_EQ(alone.choice(), "");
+  std::ofstream(directory.path() / "model.safetensors") << "x";
+  EXPECT_NE(InputStream(directory.path()).choice().find("safetensors beside it are not read"),
+            std::string::npos);
 }
 
 TEST(InputStream, AFileThatIsNotThereIsNamed) {

@@ -112,15 +112,19 @@ TEST(TransformerConfig, IsWrittenWithItsDimensions) {
             (base::GemmShape{64, 4 * 64, 128}));
 }
 
-TEST(TransformerConfig, OpenDimensionsAndFaultsAreNamed) {
+TEST(TransformerConfig, DimensionsThatAreNotGivenAreThoseOfTheShippedList) {
+  for (const NamedDims& dims :
+       {NamedDims{}, NamedDims{{"batch", 8}}, NamedDims{{"context", 2048}},
+        NamedDims{{"seq", 1}, {"context", 2048}}, NamedDims{{"batch", 2}, {"seq", 64}}}) {
+    const Recording recording = read(kLlama3, dims);
+    expect_shipped(recording, "llama3_8b", dims);
+    EXPECT_EQ(recording.workload.dims,
+              read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/llama3_8b.json", dims).dims);
+  }
+}
+
+TEST(TransformerConfig, FaultsAreNamed) {
   const std::map<std::string, std::int64_t> dims{{"batch", 1}, {"seq", 8}};
-  support::expect_input_error([&] { read(kLlama3, {}); },
-                              {"x: the dimension 'batch' is open", "--dim batch=1,seq=2048"});
-  support::expect_input_error(
-      [&] {
-        read(kLlama3, {{"batch", 1}});
-      },
-      {"the dimension 'seq' is open"});
   support::expect_input_error(
       [&] {
         read(kLlama3, {{"batch", 1}, {"seq", 8}, {"sequence", 8}});

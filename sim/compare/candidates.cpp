@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "models/numerics/data_type.h"
+#include "sim/check/times/evidence_distance.h"
+#include "sim/compare/comparison.h"
+#include "sim/config/architecture.h"
+#include "sim/report/verdict.h"
+#include "sim/run/asked_work.h"
+#include "sim/run/energy.h"
+#include "sim/run/option_table.h"
+#include "sim/run/run_options.h"
+#include "sim/run/simulate.h"
+#include "sim/run/worker_pool.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sptc::compare {
+namespace {
+
+using nlohmann::json;
+using workload::WorkGroup;
+
+/// Under which a comparison of types runs where nobody names one: it has all types.
+constexpr const char* kUsualEngine = "compiled";
+
+/// A point in a worker.
+struct SimulatedPoint {
+  const workload::Workload& workload;
+  const gpu::GpuSpec& gpu;
+  const run::SimulationOptions& options;  ///< with their engine
+  const run::AskedWork& work;
+  const run::RunResult& result;
+};
+
+/// Of the time of element-wise kernels with dense weights that of quantisations which are kernels
+/// of their own. One that is fused counts with what it is fused with.
+double quantised_share(const SimulatedPoint& point) {
+  std::set<std::string> names;
+  for (const workload::VectorOperation& op : point.work.vectors) {
+    if (op.kind == workload::VectorKind::kQuantize ||
+        op.kind == workload::VectorKind::kDequantize) {
+      names.insert(op.name);
+    }
+  }
+  double quantised = 0;
+  double all = 0;
+  for (const run::InferenceKernel& kernel : point.result.inference->kernels) {
+    if (kernel.group == WorkGroup::kElementwise && kernel.dense) {
+      const double us = static_cast<double>(kernel.count) * kernel.dense->time_us;
+      all += us;
+      quantised += names.contains(kernel.name) ? us : 0;
+    }
+  }
+  return all > 0 ? quantised / all : 0;
+}
+
+Candidate pass_of(const run::InferenceTotals& totals, double quantised) {
+  const auto us = [&](WorkGroup group) { return totals.group_us[static_cast<std::size_t>(group)]; };
+  Candidate pass;
+  pass.us = totals.latency_us;
+  pass.uj = totals.energy_uj.value_or(0);
+  pass.watts = totals.power_w.value_or(0);
+  pass.part_us = {us(WorkGroup::kGemm),
+                  us(WorkGroup::kAttention) + us(WorkGroup::kSoftmax),
+                  us(WorkGroup::kCommunication),
+                  us(WorkGroup::kElementwise) * quantised,
+                  totals.waiting_us,
+                  0};
+  pass.part_us.back() =
+      std::max(0.0, pass.us - std::accumulate(pass.part_us.begin(), pass.part_us.end(), 0.0));
+  return pass;
+}
+
+/// Of GEMMs alone.
+Candidate pass_of(const run::VariantTotals& totals) {
+  Candidate pass;
+  pass.us = pass.part_us.front() = totals.time_us;
+  if (totals.energy) {
+    pass.uj = totals.energy->total_uj;
+    pass.watts = totals.energy->power_w;
+  }
+  return pass;
+}
+
+/// With the weights called `kept_dense` as they are and, where `sparse`, all others 2:4.
+std::optional<run::MemoryUse> memory_of(const SimulatedPoint& point, bool sparse,
+                                        const std::set<std::string>& kept_dense = {}) {
+  run::AskedWork work = point.work;
+  for (workload::Operation& op : work.operations) {
+    op.prunable = op.prunable && !kept_dense.contains(op.name);
+  }
+  return run::memory_use(point.workload, work, point.options, point.gpu, sparse);
+}
+
+std::optional<Candidate> dense_of(const SimulatedPoint& point, double quantised) {
+  const auto& inference = point.result.inference;
+  if (inference ? !inference->dense : !point.result.totals.dense) {
+    return std::nullopt;
+  }
+  Candidate pass =
+      inference ? pass_of(*inference->dense, quantised) : pass_of(*point.result.totals.dense);
+  pass.memory = memory_of(point, false);
+  return pass;
+}
+
+/// The fastest mix or, where that alone does not fit the board, all weights as 2:4.
+std::optional<Candidate> sparse_of(const SimulatedPoint& point, double quantised) {
+  const auto& inference = point.result.inference;
+  if (inference ? !inference->sparse : !point.result.totals.sparse) {
+    return std::nullopt;
+  }
+  Candidate whole =
+      inference ? pass_of(*inference->sparse, quantised) : pass_of(*point.result.totals.sparse);
+  whole.sparse = true;
+  whole.memory = memory_of(point, true);
+  std::set<std::string> kept_dense;
+  if (inference) {
+    for (const run::InferenceKernel& kernel : inference->kernels) {
+      if (kernel.group == WorkGroup::kGemm && kernel.sparse) {
+        ++whole.prunable_weights;
+        if (!kernel.takes_sparse) {
+          kept_dense.insert(kernel.name);
+        }
+      }
+    }
+  } else {
+    whole.prunable_weights =
+        std::count_if(point.result.operations.begin(), point.result.operations.end(),
+                      [](const run::OperationResult& op) { return op.sparse.has_value(); });
+  }
+  whole.sparse_weights = whole.prunable_weights;
+  if (!inference || !inference->mix) {
+    return whole;
+  }
+  Candidate mix = pass_of(*inference->mix, quantised);
+  mix.sparse = true;
+  mix.prunable_weights = whole.prunable_weights;
+  mix.sparse_weights = whole.prunable_weights - static_cast<std::int64_t>(kept_dense.size());
+  mix.memory = memory_of(point, true, kept_dense);
+  return mix.fits() || !whole.fits() ? mix : whole;
+}
+
+json sent_form(const std::optional<Candidate>& candidate) {
+  if (!candidate) {
+    return {};
+  }
+  json object{{"us", candidate->us},
+              {"uj", candidate->uj},
+              {"watts", candidate->watts},
+              {"parts", candidate->part_us},
+              {"prunable", candidate->prunable_weights},
+              {"sparse", candidate->sparse_weights}};
+  if (const auto& memory = candidate->memory) {
+    object["memory"] = {memory->weights,     memory->metadata,      memory->cache,
+                        memory->activations, memory->communication, memory->capacity};
+  }
+  return object;
+}
+
+Candidate candidate_of(const json& object, bool sparse) {
+  Candidate candidate;
+  candidate.sparse = sparse;
+  candidate.us = object.at("us").get<double>();
+  candidate.uj = object.at("uj").get<double>();
+  candidate.watts = object.at("watts").get<double>();
+  object.at("parts").get_to(candidate.part_us);
+  candidate.prunable_weights = object.at("prunable").get<std::int64_t>();
+  candidate.sparse_weights = object.at("sparse").get<std::int64_t>();
+  if (object.contains("memory")) {
+    const auto bytes = object.at("memory").get<std::array<double, 6>>();
+    candidate.memory = run::MemoryUse{bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5]};
+  }
+  return candidate;
+}
+
+/// How near to the board anything was measured, in a sentence, and the error of gains so far away.
+json evidence_of(const run::RunResult& result, const config::Architecture& board,
+                 const run::SimulationOptions& options) {
+  const run::EvidenceDistance distance = check::times::evidence_distance(result, board);
+  std::string sentence = report::evidence_sentence(distance);
+  if (options.storage.weight) {
+    sentence += fmt::format(" That is of products: with weights alone in {} nothing was measured.",
+                            numerics::name(*options.storage.weight));
+    return {sentence, nullptr};
+  }
+  return {sentence, distance.mean_error_percent ? json(*distance.mean_error_percent) : json()};
+}
+
+/// What a worker keeps between points.
+struct Kept {
+  run::SimulationCaches caches;
+  std::map<std::pair<std::string, std::string>, json> evidence;  ///< by board and type
+};
+
+/// In a worker: the candidates of a point and its evidence, as CBOR: strings of any bytes.
+std::string simulated(workload::Workload workload, const config::Architecture& board,
+                      const std::string& type, run::SimulationOptions options, Kept& kept) {
+  for (workload::Operation& op : workload.operations) {
+    if (op.storage.weight) {
+      op.storage = {};  // the type says how weights lie in memory
+    }
+  }
+  run::SimulationHooks hooks;
+  hooks.caches = &kept.caches;
+  const run::RunResult result = run::simulate(workload, board, options, hooks);
+  run::require_all_launches(result);
+  json& evidence = kept.evidence[{board.gpu.name, type}];
+  if (evidence.is_null()) {
+    evidence = evidence_of(result, board, options);
+  }
+  options.network_engine = run::asked_engine(options, &board.gpu);
+  const run::AskedWork work = run::asked_work(workload, options);
+  const SimulatedPoint point{workload, board.gpu, options, work, result};
+  const double quantised = result.inference ? quantised_share(point) : 0;
+  std::string bytes;
+  json::to_cbor({{"dense", sent_form(dense_of(point, quantised))},
+                 {"sparse", sent_form(sparse_of(point, quantised))},
+                 {"no_sparse", result.no_sparse},
+                 {"does_not_fit", result.does_not_fit},
+                 {"evidence", evidence}},
+                bytes);
+  return bytes;
+}
+
+ComparedVariant variant_of(const Candidate& candidate) {
+  return {candidate.us, candidate.uj, candidate.watts};
+}
+
+/// Adds the candidate that `answer` has, or says that there is none and why.
+void add_candidate(const json& answer, bool sparse, const std::string& why, ComparedPoint& point) {
+  if (answer.is_null()) {
+    Candidate none;
+    none.sparse = sparse;
+    none.impossible = why;
+    point.candidates.push_back(std::move(none));
+    return;
+  }
+  point.candidates.push_back(candidate_of(answer, sparse));
+  (sparse ? point.total.sparse : point.total.dense) = variant_of(point.candidates.back());
+}
+
+std::string why_not_sparse(const ComparedPoint& point, bool has_sparse,
+                           const std::string& no_kernels) {
+  return !has_sparse           ? point.board + " has no sparse matrix instructions"
+         : !no_kernels.empty() ? no_kernels
+                               : "no weight of the network may be 2:4 ('run' says why)";
+}
+
+/// Fills `point` with what simulated() answered.
+void finish(const TriedWays& ways, bool has_sparse, run::WorkerPool::Event event,
+            ComparedPoint& point) {
+  json answer = {{"dense", nullptr}, {"sparse", nullptr}};
+  std::string no_sparse;
+  try {
+    answer = json::from_cbor(run::answer_of(std::move(event)));
+    point.evidence = answer.at("evidence").at(0).get<std::string>();
+    if (const json& error = answer.at("evidence").at(1); error.is_number()) {
+      point.error_percent = error.get<double>();
+    }
+    point.does_not_fit = answer.at("does_not_fit").get<std::string>();
+    no_sparse = why_not_sparse(point, has_sparse, answer.at("no_sparse").get<std::string>());
+  } catch (const base::InputError& error) {
+    point.failure = error.what();
+  }
+  const bool failed = !point.failure.empty();
+  if (ways.dense) {
+    add_candidate(answer.at("dense"), false, failed ? point.failure : "it was not simulated",
+                  point);
+  }
+  if (ways.sparse) {
+    add_candidate(answer.at("sparse"), true, failed ? point.failure : no_sparse, point);
+    point.no_sparse = failed || point.total.sparse.us > 0 ? "" : no_sparse;
+  }
+  if (!failed && point.total.dense.uj == 0 && point.total.sparse.uj == 0) {
+    point.no_energy = point.board + " has no energies ('sptcsim energy list')";
+  }
+}
+
+/// `asked` for each type and number of GPUs of `ways`, the latter fastest. Throws InputError.
+std::vector<run::SimulationOptions> options_of(const run::SimulationOptions& asked,
+                                               const TriedWays& ways) {
+  const run::PartTypes& parts = asked.parts;
+  if (asked.dtype || parts.attention || parts.router || parts.head || !asked.storage.plain()) {
+    throw base::InputError("--types says what --dtype, --weight-dtype and --scale-block would");
+  }
+  if (asked.check.value_or(run::CheckMode::kNone) != run::CheckMode::kNone) {
+    throw base::InputError("--check has no effect with --types, which asks for times alone");
+  }
+  std::vector<run::SimulationOptions> all;
+  for (const std::string& type : ways.types) {
+    for (const int gpus : ways.gpus) {
+      run::SimulationOptions& options = all.emplace_back(run::times_alone(asked));
+      run::set_option(options, "dtype", type);
+      options.engine = asked.engine.empty() ? kUsualEngine : asked.engine;
+      options.tensor_parallel = gpus;
+      // A mix compares both.
+      options.variants = ways.sparse ? run::Variants::kBoth : run::Variants::kDense;
+      if (all.size() <= ways.gpus.size()) {
+        run::asked_engine(options);  // refuses what no board could run
+      }
+    }
+  }
+  return all;
+}
+
+std::string scope_of(const run::SimulationOptions& options, const TriedWays& ways) {
+  const auto engine = run::asked_engine(options);
+  if (!engine || engine->gemms_only) {
+    return BoardComparison().scope;
+  }
+  const bool several = *std::max_element(ways.gpus.begin(), ways.gpus.end()) > 1;
+  return fmt::format("one inference under engine '{}{}{}'{}", engine->name,
+                     engine->version.empty() ? "" : " ", engine->version,
+                     several ? ", watts and bytes of one GPU, joules of all" : "");
+}
+
+}  // namespace
+
+std::string Candidate::weights() const {
+  return !sparse ? "dense"
+         : sparse_weights == prunable_weights
+             ? "2:4"
+             : fmt::format("2:4 {}/{}", sparse_weights, prunable_weights);
+}
+
+BoardComparison compare_types(const std::vector<ComparedWorkload>& workloads,
+                              const std::vector<config::Architecture>& boards,
+                              const run::SimulationOptions& asked, const TriedWays& ways, int jobs,
+                              const std::function<void(std::size_t, std::size_t)>& progress) {
+  base::ensure(!workloads.empty() && !boards.empty() && jobs > 0, "compare: nothing to compare");
+  base::ensure(!ways.types.empty() && !ways.gpus.empty() && (ways.dense || ways.sparse),
+               "compare: nothing to try");
+  run::require_nothing_saved(asked, "a comparison");
+  if (asked.training) {
+    throw base::InputError(
+        "compare --types is of inferences: --training is an option of run, and of compare without "
+        "it");
+  }
+  run::SimulationOptions common = asked;
+  if (std::any_of(boards.begin(), boards.end(), [&](const config::Architecture& board) {
+        return run::searches_kernels(asked, board);
+      })) {
+    common.kernels = run::KernelsFrom::kSearch;  // all boards by the same rule
+  }
+  const std::vector<run::SimulationOptions> options = options_of(common, ways);
+  BoardComparison comparison;
+  comparison.workload = workloads.front().workload.name;
+  comparison.types = ways.types;
+  comparison.scope = scope_of(options.front(), ways);
+  comparison.made_by = run::made_by(
+      asked.fidelity, boards.size() == 1 ? std::optional(boards.front().gpu.sms) : std::nullopt);
+  for (const ComparedWorkload& one : workloads) {
+    for (const config::Architecture& board : boards) {
+      for (std::size_t way = 0; way < options.size(); ++way) {
+        ComparedPoint& point = comparison.points.emplace_back();
+        point.board = board.gpu.name;
+        point.dims = one.dims;
+        point.type = ways.types[way / ways.gpus.size()];
+        point.pass = run::pass_kind(one.workload);
+        point.pass.gpus = options[way].tensor_parallel;
+      }
+    }
+  }
+  const std::size_t total = comparison.points.size();
+  const auto board_of = [&](std::size_t i) -> const config::Architecture& {
+    return boards[i / options.size() % boards.size()];
+  };
+  std::size_t done = 0;
+  progress(done, total);
+  Kept kept;
+  run::for_each_in_workers(
+      static_cast<std::size_t>(jobs), total,
+      [&](std::size_t i) {
+        return simulated(workloads[i / options.size() / boards.size()].workload, board_of(i),
+                         comparison.points[i].type, options[i % options.size()], kept);
+      },
+      [&](std::size_t i, run::WorkerPool::Event event) {
+        const bool has_sparse = board_of(i).gpu.sm.tensor_core.selector_inputs > 1;
+        finish(ways, has_sparse, std::move(event), comparison.points[i]);
+        progress(++done, total);
+      });
+  const auto is_possible = [](const ComparedPoint& point) { return point.failure.empty(); };
+  if (std::none_of(comparison.points.begin(), comparison.points.end(), is_possible)) {
+    throw base::InputError(comparison.points.front().failure);
+  }
+  return comparison;
+}
+
+}  // namespace sptc::compare

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/memory_use.h"
+
+#include "sim/config/architecture.h"
+#include "sim/run/asked_work.h"
+#include "sim/run/simulation_options.h"
+#include "sim/workload/importer/recording_reader.h"
+#include "sim/workload/workload.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+namespace sptc::run {
+namespace {
+
+workload::Workload trace(const std::string& name, const workload::NamedDims& dims) {
+  return workload::read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/" + name, dims);
+}
+
+/// A configuration of Hugging Face as a workload.
+workload::Workload model(const std::string& config, const workload::NamedDims& dims) {
+  workload::input::InputStream input(config, "x");
+  return workload::importer::read_recording(input, {dims}).workload;
+}
+
+/// Of one of `gpus` boards of 141 GiB.
+MemoryUse use_of(const workload::Workload& workload, bool sparse = false, int gpus = 1) {
+  SimulationOptions options;
+  options.tensor_parallel = gpus;
+  const auto use = memory_use(workload, asked_work(workload, options), options,
+                              config::load_architecture("h200-sxm").gpu, sparse);
+  EXPECT_TRUE(use.has_value());
+  return use.value_or(MemoryUse{});
+}
+
+// Llama 3 8B: 6,979,321,856 weights in its layers; 525,336,576 each of its output layer and table.
+constexpr double kLayers = 6979321856.0, kVocabulary = 525336576.0;
+
+TEST(MemoryUse, IsTheWeightsOnceTheCacheOfAllSequencesAndWhatIsAtHand) {
+  const MemoryUse use =
+      use_of(trace("llama3_8b.json", {{"batch", 4}, {"seq", 1}, {"context", 1024}}));
+  EXPECT_DOUBLE_EQ(use.weights, 2 * (kLayers + 2 * kVocabulary));
+  EXPECT_EQ(use.metadata, 0);
+  EXPECT_DOUBLE_EQ(use.cache, 2.0 * 32 * 4 * 1024 * 2048);
+  EXPECT_DOUBLE_EQ(use.activations, 2.0 * 4 * (28672 + 14336 + 128256));
+  EXPECT_EQ(use.communication, 0);
+  EXPECT_DOUBLE_EQ(use.capacity, 141.0 * (1 << 30));
+  EXPECT_DOUBLE_EQ(use.total(), use.weights + use.cache + use.activations);
+  EXPECT_TRUE(use.fits());
+}
+
+TEST(MemoryUse, OfTwoOfFourWeightsIsHalfOfThemAndABitOfMetadataForEach) {
+  const MemoryUse use =
+      use_of(trace("llama3_8b.json", {{"batch", 1}, {"seq", 1}, {"context", 1024}}), true);
+  EXPECT_DOUBLE_EQ(use.weights, kLayers + 4 * kVocabulary);
+  EXPECT_DOUBLE_EQ(use.metadata, kLayers / 8);
+}
+
+TEST(MemoryUse, IsSharedByGpusThatKeepBuffersBetweenThem) {
+  const workload::Workload llama =
+      trace("llama3_8b.json", {{"batch", 4}, {"seq", 1}, {"context", 1024}});
+  const MemoryUse whole = use_of(llama), half = use_of(llama, false, 2);
+  EXPECT_DOUBLE_EQ(2 * half.weights, whole.weights);
+  EXPECT_DOUBLE_EQ(2 * half.cache, whole.cache);
+  EXPECT_DOUBLE_EQ(half.communication, 2.0 * 2 * 4 * 128256);
+}
+
+TEST(MemoryUse, OfTheCacheEachGpuHasAHeadAtLeast) {
+  const workload::Workload qwen =
+      model(R"({"model_type": "qwen3_moe"})", {{"batch", 2}, {"context", 512}});  // 4 heads of keys
+  EXPECT_DOUBLE_EQ(4 * use_of(qwen, false, 8).cache, use_of(qwen).cache);
+}
+
+TEST(MemoryUse, HasExpertsWithoutTokens) {
+  // Mixtral 8x7B: 46.7e9 weights, of which a token passes 12.9e9.
+  const workload::Workload mixtral =
+      trace("mixtral_8x7b.json", {{"batch", 1}, {"seq", 1}, {"context", 16}});
+  EXPECT_DOUBLE_EQ(use_of(mixtral).weights, 2 * 46702526464.0);
+}
+
+TEST(MemoryUse, OfLatentAttentionIsTheCompressedCache) {
+  // DeepSeek-V3: 671e9 weights; 576 features of a token in each of 61 layers.
+  const std::string config = R"({"model_type": "deepseek_v3"})";
+  const MemoryUse decode = use_of(model(config, {{"batch", 2}, {"context", 4096}}));
+  EXPECT_NEAR(decode.weights, 2 * 671.0e9, 2 * 0.1e9);
+  EXPECT_DOUBLE_EQ(decode.cache, 2.0 * 61 * 2 * 4096 * 576);
+  EXPECT_FALSE(decode.fits());
+  const MemoryUse prefill = use_of(model(config, {{"batch", 1}, {"seq", 64}}));
+  EXPECT_DOUBLE_EQ(prefill.weights, decode.weights);
+  EXPECT_DOUBLE_EQ(prefill.cache, 2.0 * 61 * 64 * 576);
+  EXPECT_DOUBLE_EQ(use_of(model(config, {{"batch", 2}, {"context", 4096}}), false, 8).cache,
+                   decode.cache);
+}
+
+TEST(MemoryUse, IsNotKnownOfAListOfLaunchesOrOfABoardThatDoesNotSay) {
+  const SimulationOptions options;
+  config::Architecture board = config::load_architecture("h200-sxm");
+  const auto of = [&](const workload::Workload& workload) {
+    return memory_use(workload, asked_work(workload, options), options, board.gpu, false);
+  };
+  EXPECT_FALSE(of(trace("deepbench_gemm_inference_device.json", {})));
+  const workload::Workload llama = trace("llama3_8b.json", {});
+  EXPECT_TRUE(of(llama));
+  board.gpu.memory.dram_capacity = base::Bytes(0);
+  EXPECT_FALSE(of(llama));
+}
+
+}  // namespace
+}  // namespace sptc::run
