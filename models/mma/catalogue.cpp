@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <map>
 #include <optional>
 
@@ -250,6 +251,13 @@ const Target& find_target(std::string_view name) {
     return *target;
   }
   throw base::InputError("unknown architecture " + base::unknown_name(name, target_names()));
+}
+
+int Target::compute_capability() const {
+  int capability = 0;
+  const std::string_view digits = name.substr(name.find('_') + 1);
+  std::from_chars(digits.data(), digits.data() + digits.size(), capability);
+  return capability;
 }
 
 const Target& target_of_gpu(std::string_view gpu, std::string_view architecture) {

@@ -14,6 +14,9 @@ struct Target {
   std::string_view architecture;  ///< row set of step_rules: "ampere"
   std::string_view gpus;          ///< "A100, A30", as their vendor calls them
   std::size_t sass_column = 0;    ///< of the table of instructions
+
+  /// Ten times that of its GPUs: 90 of "sm_90a".
+  int compute_capability() const;
 };
 
 std::span<const Target> targets();

@@ -349,13 +349,8 @@ BoardComparison compare_types(const std::vector<ComparedWorkload>& workloads,
         "compare --types is of inferences: --training is an option of run, and of compare without "
         "it");
   }
-  run::SimulationOptions common = asked;
-  if (std::any_of(boards.begin(), boards.end(), [&](const config::Architecture& board) {
-        return run::searches_kernels(asked, board);
-      })) {
-    common.kernels = run::KernelsFrom::kSearch;  // all boards by the same rule
-  }
-  const std::vector<run::SimulationOptions> options = options_of(common, ways);
+  const std::vector<run::SimulationOptions> options =
+      options_of(run::by_one_rule(asked, boards), ways);
   BoardComparison comparison;
   comparison.workload = workloads.front().workload.name;
   comparison.types = ways.types;

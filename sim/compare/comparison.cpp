@@ -172,13 +172,7 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
                         const std::function<void(std::size_t, std::size_t)>& progress) {
   base::ensure(!workloads.empty() && !boards.empty() && jobs > 0, "compare: nothing to compare");
   run::require_nothing_saved(asked, "a comparison");
-  run::SimulationOptions options = asked;
-  const auto searches = [&](const config::Architecture& board) {
-    return run::searches_kernels(asked, board);
-  };
-  if (std::any_of(boards.begin(), boards.end(), searches)) {
-    options.kernels = run::KernelsFrom::kSearch;  // all boards by the same rule
-  }
+  const run::SimulationOptions options = run::by_one_rule(asked, boards);
   run::SimulationOptions under_engine = options;
   under_engine.network_engine = run::asked_engine(options);
   BoardComparison comparison;
@@ -197,8 +191,8 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
       ComparedPoint& point = comparison.points.emplace_back();
       point.board = board.gpu.name;
       point.dims = workloads[i].dims;
-      point.does_not_fit = run::does_not_fit(workloads[i].workload, asked_works[i].operations,
-                                             asked_works[i].vectors, under_engine, board.gpu);
+      point.does_not_fit =
+          run::does_not_fit(workloads[i].workload, asked_works[i], under_engine, board.gpu);
     }
   }
   std::size_t done = 0;

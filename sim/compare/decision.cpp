@@ -166,8 +166,7 @@ std::string sparsity_sentence(const BoardComparison& comparison,
   }
   return fmt::format(
       " 2:4 is the fastest in {} of {} cases; it is at best {:.2f}x as fast as dense weights of "
-      "the "
-      "same type ({} on {}).",
+      "the same type ({} on {}).",
       wins, decided, *most->total.gain(), most->type, place_words(*most));
 }
 

@@ -24,10 +24,11 @@ struct Pick {
 /// Of one board with one combination of dimensions.
 struct Decision {
   std::vector<std::size_t> points;  ///< places of its points
-  /// Of what fits: most tokens (inputs) per second, the next one, and the fewest joules for each.
+  /// Of what fits: most tokens (inputs) per second and GPU, the next one, and the fewest joules for
+  /// each.
   /// Nothing where there is none, or no energy is known.
   std::optional<Pick> best, second, cheapest;
-  double gain = 0;  ///< rate of the best over that of the second; 0: there is no second
+  double gain = 0;  ///< rate of each GPU of the best over that of the second; 0: there is no second
   /// Mean error of gains, the larger one of both; nothing where one is not known.
   std::optional<double> error_percent;
 

@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 namespace sptc::prune {
@@ -87,13 +86,6 @@ Legality judged(const LibraryRule& rule, const ProductShape& shape, int sm) {
 
 }  // namespace
 
-int sm_of(const mma::Target& target) {
-  int sm = 0;
-  const std::string_view digits = target.name.substr(target.name.find('_') + 1);
-  std::from_chars(digits.data(), digits.data() + digits.size(), sm);
-  return sm;
-}
-
 std::vector<Legality> legality_of(const ProductShape& shape, int sm) {
   std::vector<Legality> result;
   for (const LibraryRule& rule : kRules) {
@@ -132,7 +124,7 @@ std::string legality_text(const std::vector<ProductShape>& shapes, const mma::Ta
     text += fmt::format("{}{}{}, {} on {}{}{}\n", name, name.empty() ? "" : ": ", extents(shape),
                         numerics::name(shape.type), target.name, shape.stored.empty() ? "" : "; ",
                         shape.stored);
-    for (const Legality& legality : legality_of(shape, sm_of(target))) {
+    for (const Legality& legality : legality_of(shape, target.compute_capability())) {
       const LibraryRule& rule = *legality.rule;
       text += fmt::format("  {:<29} {:<5} {}", rule.library, rule.sparse ? "2:4" : "dense",
                           legality.accepts() ? "yes" : "no: " + legality.reason);
@@ -156,7 +148,7 @@ std::string legality_json(const std::vector<ProductShape>& shapes, const mma::Ta
   Json list = Json::array();
   for (const ProductShape& shape : shapes) {
     Json libraries = Json::array();
-    for (const Legality& legality : legality_of(shape, sm_of(target))) {
+    for (const Legality& legality : legality_of(shape, target.compute_capability())) {
       libraries.push_back(
           {{"library", legality.rule->library},
            {"sparse", legality.rule->sparse},

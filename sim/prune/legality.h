@@ -23,9 +23,6 @@ struct LibraryRule {
   std::string_view source;  ///< where it says so
 };
 
-/// 10 times the compute capability: 80 of "sm_80", 90 of "sm_90a".
-int sm_of(const mma::Target& target);
-
 /// One product D [m, n] = A [m, k] B [k, n]; n is 0 where only the weights are known.
 struct ProductShape {
   std::string name;

@@ -192,18 +192,6 @@ class Counter {
   const Operation* output_ = nullptr;           ///< the weight that makes the results; null: none
 };
 
-std::optional<MemoryUse> count(const workload::Workload& workload,
-                               const std::vector<Operation>& operations,
-                               const std::vector<VectorOperation>& vectors,
-                               const SimulationOptions& options, const gpu::GpuSpec& gpu,
-                               bool sparse) {
-  const auto capacity = static_cast<double>(gpu.memory.dram_capacity.count());
-  return capacity == 0 || workload.inputs == 0
-             ? std::nullopt
-             : std::optional(
-                   Counter(workload, operations, vectors, options).count(capacity, sparse));
-}
-
 /// "at least 2 such boards (--tp 2)".
 std::string boards_needed(double bytes, double capacity) {
   constexpr std::uint64_t kMostGpus = 8;  // of --tp
@@ -230,21 +218,22 @@ std::string parts_text(const MemoryUse& use) {
 std::optional<MemoryUse> memory_use(const workload::Workload& workload, const AskedWork& work,
                                     const SimulationOptions& options, const gpu::GpuSpec& gpu,
                                     bool sparse_weights) {
-  if (options.training) {  // whose activations and states of the optimiser are not counted
+  const auto capacity = static_cast<double>(gpu.memory.dram_capacity.count());
+  // Of training, activations that wait for their gradients and states of the optimiser are not
+  // counted.
+  if (capacity == 0 || workload.inputs == 0 || options.training) {
     return std::nullopt;
   }
-  return count(workload, work.operations, work.vectors, options, gpu, sparse_weights);
+  return Counter(workload, work.operations, work.vectors, options).count(capacity, sparse_weights);
 }
 
-std::string does_not_fit(const workload::Workload& workload,
-                         const std::vector<Operation>& operations,
-                         const std::vector<VectorOperation>& vectors,
+std::string does_not_fit(const workload::Workload& workload, const AskedWork& work,
                          const SimulationOptions& options, const gpu::GpuSpec& gpu) {
   const bool has_sparse =
       options.variants != Variants::kDense && gpu.sm.tensor_core.selector_inputs > 1;
   const bool has_dense = options.variants != Variants::kSparse || !has_sparse;
-  const auto dense = count(workload, operations, vectors, options, gpu, false);
-  const auto sparse = count(workload, operations, vectors, options, gpu, true);
+  const auto dense = memory_use(workload, work, options, gpu, false);
+  const auto sparse = memory_use(workload, work, options, gpu, true);
   const bool dense_fits = !dense || !has_dense || dense->fits();
   if (dense_fits && (!sparse || !has_sparse || sparse->fits())) {
     return "";

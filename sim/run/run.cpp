@@ -144,10 +144,8 @@ RunResult header(const workload::Workload& workload, const AskedWork& work,
   result.made_by = made_by(options.fidelity, gpu.sms);
   result.options = describe(options);
   result.seed = options.seed;
-  if (!options.training) {
-    result.does_not_fit = does_not_fit(workload, work.operations, work.vectors, options, gpu);
-  }
-  if (options.runs_whole_network() && !options.training) {
+  result.does_not_fit = does_not_fit(workload, work, options, gpu);
+  if (options.runs_whole_network()) {
     add_memory(workload, work, options, gpu, result);
   }
   for (const workload::Operation& op : work.operations) {

@@ -225,6 +225,16 @@ bool searches_kernels(const SimulationOptions& asked, const config::Architecture
   return !config::is_shipped(architecture);
 }
 
+SimulationOptions by_one_rule(SimulationOptions asked,
+                              const std::vector<config::Architecture>& boards) {
+  if (std::any_of(boards.begin(), boards.end(), [&](const config::Architecture& board) {
+        return searches_kernels(asked, board);
+      })) {
+    asked.kernels = KernelsFrom::kSearch;
+  }
+  return asked;
+}
+
 config::Architecture with_asked(config::Architecture architecture, const SimulationOptions& asked) {
   if (!asked.numerics.empty()) {
     mma::require_rule_set(asked.numerics);

@@ -62,6 +62,10 @@ config::Architecture with_asked(config::Architecture architecture, const Simulat
 
 /// Whether kernels are searched on `architecture`: see SimulationOptions::kernels.
 bool searches_kernels(const SimulationOptions& asked, const config::Architecture& architecture);
+/// `asked`, whose kernels are searched on all of `boards` where they would be on one of them: what
+/// is compared has one rule.
+SimulationOptions by_one_rule(SimulationOptions asked,
+                              const std::vector<config::Architecture>& boards);
 
 /// The engine that `asked` names, on `gpu` where that is not null; nothing where each GEMM runs by
 /// itself. Throws InputError.

@@ -26,11 +26,8 @@ std::vector<std::pair<std::string, std::string>> describe(const SimulationOption
 
 /// What the memory of `gpu` cannot hold, part by part (sim/run/memory_use.h), in a sentence with
 /// the number of boards that it takes and what 2:4 weights make of it; empty where all fits as far
-/// as that is known. Of `workload`: `operations` and `vectors` as asked_work() has them, those of
-/// one of several GPUs.
-std::string does_not_fit(const workload::Workload& workload,
-                         const std::vector<workload::Operation>& operations,
-                         const std::vector<workload::VectorOperation>& vectors,
+/// as that is known. `work`: what asked_work() has of `workload`, that of one of several GPUs.
+std::string does_not_fit(const workload::Workload& workload, const AskedWork& work,
                          const SimulationOptions& options, const gpu::GpuSpec& gpu);
 
 /// What the launches of a run have in common.

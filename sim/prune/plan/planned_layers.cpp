@@ -232,7 +232,7 @@ std::string kernel_refusal(const workload::Operation& op, std::string_view engin
   }
   const std::vector<prune::Legality> rules =
       prune::legality_of({op.name, op.shape.m, op.shape.n, op.shape.k, op.dtype},
-                         prune::sm_of(mma::target_of_gpu(gpu.name, gpu.instruction_set)));
+                         mma::target_of_gpu(gpu.name, gpu.instruction_set).compute_capability());
   for (const std::string_view library : kLibraries) {
     for (const prune::Legality& legality : rules) {
       if (legality.rule->library == library) {

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "models/mma/target.h"
 #include "sim/config/architecture.h"
 #include "sim/config/evidence.h"
 #include "sim/config/named_file.h"
@@ -375,7 +376,8 @@ EngineSpec load_engine(const std::string& asked) {
 
 EngineSpec on_board(EngineSpec engine, const gpu::GpuSpec& gpu) {
   engine.board = gpu.name;
-  engine.compute_capability = compute_capability(gpu);
+  engine.compute_capability =
+      mma::target_of_gpu(gpu.name, gpu.instruction_set).compute_capability();
   return engine;
 }
 

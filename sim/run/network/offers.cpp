@@ -2,7 +2,6 @@
 #include "sim/run/network/offers.h"
 
 #include "models/base/text.h"
-#include "models/mma/target.h"
 #include "models/numerics/data_type.h"
 #include "sim/config/evidence.h"
 #include "sim/io/json_reader.h"
@@ -169,14 +168,6 @@ std::string operand_word(const workload::Operation& op) {
   }
   const kernels::OperandFormat format{op.dtype, op.storage.operand_block()};
   return std::string(kernels::name(format));
-}
-
-int compute_capability(const gpu::GpuSpec& gpu) {
-  const std::string_view name = mma::target_of_gpu(gpu.name, gpu.instruction_set).name;
-  const std::string_view digits = name.substr(name.find('_') + 1);
-  int capability = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), capability);
-  return capability;
 }
 
 bool covers(const Offer& offer, const Installation& at) {

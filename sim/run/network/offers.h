@@ -3,7 +3,6 @@
 // What the software behind an engine has at a release: operand types, 2:4 kernels, quantisation.
 #pragma once
 
-#include "sim/gpu/gpu_spec.h"
 #include "sim/workload/workload.h"
 
 #include <array>
@@ -58,9 +57,6 @@ void read_releases(const io::JsonObject& row, bool versioned, Offer& offer);
 /// The operands of `op` in a word: a type or a format ("bf16", "nvfp4"), or "w4a16" where its
 /// weight lies in memory in fewer bits than it is multiplied in.
 std::string operand_word(const workload::Operation& op);
-
-/// 89 of a GPU of compute capability 8.9.
-int compute_capability(const gpu::GpuSpec& gpu);
 
 /// A release on a board.
 struct Installation {
