@@ -21,7 +21,7 @@ LAYERS = {
             "hardware/memory", "hardware/memory/plugins", "kernels", "gpu", "config",
             "workload/input", "workload", "workload/onnx", "workload/profile", "workload/blas", "workload/topology",
             "workload/importer", "run/network", "run/microbench", "run",
-            "check/vectors", "check/kernel", "check/times", "check/capture",
+            "check/vectors", "check/kernel", "check/kernel/hypotheses", "check/times", "check/capture",
             "report", "include/sptcsim", "api", "report/show", "prune", "prune/plan", "compare", "sweep", "cli", "python"],
 }
 

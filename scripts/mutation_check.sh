@@ -280,8 +280,11 @@ fault_of test_extrapolation 'rounds are carried on before SMs are apart' sim/gpu
 fault_of test_sim_cli_prune 'nearest m by the multiple of k' sim/prune/legality.cpp \
   'result.nearest.m = base::round_up(shape.m, rule.m);' \
   'result.nearest.m = base::round_up(shape.m, rule.k);'
-fault_of test_sim_cli_prune 'weights of [k, rows] keep their extents' sim/prune/conversion.cpp \
-  'std::swap(entry.shape[0], entry.shape[1]);' \
+fault_of test_sim_cli_prune 'weights of [k, rows] keep their extents' sim/prune/checkpoint_layer.cpp \
+  'form.k_first ? std::vector{form.k, form.rows}' \
+  'form.k_first ? std::vector{form.rows, form.k}'
+fault_of test_sim_prune 'a shard of another source stays' sim/prune/model_directory.cpp \
+  'found->second.source == stamp_of(source_.directory() / shard) &&' \
   ''
 fault_of test_sim_cli_prune 'layers that are left out are pruned' sim/prune/layer_choice.cpp \
   'if (unwanted_.has(entry.name) || !(wanted_.given() ? asked : usual)) {' \
@@ -298,7 +301,7 @@ fault_of test_sim_cli_plan 'weights of one kernel stay apart' sim/prune/plan/pla
 fault_of test_kernel_comparison 'two zeros are one number' sim/check/kernel/word_comparison.cpp \
   '-magnitude - 1 : magnitude' \
   '-magnitude : magnitude'
-fault_of test_kernel_comparison 'alpha becomes beta' sim/check/kernel/epilogue_alternatives.cpp \
+fault_of test_kernel_comparison 'alpha becomes beta' sim/check/kernel/hypotheses/epilogues.cpp \
   'std::swap(epilogue.alpha, epilogue.beta);' \
   'epilogue.alpha = epilogue.beta;'
 fault_of test_kernel_comparison 'metadata moves as B does' sim/check/kernel/k_samples.cpp \

@@ -84,7 +84,7 @@ KeptShare kept_share(const base::Matrix<float>& weights, const Mask& mask) {
     all_kept_magnitude += sum(kept_magnitude);
   }
   return {all_energy > 0 ? all_kept_energy / all_energy : 1,
-          all_magnitude > 0 ? all_kept_magnitude / all_magnitude : 1};
+          all_magnitude > 0 ? all_kept_magnitude / all_magnitude : 1, all_energy};
 }
 
 }  // namespace sptc::sparsity

@@ -42,15 +42,22 @@ base::Matrix<float> wanda_scores(const base::Matrix<float>& weights,
 PrunedWeights prune_by_sparse_gpt(const base::Matrix<float>& weights,
                                   const base::Matrix<float>& inputs, const WeightPattern& pattern);
 
-/// ||inputs (W - W')'|| / ||inputs W'|| in the Frobenius norm, W and W' [rows, k]; 0 where both are
-/// 0.
-double output_error(const base::Matrix<float>& weights, const base::Matrix<float>& pruned,
-                    const base::Matrix<float>& inputs);
+/// What pruning does to the outputs of a layer, in the Frobenius norm.
+struct OutputChange {
+  double lost = 0;   ///< ||inputs (W - P)'||, W and P [rows, k] the weights before and after
+  double whole = 0;  ///< ||inputs W'||
+
+  double relative() const { return whole > 0 ? lost / whole : 0; }
+};
+
+OutputChange output_change(const base::Matrix<float>& weights, const base::Matrix<float>& pruned,
+                           const base::Matrix<float>& inputs);
 
 /// What of the weights stays.
 struct KeptShare {
   double energy = 1;     ///< of the sum of squares
   double magnitude = 1;  ///< of the sum of magnitudes
+  double squares = 0;    ///< the sum of squares itself, before
 };
 
 KeptShare kept_share(const base::Matrix<float>& weights, const Mask& mask);

@@ -3,7 +3,9 @@
 
 #include "models/base/error.h"
 #include "models/sparsity/metadata_register.h"
+#include "models/sparsity/pattern.h"
 
+#include <array>
 #include <string>
 #include <tuple>
 
@@ -14,6 +16,23 @@ using numerics::DataType;
 
 constexpr std::size_t kRowTile = 16;
 constexpr std::size_t kLanes = std::tuple_size_v<LaneWords>;
+constexpr std::size_t kAtomRows = 64;    // of CUTLASS 3.x
+constexpr std::size_t kAtomGroups = 32;  // of sm_100
+
+/// Orders by name, and the columns of an atom of CUTLASS 3.x; 0: those of kAtomGroups.
+struct NamedOrder {
+  std::string_view name;
+  MetadataOrder order;
+  int columns = 0;
+};
+constexpr std::array<NamedOrder, 7> kNamedOrders = {
+    {{"canonical", MetadataOrder::kCanonical},
+     {"cutlass", MetadataOrder::kCutlass},
+     {"cutlass-sm90", MetadataOrder::kCutlass3, 128},
+     {"cutlass-sm90-k64", MetadataOrder::kCutlass3, 64},
+     {"cutlass-sm100", MetadataOrder::kCutlass3},
+     {"marlin", MetadataOrder::kMarlin},
+     {"ptx", MetadataOrder::kLanes}}};
 
 /// Throws InputError unless `extent` is a multiple of `of`: "what = extent must be a multiple of
 /// `of`".
@@ -50,6 +69,8 @@ class Places {
     require_multiple("groups per row of canonical" + for_type, groups, per_element_);
     if (form.order == MetadataOrder::kLanes) {
       set_tiles(groups);
+    } else if (form.order == MetadataOrder::kCutlass3) {
+      set_atoms(groups, for_type);
     } else if (form.order != MetadataOrder::kCanonical) {
       const bool marlin = form.order == MetadataOrder::kMarlin;
       const std::string of_type = (marlin ? " of Marlin's" : " of reordered") + for_type;
@@ -69,6 +90,10 @@ class Places {
                         {static_cast<int>(row % kRowTile), static_cast<int>(group % tile_groups_)});
       const std::size_t tile = row / kRowTile * k_tiles_ + group / tile_groups_;
       return {tile * kLanes + static_cast<std::size_t>(slot.lane), 4 * slot.nibble};
+    }
+    if (form_.order == MetadataOrder::kCutlass3) {
+      const std::size_t nibble = nibble_of_atoms(row, group);
+      return {nibble / 2, static_cast<int>(nibble % 2 * 4)};
     }
     const std::size_t column = group / per_element_;
     return {form_.order == MetadataOrder::kCanonical
@@ -92,16 +117,49 @@ class Places {
     columns_ = kLanes;
   }
 
+  /// CUTLASS 3.x takes columns in blocks of 512 bits of A, and those of 4 bits by 256.
+  void set_atoms(std::size_t groups, const std::string& for_type) {
+    const int bits = numerics::storage_bits(form_.type);
+    const auto group = static_cast<std::size_t>(hardware_pattern(form_.type).group);
+    tile_groups_ = static_cast<std::size_t>(form_.logical_k) / group;
+    const std::size_t block = bits == 4 ? kAtomGroups : bits == 8 ? 16 : 8;
+    if (form_.logical_k <= 0 || form_.type == DataType::kS4 || tile_groups_ % block != 0 ||
+        tile_groups_ == 0) {
+      throw base::InputError("CUTLASS 3.x has no" + for_type + " in tiles of " +
+                             std::to_string(form_.logical_k) + " columns");
+    }
+    require_multiple("rows of CUTLASS 3.x" + for_type, m_, kAtomRows);
+    require_multiple("groups per row of CUTLASS 3.x" + for_type, groups, tile_groups_);
+    columns_ = groups / 2;
+  }
+
+  std::size_t nibble_of_atoms(std::size_t row, std::size_t group) const {
+    const std::size_t x = row % kAtomRows;
+    const std::size_t c = group % tile_groups_;
+    const std::size_t atom = (group / tile_groups_ * m_ + (row - x)) * tile_groups_;
+    if (metadata_element_bits(form_.type) == 32) {
+      return atom + x * tile_groups_ + c;
+    }
+    return atom + (x / 16 * 16 + c / 4 % 2 * 8 + x % 8) * tile_groups_ + c / 8 * 8 + x / 8 % 2 * 4 +
+           c % 4;
+  }
+
   MetadataForm form_;
   std::size_t m_, per_element_, rows_, columns_;
   MetadataRegisterFormat format_;              ///< kLanes
-  std::size_t tile_groups_ = 0, k_tiles_ = 0;  ///< kLanes
+  std::size_t tile_groups_ = 0, k_tiles_ = 0;  ///< kLanes; kCutlass3: groups of an atom
 };
 
 }  // namespace
 
 int metadata_element_bits(DataType type) {
   return numerics::storage_bits(type) >= 16 ? 16 : 32;
+}
+
+int metadata_word_bits(const MetadataForm& form) {
+  return form.order == MetadataOrder::kLanes      ? 32
+         : form.order == MetadataOrder::kCutlass3 ? 8
+                                                  : metadata_element_bits(form.type);
 }
 
 std::size_t reordered_offset(DataType type, std::size_t rows, std::size_t row, std::size_t column,
@@ -150,11 +208,34 @@ base::Matrix<std::uint8_t> unpack_metadata(std::span<const std::uint32_t> words,
   return nibbles;
 }
 
+std::span<const std::string_view> metadata_layout_names() {
+  static constexpr auto kNames = [] {
+    std::array<std::string_view, kNamedOrders.size()> names;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      names[i] = kNamedOrders[i].name;
+    }
+    return names;
+  }();
+  return kNames;
+}
+
+std::optional<MetadataForm> find_metadata_form(std::string_view name, DataType type) {
+  for (const NamedOrder& row : kNamedOrders) {
+    if (row.name == name) {
+      const int columns = row.columns != 0
+                              ? row.columns
+                              : static_cast<int>(kAtomGroups) * hardware_pattern(type).group;
+      return MetadataForm{type, row.order, row.order == MetadataOrder::kCutlass3 ? columns : 0, 0};
+    }
+  }
+  return std::nullopt;
+}
+
 std::string_view layout_word(std::string_view word) {
   if (word.starts_with("cutlass3") || word.starts_with("cutlass-3")) {
     throw base::InputError(
-        "the layout of CUTLASS 3.x, metadata of wgmma and tcgen05, is not known here; 'cutlass' is "
-        "that of CUTLASS 2.x");
+        "CUTLASS 3.x has a layout for each architecture: cutlass-sm90 (kernels with tiles of 128 "
+        "columns and more), cutlass-sm90-k64 (of 64), cutlass-sm100; 'cutlass' is that of 2.x");
   }
   return word == "reordered" ? "cutlass" : word == "lanes" ? "ptx" : word;
 }

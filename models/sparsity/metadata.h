@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -41,13 +42,25 @@ enum class MetadataOrder {
   /// [row tile][k tile], a register per lane, as MetadataRegisterFormat describes it. Lanes that
   /// the selector leaves out hold 0.
   kLanes,
+  /// What the compressors of CUTLASS 3.x write for wgmma (sm_90) and tcgen05 (sm_100): bytes of two
+  /// groups, the first in the low nibble. Atoms of 64 rows and logical_k columns follow each other
+  /// down the rows, then along k. With x the row in its atom, c the group in it and G its groups,
+  /// the nibble stands at
+  ///
+  ///   16, 32 bits:  (x/16) * 16G + ((c/4)%2) * 8G + (x%8) * G + (c/8) * 8 + ((x/8)%2) * 4 + c%4
+  ///   8, 4 bits:    x * G + c
+  ///
+  /// logical_k is min(depth of the kernel's tile, 128) for sm_90, and 32 groups for sm_100, whose
+  /// atoms of 128 rows are two of these. Sources: sm90_sparse_config.inl, sm1xx_sparse_config.inl
+  /// of NVIDIA/cutlass.
+  kCutlass3,
 };
 
 /// How metadata is laid out.
 struct MetadataForm {
   numerics::DataType type = numerics::DataType::kF16;
   MetadataOrder order = MetadataOrder::kCanonical;
-  int logical_k = 0;  ///< kLanes: of the instruction
+  int logical_k = 0;  ///< kLanes: of the instruction; kCutlass3: columns of an atom
   int selector = 0;   ///< kLanes: of all tiles
 };
 
@@ -55,19 +68,29 @@ struct MetadataForm {
 std::size_t reordered_offset(numerics::DataType type, std::size_t rows, std::size_t row,
                              std::size_t column, MetadataOrder order = MetadataOrder::kCutlass);
 
-/// Nibbles [m, groups] as words in `form`: elements [m, columns], 16-bit elements in the low half,
-/// or registers [tiles, 32]. Throws InputError where the groups do not fill whole elements, the
-/// matrix is no whole blocks of rows, pairs of element columns or tiles as its order needs them,
-/// and where the instruction or the selector does not exist.
+/// Bits of a word of metadata in `form`: of an element, 32 of a register, 8 of CUTLASS 3.x.
+int metadata_word_bits(const MetadataForm& form);
+
+/// Nibbles [m, groups] as words in `form`: elements [m, columns] in the low bits, registers [tiles,
+/// 32], or bytes [m, groups / 2]. Throws InputError where the groups do not fill whole elements,
+/// the matrix is no whole blocks of rows, pairs of element columns or tiles as its order needs
+/// them, and where the instruction or the selector does not exist.
 base::Matrix<std::uint32_t> pack_metadata(const base::Matrix<std::uint8_t>& nibbles,
                                           const MetadataForm& form);
 /// And back: [m, groups]. Throws InputError also where there are not as many words as that takes.
 base::Matrix<std::uint8_t> unpack_metadata(std::span<const std::uint32_t> words, std::size_t m,
                                            std::size_t groups, const MetadataForm& form);
 
-/// The word for the layout of metadata that `word` means: "cutlass" for "reordered", "ptx" for
-/// "lanes"; any other is itself. Throws InputError for that of CUTLASS 3.x, which is not known
-/// here.
+/// What the layouts of metadata are called: "canonical", "cutlass" (2.x), "cutlass-sm90" (3.x,
+/// tiles of 128 columns and more), "cutlass-sm90-k64" (tiles of 64), "cutlass-sm100", "marlin",
+/// "ptx".
+std::span<const std::string_view> metadata_layout_names();
+
+/// The form of that name, of "ptx" without a depth; nothing for another name.
+std::optional<MetadataForm> find_metadata_form(std::string_view name, numerics::DataType type);
+
+/// The name of the layout that `word` means: "cutlass" for "reordered", "ptx" for "lanes"; any
+/// other is itself. Throws InputError for "cutlass3", which has a layout for each architecture.
 std::string_view layout_word(std::string_view word);
 
 }  // namespace sptc::sparsity

@@ -9,15 +9,15 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace sptc::sparsity {
 namespace {
-
-constexpr std::size_t kStripe = 4;  // columns of a group
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 constexpr float kFar = std::numeric_limits<float>::max();
@@ -133,10 +133,12 @@ class Search {
  public:
   Search(const base::Matrix<float>& sizes, const PermutationSearch& search, std::uint64_t seed)
       : search_(search),
+        stripe_(static_cast<std::size_t>(search.pattern.candidates())),
+        kept_(static_cast<std::size_t>(search.pattern.choices())),
         random_(seed),
         columns_(sizes.transposed()),
         order_(sizes.cols()),
-        score_(sizes.cols() / kStripe) {
+        score_(sizes.cols() / stripe_) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     for (std::size_t s = 0; s < score_.size(); ++s) {
       score_[s] = score(s);
@@ -161,7 +163,7 @@ class Search {
   }
   double work() const { return work_; }
 
-  /// The share of the sum of magnitudes that 2:4 keeps in the order of now.
+  /// The share of the sum of magnitudes that stays in the order of now.
   double kept() const {
     double all = 0;
     for (std::size_t c = 0; c < columns_.rows(); ++c) {
@@ -175,11 +177,42 @@ class Search {
   double total() const { return std::accumulate(score_.begin(), score_.end(), 0.0); }
   const float* column_at(std::size_t place) const { return columns_.row(order_[place]).data(); }
 
-  /// Sum over the rows of the two largest of the four columns of a stripe.
+  bool is_two_of_four() const { return stripe_ == kFour && kept_ == 2; }
+
+  /// The `count` largest elements of row `r` of `columns` come first in `elements`, in order.
+  static void largest_first(const std::vector<const float*>& columns, std::size_t r,
+                            std::size_t count, std::vector<float>& elements) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      elements[i] = columns[i][r];
+    }
+    std::partial_sort(elements.begin(), elements.begin() + static_cast<std::ptrdiff_t>(count),
+                      elements.end(), std::greater<>());
+  }
+
+  /// Sum over the rows of the elements of a stripe that stay.
   double score(std::size_t stripe) const {
-    std::array<const float*, kStripe> four{};
-    for (std::size_t i = 0; i < kStripe; ++i) {
-      four[i] = column_at(stripe * kStripe + i);
+    if (is_two_of_four()) {
+      return score_of_four(stripe);
+    }
+    std::vector<const float*> columns;
+    for (std::size_t i = 0; i < stripe_; ++i) {
+      columns.push_back(column_at(stripe * stripe_ + i));
+    }
+    std::vector<float> elements(stripe_);
+    double sum = 0;
+    for (std::size_t r = 0; r < columns_.cols(); ++r) {
+      largest_first(columns, r, kept_, elements);
+      sum = std::accumulate(elements.begin(), elements.begin() + static_cast<std::ptrdiff_t>(kept_),
+                            sum);
+    }
+    return sum;
+  }
+
+  /// The same of the two largest of four.
+  double score_of_four(std::size_t stripe) const {
+    std::array<const float*, kFour> four{};
+    for (std::size_t i = 0; i < kFour; ++i) {
+      four[i] = column_at(stripe * kFour + i);
     }
     double sum = 0;
     for (std::size_t r = 0; r < columns_.cols(); ++r) {
@@ -193,10 +226,33 @@ class Search {
     return sum;
   }
 
-  /// Of the three columns beside `place`: the second largest of each row into `bound`, and the sum
-  /// of the largest.
+  /// Of the columns beside `place`: the N-th largest of each row into `bound`, and the sum of the
+  /// larger ones.
   double bound_of(std::size_t place, std::span<float> bound) const {
-    const std::size_t first = place / kStripe * kStripe, i = place % kStripe;
+    if (is_two_of_four()) {
+      return bound_in_four(place, bound);
+    }
+    const std::size_t first = place / stripe_ * stripe_;
+    std::vector<const float*> columns;
+    for (std::size_t at = first; at < first + stripe_; ++at) {
+      if (at != place) {
+        columns.push_back(column_at(at));
+      }
+    }
+    std::vector<float> elements(columns.size());
+    double larger = 0;
+    for (std::size_t r = 0; r < bound.size(); ++r) {
+      largest_first(columns, r, kept_, elements);
+      bound[r] = elements[kept_ - 1];
+      larger = std::accumulate(elements.begin(),
+                               elements.begin() + static_cast<std::ptrdiff_t>(kept_ - 1), larger);
+    }
+    return larger;
+  }
+
+  /// The same for the two largest of four.
+  double bound_in_four(std::size_t place, std::span<float> bound) const {
+    const std::size_t first = place / kFour * kFour, i = place % kFour;
     const float* const x = column_at(first + (i == 0 ? 1 : 0));
     const float* const y = column_at(first + (i <= 1 ? 2 : 1));
     const float* const z = column_at(first + (i <= 2 ? 3 : 2));
@@ -243,7 +299,7 @@ class Search {
     const std::size_t stripes = score_.size();
     std::vector<std::size_t> place(stripes), column(stripes);
     for (std::size_t s = 0; s < stripes; ++s) {
-      place[s] = s * kStripe + random_.below(drawn_++, kStripe);
+      place[s] = s * stripe_ + random_.below(drawn_++, stripe_);
       column[s] = order_[place[s]];
     }
     const std::vector<std::size_t> to = best_assignment(gains_of(place, column));
@@ -255,7 +311,9 @@ class Search {
     }
   }
 
+  static constexpr std::size_t kFour = 4;
   const PermutationSearch search_;
+  const std::size_t stripe_, kept_;  ///< columns of a group, and how many of them stay
   base::RandomStream random_;
   std::uint64_t drawn_ = 0;
   double work_ = 0;              ///< elements of products, or as much time
@@ -263,6 +321,26 @@ class Search {
   std::vector<std::size_t> order_;
   std::vector<double> score_;  ///< of each stripe
 };
+
+/// The sums of `run` neighbours of each row.
+base::Matrix<float> run_sums(const base::Matrix<float>& sizes, std::size_t run) {
+  base::Matrix<float> sums(sizes.rows(), sizes.cols() / run);
+  for (std::size_t r = 0; r < sums.rows(); ++r) {
+    for (std::size_t c = 0; c < sizes.cols(); ++c) {
+      sums(r, c / run) += sizes(r, c);
+    }
+  }
+  return sums;
+}
+
+/// The order of columns that an order of runs of them is.
+std::vector<std::size_t> order_of_columns(const std::vector<std::size_t>& runs, std::size_t run) {
+  std::vector<std::size_t> order(runs.size() * run);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    order[i] = runs[i / run] * run + i % run;
+  }
+  return order;
+}
 
 }  // namespace
 
@@ -273,31 +351,36 @@ std::vector<std::size_t> best_assignment(const base::Matrix<float>& gains) {
 
 ColumnOrder permutation_search(const base::Matrix<float>& weights,
                                const PermutationSearch& search) {
-  if (weights.cols() % kStripe != 0) {
-    throw base::InputError("k = " + std::to_string(weights.cols()) +
-                           " cannot be permuted for 2:4: it must be a multiple of 4");
+  const Pattern& pattern = search.pattern;
+  const auto group = static_cast<std::size_t>(pattern.group);
+  const auto run = static_cast<std::size_t>(pattern.run);
+  if (weights.cols() % group != 0) {
+    throw base::InputError("k = " + std::to_string(weights.cols()) + " cannot be permuted for " +
+                           pattern.name() + ": it must be a multiple of " + std::to_string(group));
   }
+  const base::Matrix<float> sizes =
+      run == 1 ? magnitudes(weights) : run_sums(magnitudes(weights), run);
+  std::vector<std::size_t> best(sizes.cols());
+  std::iota(best.begin(), best.end(), std::size_t{0});
   ColumnOrder result;
-  result.order.resize(weights.cols());
-  std::iota(result.order.begin(), result.order.end(), std::size_t{0});
-  const base::Matrix<float> sizes = magnitudes(weights);
   result.kept_before = Search(sizes, search, 0).kept();
   result.kept_after = result.kept_before;
-  if (weights.cols() <= kStripe || weights.rows() == 0) {
-    return result;
-  }
+  const bool has_choice =
+      weights.cols() > group && weights.rows() > 0 && pattern.kept < pattern.group;
   double work = 0;
-  for (int start = 0; start < search.starts && work <= search.most_work_to_restart; ++start) {
+  for (int start = 0; has_choice && start < search.starts && work <= search.most_work_to_restart;
+       ++start) {
     Search one(sizes, search,
                search.seed * static_cast<std::uint64_t>(search.starts) +
                    static_cast<std::uint64_t>(start));
     std::vector<std::size_t> order = one.run();
     work += one.work();
     if (one.kept() > result.kept_after) {
-      result.order = std::move(order);
+      best = std::move(order);
       result.kept_after = one.kept();
     }
   }
+  result.order = order_of_columns(best, run);
   return result;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/base/matrix.h"
+#include "models/sparsity/pattern.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,7 @@ std::vector<std::size_t> best_assignment(const base::Matrix<float>& gains);
 
 /// How permutation_search() goes about it.
 struct PermutationSearch {
+  Pattern pattern;  ///< that the order is for; runs of more than one column stay together
   std::uint64_t seed = 0;
   /// Elements of the products of (max, +), assignments counted as such, after which no round
   /// begins; a core does some 8e9 in a second.
@@ -29,20 +31,21 @@ struct PermutationSearch {
   double least_gain = 2e-5;
 };
 
-/// An order of the columns of a matrix, and the share of the sum of magnitudes that pruning to 2:4
-/// keeps before and after.
+/// An order of the columns of a matrix, and the share of the sum of magnitudes that pruning to the
+/// pattern keeps before and after.
 struct ColumnOrder {
   std::vector<std::size_t> order;  ///< column order[i] goes to place i
   double kept_before = 1, kept_after = 1;
 };
 
-/// Looks for the order of the columns of `weights` in which 2:4 keeps the most magnitude (the
-/// problem of Pool and Yu, "Channel Permutations for N:M Sparsity", NeurIPS 2021). Of a stripe of
-/// four columns without one, with a >= b the two largest magnitudes of a row, a column x in its
-/// place makes a + max(b, x) of the row. A round draws a place in each stripe; what each of the
-/// columns there would make of each stripe is one matrix product of (max, +). It exchanges the
-/// columns there in the best of all ways at once, a linear assignment problem, whose gain is exact
-/// because each stripe changes one column. The number of columns must be a multiple of four.
+/// Looks for the order of the columns of `weights` in which N:M keeps the most magnitude (the
+/// problem of Pool and Yu, "Channel Permutations for N:M Sparsity", NeurIPS 2021). A column x in a
+/// stripe of M adds max(b, x) to a row, b the N-th largest of the other columns there, beside the
+/// N - 1 larger ones. A round draws a place in each stripe; what each of the columns there would
+/// make of each stripe is one matrix product of (max, +). It exchanges the columns there in the
+/// best of all ways at once, a linear assignment problem, whose gain is exact because each stripe
+/// changes one column. The number of columns must be a multiple of M. Throws InputError where it is
+/// not.
 ColumnOrder permutation_search(const base::Matrix<float>& weights,
                                const PermutationSearch& search = {});
 

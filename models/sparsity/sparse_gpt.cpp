@@ -106,8 +106,8 @@ PrunedWeights prune_by_sparse_gpt(const base::Matrix<float>& weights,
   return result;
 }
 
-double output_error(const base::Matrix<float>& weights, const base::Matrix<float>& pruned,
-                    const base::Matrix<float>& inputs) {
+OutputChange output_change(const base::Matrix<float>& weights, const base::Matrix<float>& pruned,
+                           const base::Matrix<float>& inputs) {
   constexpr Index kSamples = 256;  // at a time: the outputs of all need not fit memory
   const auto w = view(weights);
   const Rows lost = w - view(pruned);
@@ -118,7 +118,7 @@ double output_error(const base::Matrix<float>& weights, const base::Matrix<float
     error += (x * lost.transpose()).cast<double>().squaredNorm();
     output += (x * w.transpose()).cast<double>().squaredNorm();
   }
-  return output > 0 ? std::sqrt(error / output) : 0;
+  return {std::sqrt(error), std::sqrt(output)};
 }
 
 }  // namespace sptc::sparsity

@@ -55,60 +55,23 @@ void write(const Arguments& arguments, const compare::BoardComparison& compariso
                                                           : compare::comparison_text(comparison));
 }
 
-/// Whether --sparsity has the weights that are compared: dense, 2:4 or both.
-bool lists_weights(const std::string& sparsity) {
-  const std::vector<std::string> parts = parts_of(sparsity);
-  return std::ranges::all_of(
-      parts, [](const std::string& part) { return part == "dense" || part == "2:4"; });
-}
-
-/// The options of the table, and --sparsity and --tp as that has them where they are no lists of
-/// what --types compares.
+/// The options of the table; without --types also --sparsity and --tp, which with it are lists.
 run::SimulationOptions options_of(const Arguments& arguments) {
   run::SimulationOptions options = arguments.options.parsed();
-  const bool lists = lists_weights(arguments.sparsity);
-  if (lists && arguments.types.empty()) {
+  if (!arguments.types.empty()) {
+    return options;
+  }
+  const std::vector<std::string> weights = parts_of(arguments.sparsity);
+  if (std::ranges::all_of(
+          weights, [](const std::string& part) { return part == "dense" || part == "2:4"; })) {
     throw base::InputError("--sparsity dense,2:4 goes with --types: --variants says the same");
   }
-  if (!lists) {
-    run::set_option(options, "sparsity", arguments.sparsity);
+  if (parts_of(arguments.gpus).size() > 1) {
+    throw base::InputError("--tp takes one number: a list of them needs --types");
   }
-  if (arguments.types.empty()) {
-    run::set_option(options, "tp", arguments.gpus);
-  }
+  run::set_option(options, "sparsity", arguments.sparsity);
+  run::set_option(options, "tp", arguments.gpus);
   return options;
-}
-
-/// What --types, --sparsity and --tp ask for. Throws InputError.
-compare::TriedWays ways_of(const Arguments& arguments, const run::SimulationOptions& options) {
-  const auto refuse_again = [](const char* option, auto list) {
-    std::ranges::sort(list);
-    if (std::ranges::adjacent_find(list) != list.end()) {
-      throw base::InputError(std::string(option) + " names one thing twice");
-    }
-  };
-  compare::TriedWays ways;
-  ways.types = parts_of(arguments.types);
-  refuse_again("--types", ways.types);
-  ways.gpus.clear();
-  for (const std::string& number : parts_of(arguments.gpus)) {
-    run::SimulationOptions one;
-    run::set_option(one, "tp", number);
-    ways.gpus.push_back(one.tensor_parallel);
-  }
-  refuse_again("--tp", ways.gpus);
-  ways.dense = options.variants != run::Variants::kSparse;
-  ways.sparse = options.variants != run::Variants::kDense;
-  if (lists_weights(arguments.sparsity)) {
-    if (options.variants != run::Variants::kBoth) {
-      throw base::InputError("--variants and --sparsity both say which weights: give one");
-    }
-    const std::vector<std::string> weights = parts_of(arguments.sparsity);
-    refuse_again("--sparsity", weights);
-    ways.dense = std::ranges::find(weights, "dense") != weights.end();
-    ways.sparse = std::ranges::find(weights, "2:4") != weights.end();
-  }
-  return ways;
 }
 
 /// What compare::compare() or, with --types, compare::compare_types() finds.
@@ -124,7 +87,8 @@ compare::BoardComparison compared(const Arguments& arguments, run::SimulationOpt
   if (arguments.types.empty()) {
     return compare::compare(workloads, boards, options, jobs, show);
   }
-  const compare::TriedWays ways = ways_of(arguments, options);
+  const compare::TriedWays ways = compare::parse_ways(
+      parts_of(arguments.types), parts_of(arguments.sparsity), parts_of(arguments.gpus), options);
   if (arguments.command->count("--engine") == 0) {
     options.engine.clear();  // that of comparisons of types, not of the table
   }

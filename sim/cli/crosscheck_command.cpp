@@ -24,7 +24,7 @@ struct Arguments {
   std::string directory;
   std::string kernel;
   std::string d, launch, entry, map;
-  std::string arch;
+  std::string arch, instruction, k_order, tolerance;
   std::string fidelity = "analytic";
   ComparisonOptions common;
 };
@@ -36,6 +36,12 @@ int host_threads() {
 int check_kernel(const Arguments& arguments) {
   check::kernel::KernelChoice choice{arguments.launch, arguments.d};
   choice.arch = arguments.arch;
+  choice.instruction = arguments.instruction;
+  choice.k_order = arguments.k_order;
+  const check::kernel::Tolerance tolerance =
+      arguments.tolerance.empty()
+          ? check::kernel::Tolerance{}
+          : check::kernel::parse_tolerance("--tolerance", arguments.tolerance);
   if (!arguments.entry.empty()) {
     constexpr int kMostEntries = 1 << 24;
     choice.entry =
@@ -48,15 +54,15 @@ int check_kernel(const Arguments& arguments) {
   }
   const check::kernel::KernelCase kernel =
       check::kernel::read_kernel_file(arguments.kernel, choice);
-  const check::kernel::KernelDiagnosis diagnosis =
-      check::kernel::crosscheck_kernel(kernel.data, kernel.declared, kernel.target, host_threads());
+  const check::kernel::KernelDiagnosis diagnosis = check::kernel::crosscheck_kernel(
+      kernel.data, kernel.declared, kernel.target, host_threads(), tolerance);
   if (map_format) {
     write_bytes(arguments.map, check::kernel::map_image(kernel, diagnosis, *map_format));
   }
   write_result(arguments.common.out, arguments.common.is_json()
                                          ? check::kernel::kernel_json(kernel, diagnosis)
                                          : check::kernel::kernel_text(kernel, diagnosis));
-  return diagnosis.bit_exact() ? 0 : 1;
+  return diagnosis.is_right() ? 0 : 1;
 }
 
 int check_capture(const Arguments& arguments) {
@@ -78,7 +84,10 @@ int run(const Arguments& arguments) {
     for (const auto& [option, value] : {std::pair{"--d", &arguments.d},
                                         {"--launch", &arguments.launch},
                                         {"--entry", &arguments.entry},
-                                        {"--map", &arguments.map}}) {
+                                        {"--map", &arguments.map},
+                                        {"--instruction", &arguments.instruction},
+                                        {"--k-order", &arguments.k_order},
+                                        {"--tolerance", &arguments.tolerance}}) {
       if (!value->empty()) {
         throw base::InputError(std::string("crosscheck: ") + option + " is of --kernel");
       }
@@ -123,6 +132,14 @@ void add_crosscheck_command(CLI::App& app, Command& chosen) {
        {"--arch", arguments->arch, "NAME|FILE",
         "architecture whose times are simulated (default: by the name of the GPU); of --kernel: "
         "whose arithmetic counts, instead of the one that FILE names"},
+       {"--instruction", arguments->instruction, "NAME",
+        "of --kernel: the instruction, instead of the one that FILE names"},
+       {"--k-order", arguments->k_order, "KEY=VALUE,...",
+        "of --kernel: the order of the sums, instead of what FILE says, as its k_order: "
+        "split_k=3,reduction=parallel"},
+       {"--tolerance", arguments->tolerance, "ulps:N|rel:X",
+        "of --kernel: by how much an element may be off, in units of the last place or of its sum "
+        "of |a||b| (default: nothing)"},
        {"--fidelity", arguments->fidelity, "analytic|timing",
         "of the simulated GEMMs: closed form, or SystemC with a few SMs for all"}});
   arguments->common.add_to(*command);

@@ -85,7 +85,8 @@ int run(const Arguments& arguments) {
     };
     result = prune::plan::plan_model(arguments.model.file, architecture, options);
   }
-  const bool has_list = !arguments.out.empty() && result.unreached.empty();
+  const bool takes_any = result.plan && !result.plan->layers.empty();
+  const bool has_list = !arguments.out.empty() && takes_any;
   const std::string list = has_list ? prune::plan::plan_list(result) : "";
   if (!arguments.html.empty()) {
     write_result(arguments.html, prune::plan::plan_page(result, command_line()));
@@ -98,7 +99,7 @@ int run(const Arguments& arguments) {
   }
   write_result(arguments.report, arguments.format == "json" ? prune::plan::plan_json(result)
                                                             : prune::plan::plan_text(result));
-  return result.unreached.empty() ? 0 : 1;
+  return result.unreached.empty() && (arguments.out.empty() || has_list) ? 0 : 1;
 }
 
 void add_wishes(CLI::App& command, Arguments& arguments) {

@@ -17,11 +17,20 @@
 
 #include <charconv>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace sptc::cli {
 namespace {
+
+constexpr const char* kPrunedLayouts =
+    "dense|canonical|ptx|cutlass|cutlass-sm90|cutlass-sm90-k64|cutlass-sm100|pytorch|pytorch-old|"
+    "marlin|sparse-24-bitmask";
+constexpr const char* kLayouts =
+    "dense|canonical|ptx|cutlass|cutlass-sm90|cutlass-sm90-k64|cutlass-sm100|pytorch|pytorch-old|"
+    "marlin|sparse-24-bitmask|marlin-24|pack-quantized|int-quantized|float-quantized|"
+    "nvfp4-pack-quantized|modelopt-nvfp4";
 
 struct Arguments {
   std::string model, out, masks, report, html;
@@ -77,8 +86,8 @@ void add_files(CLI::App& command, Arguments& arguments) {
       {{"MODEL", arguments.model, "MODEL",
         ".safetensors, .safetensors.index.json or its directory, .npz, .npy or .onnx", true},
        {"--out", arguments.out, "FILE",
-        "the pruned model: .safetensors, .npz, .npy, .onnx (of ONNX), or a new directory for "
-        "shards; without it nothing but the report is made"},
+        "the pruned model: .safetensors, .npz, .npy, .onnx (of ONNX), or a directory of a "
+        "directory, which a second run completes; without it nothing but the report is made"},
        {"--masks", arguments.masks, "FILE", "masks for fine-tuning, BOOL: .safetensors, .npz"}});
   add_activations(command, arguments.activations);
   add_report(command, arguments.report, arguments.format);
@@ -93,8 +102,9 @@ void add_choices(CLI::App& command, Arguments& arguments) {
   declare(command,
           {{"--dtype", arguments.dtype, "f16|bf16|tf32|e4m3|e5m2|s8|s4",
             "type that tensor cores will execute: of --layout, and for tf32 1:2, for s4 pairs"},
-           {"--layout", arguments.layout, "dense|canonical|ptx|cutlass|pytorch|pytorch-old|marlin",
-            "dense with zeros, or values and metadata in this layout"},
+           {"--layout", arguments.layout, kPrunedLayouts,
+            "dense with zeros, values and metadata in this layout, or as compressed-tensors has "
+            "them"},
            {"--layers", options.layers, "REGEX|@FILE",
             "tensors to prune, or a list of them as 'plan --out' writes it (default: of ONNX the "
             "weights of products and convolutions, else those of two or more axes, without heads, "
@@ -104,8 +114,8 @@ void add_choices(CLI::App& command, Arguments& arguments) {
   command
       .add_option(
           "--permute", options.permute,
-          "channels along k: report what it would gain, auto (of ONNX graphs), or a rule of "
-          "tensors whose rows and whose k go together (once for each rule)")
+          "channels along k: report what it would gain, auto (by a graph, or the names of a "
+          "transformer), or a rule of tensors whose rows and whose k go together (once for each)")
       ->allow_extra_args(false)  // once for each rule
       ->type_name("report|auto|PRODUCERS=CONSUMERS");
   command.add_option("--seed", options.seed, "of the search for permutations")
@@ -126,7 +136,7 @@ int convert(const Arguments& arguments) {
 struct LegalArguments {
   std::vector<std::string> words;
   std::string arch = "a100-sxm4-80gb";
-  std::string dtype = "f16";
+  std::string dtype;
   std::string format = "text";
 };
 
@@ -143,14 +153,17 @@ std::int64_t extent_of(const std::string& word) {
 
 int legal(const LegalArguments& arguments) {
   require_format(arguments.format, {"text", "json"});
-  const numerics::DataType type = prune::parse_executed_type(arguments.dtype);
+  std::optional<numerics::DataType> type;
+  if (!arguments.dtype.empty()) {
+    type = prune::parse_executed_type(arguments.dtype);
+  }
   const mma::Target& target = config::target_of(arguments.arch);
   std::vector<prune::ProductShape> shapes;
   if (arguments.words.size() == 1) {
     shapes = prune::shapes_of_model(arguments.words[0], type);
   } else if (arguments.words.size() == 3) {
     shapes.push_back({"", extent_of(arguments.words[0]), extent_of(arguments.words[1]),
-                      extent_of(arguments.words[2]), type});
+                      extent_of(arguments.words[2]), type.value_or(numerics::DataType::kF16)});
   } else {
     throw base::InputError("legal: give a model, or M N K");
   }
@@ -178,10 +191,11 @@ void add_convert_command(CLI::App& app, Command& chosen) {
   declare(
       *command,
       {{"MODEL", arguments->model, "MODEL",
-        "a file of 'prune --layout', or a model whose weights have the pattern", true},
-       {"--out", arguments->out, "FILE", ".safetensors, .npz", true},
-       {"--layout", arguments->layout, "dense|canonical|ptx|cutlass|pytorch|pytorch-old|marlin",
-        "that of the result", true},
+        "a file of 'prune --layout', a checkpoint of compressed-tensors, or a model whose weights "
+        "have the pattern",
+        true},
+       {"--out", arguments->out, "FILE", ".safetensors, .npz, or a directory of a directory", true},
+       {"--layout", arguments->layout, kLayouts, "that of the result", true},
        {"--dtype", arguments->dtype, "f16|bf16|tf32|e4m3|e5m2|s8|s4",
         "of dense weights: type that is executed"},
        {"--layers", arguments->options.layers, "REGEX", "of dense weights: tensors to compress"},
@@ -202,7 +216,8 @@ void add_legal_command(CLI::App& app, Command& chosen) {
       ->expected(1, 3);
   declare(*command,
           {{"--arch", arguments->arch, "NAME", "a board, or a target of matrix instructions"},
-           {"--dtype", arguments->dtype, "f16|bf16|tf32|e4m3|e5m2|s8|s4", "type that is executed"},
+           {"--dtype", arguments->dtype, "f16|bf16|tf32|e4m3|e5m2|s8|s4",
+            "type that is executed (default: that of each tensor; of M N K f16)"},
            {"--format", arguments->format, "text|json", "of the result"}});
   command->callback([arguments, &chosen] { chosen = [arguments] { return legal(*arguments); }; });
 }

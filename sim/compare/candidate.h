@@ -26,7 +26,7 @@ inline constexpr std::array<PassPart, 6> kPassParts{{{"GEMMs", "gemm", "GEMM"},
 /// A pass with dense or with 2:4 weights, of a type over some GPUs. Figures are of one GPU.
 struct Candidate {
   bool sparse = false;
-  /// Weights that may be 2:4, and those that are: the others of a mix are faster dense.
+  /// Weights of all layers that may be 2:4, and those that are: others of a mix are faster dense.
   std::int64_t prunable_weights = 0, sparse_weights = 0;
   std::string impossible;  ///< why nothing is known; else ""
   double us = 0;
@@ -36,7 +36,7 @@ struct Candidate {
 
   bool is_possible() const { return impossible.empty() && us > 0; }
   bool fits() const { return !memory || memory->fits(); }
-  /// "dense", "2:4", or of a mix "2:4 3/4".
+  /// "dense", "2:4", or of a mix "2:4 3/4", of more than 12 characters "2:4 in 75 %".
   std::string weights() const;
 };
 

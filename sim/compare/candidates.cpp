@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
+#include "models/base/text.h"
 #include "models/numerics/data_type.h"
 #include "sim/check/times/evidence_distance.h"
 #include "sim/compare/comparison.h"
 #include "sim/config/architecture.h"
+#include "sim/io/text_file.h"
 #include "sim/report/verdict.h"
 #include "sim/run/asked_work.h"
 #include "sim/run/energy.h"
@@ -19,11 +21,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -127,19 +131,21 @@ std::optional<Candidate> sparse_of(const SimulatedPoint& point, double quantised
   whole.sparse = true;
   whole.memory = memory_of(point, true);
   std::set<std::string> kept_dense;
+  std::int64_t kept = 0;
   if (inference) {
     for (const run::InferenceKernel& kernel : inference->kernels) {
       if (kernel.group == WorkGroup::kGemm && kernel.sparse) {
-        ++whole.prunable_weights;
+        whole.prunable_weights += kernel.count;
         if (!kernel.takes_sparse) {
+          kept += kernel.count;
           kept_dense.insert(kernel.name);
         }
       }
     }
   } else {
-    whole.prunable_weights =
-        std::count_if(point.result.operations.begin(), point.result.operations.end(),
-                      [](const run::OperationResult& op) { return op.sparse.has_value(); });
+    for (const run::OperationResult& op : point.result.operations) {
+      whole.prunable_weights += op.sparse ? op.count : 0;
+    }
   }
   whole.sparse_weights = whole.prunable_weights;
   if (!inference || !inference->mix) {
@@ -148,7 +154,7 @@ std::optional<Candidate> sparse_of(const SimulatedPoint& point, double quantised
   Candidate mix = pass_of(*inference->mix, quantised);
   mix.sparse = true;
   mix.prunable_weights = whole.prunable_weights;
-  mix.sparse_weights = whole.prunable_weights - static_cast<std::int64_t>(kept_dense.size());
+  mix.sparse_weights = whole.prunable_weights - kept;
   mix.memory = memory_of(point, true, kept_dense);
   return mix.fits() || !whole.fits() ? mix : whole;
 }
@@ -190,7 +196,7 @@ Candidate candidate_of(const json& object, bool sparse) {
 json evidence_of(const run::RunResult& result, const config::Architecture& board,
                  const run::SimulationOptions& options) {
   const run::EvidenceDistance distance = check::times::evidence_distance(result, board);
-  std::string sentence = report::evidence_sentence(distance);
+  std::string sentence = report::evidence_sentence(distance, result.gain().has_value());
   if (options.storage.weight) {
     sentence += fmt::format(" That is of products: with weights alone in {} nothing was measured.",
                             numerics::name(*options.storage.weight));
@@ -299,11 +305,14 @@ std::vector<run::SimulationOptions> options_of(const run::SimulationOptions& ask
   if (asked.check.value_or(run::CheckMode::kNone) != run::CheckMode::kNone) {
     throw base::InputError("--check has no effect with --types, which asks for times alone");
   }
+  if (asked.link_gb_per_s > 0 && std::ranges::max(ways.gpus) == 1) {
+    throw base::InputError("--link has no effect without --tp, which splits layers over GPUs");
+  }
   std::vector<run::SimulationOptions> all;
   for (const std::string& type : ways.types) {
     for (const int gpus : ways.gpus) {
       run::SimulationOptions& options = all.emplace_back(run::times_alone(asked));
-      run::set_option(options, "dtype", type);
+      run::simulation_option("dtype").set(options, "--types", type);
       options.engine = asked.engine.empty() ? kUsualEngine : asked.engine;
       options.tensor_parallel = gpus;
       // A mix compares both.
@@ -327,13 +336,76 @@ std::string scope_of(const run::SimulationOptions& options, const TriedWays& way
                      several ? ", watts and bytes of one GPU, joules of all" : "");
 }
 
+template <typename Name>
+void refuse_again(const char* option, std::vector<Name> list) {
+  std::ranges::sort(list);
+  if (std::ranges::adjacent_find(list) != list.end()) {
+    throw base::InputError(std::string(option) + " names one thing twice");
+  }
+}
+
+/// Sets --sparsity where it is no list of weights; false where it is one. Throws InputError.
+bool set_plain_sparsity(run::SimulationOptions& options, const std::vector<std::string>& parts) {
+  static constexpr std::array<std::string_view, 4> kAllowed{"dense", "2:4", "all", "auto"};
+  const auto place = [](const std::string& part) {
+    return std::ranges::find(kAllowed, part) - kAllowed.begin();
+  };
+  for (const std::string& part : parts) {
+    const bool is_file = part.find_first_of("./") != std::string::npos;
+    if (!is_file && place(part) == std::ssize(kAllowed)) {
+      throw base::InputError("unknown --sparsity " +
+                             base::unknown_name(io::printable(part), kAllowed));
+    }
+  }
+  if (std::ranges::all_of(parts, [&](const std::string& part) { return place(part) < 2; })) {
+    return false;
+  }
+  if (parts.size() > 1) {
+    throw base::InputError("--sparsity is a list of dense and 2:4, or one of all, auto and a file");
+  }
+  run::set_option(options, "sparsity", parts.front());
+  return true;
+}
+
 }  // namespace
 
 std::string Candidate::weights() const {
-  return !sparse ? "dense"
-         : sparse_weights == prunable_weights
-             ? "2:4"
-             : fmt::format("2:4 {}/{}", sparse_weights, prunable_weights);
+  if (!sparse || sparse_weights == prunable_weights) {
+    return sparse ? "2:4" : "dense";
+  }
+  constexpr std::size_t kMost = 12;
+  const std::string counts = fmt::format("2:4 {}/{}", sparse_weights, prunable_weights);
+  const double percent =
+      100 * static_cast<double>(sparse_weights) / static_cast<double>(prunable_weights);
+  return counts.size() <= kMost ? counts : fmt::format("2:4 in {:.0f} %", percent);
+}
+
+TriedWays parse_ways(const std::vector<std::string>& types,
+                     const std::vector<std::string>& sparsity, const std::vector<std::string>& gpus,
+                     run::SimulationOptions& options) {
+  TriedWays ways;
+  ways.types = types;
+  refuse_again("--types", types);
+  if (!gpus.empty()) {
+    ways.gpus.clear();
+  }
+  for (const std::string& number : gpus) {
+    run::SimulationOptions one;
+    run::set_option(one, "tp", number);
+    ways.gpus.push_back(one.tensor_parallel);
+  }
+  refuse_again("--tp", ways.gpus);
+  ways.dense = options.variants != run::Variants::kSparse;
+  ways.sparse = options.variants != run::Variants::kDense;
+  if (!sparsity.empty() && !set_plain_sparsity(options, sparsity)) {
+    if (options.variants != run::Variants::kBoth) {
+      throw base::InputError("--variants and --sparsity both say which weights: give one");
+    }
+    refuse_again("--sparsity", sparsity);
+    ways.dense = std::ranges::find(sparsity, "dense") != sparsity.end();
+    ways.sparse = std::ranges::find(sparsity, "2:4") != sparsity.end();
+  }
+  return ways;
 }
 
 BoardComparison compare_types(const std::vector<ComparedWorkload>& workloads,

@@ -118,6 +118,13 @@ struct TriedWays {
   bool dense = true, sparse = true;
 };
 
+/// From lists of --types, --sparsity and --tp. `sparsity`: of "dense" and "2:4", or one value that
+/// --sparsity has without --types, which is set in `options`; without a list of weights they are
+/// those of --variants. No `gpus`: one. Throws InputError.
+TriedWays parse_ways(const std::vector<std::string>& types,
+                     const std::vector<std::string>& sparsity, const std::vector<std::string>& gpus,
+                     run::SimulationOptions& options);
+
 /// The same for each type and number of GPUs of `ways`: a pass as a whole, no layers. A point for
 /// each combination, dimensions first, then boards, types and GPUs. What is not possible is the
 /// `failure` of a point, or Candidate::impossible. Throws InputError where nothing is possible.

@@ -23,8 +23,8 @@ constexpr double kPercent = 100;
 /// Columns of parts: waiting for the host and the rest are one.
 constexpr std::size_t kShownParts = 4;
 constexpr const char* kRow =
-    "{:<1} {:<8} {:<9} {:>8} {:>9} {:>8} {:>5} {:>8} {:>5} {:>4} {:>4} {:>5} {:>5} {:>7}";
-constexpr const char* kImpossible = "  {:<8} {:<9} impossible ({})\n";
+    "{:<1} {:<8} {:<12} {:>8} {:>9} {:>8} {:>4} {:>8} {:>4} {:>4} {:>4} {:>5} {:>4} {:>7}";
+constexpr const char* kImpossible = "  {:<8} {:<12} impossible ({})\n";
 
 /// Reasons, each told once and called by its number.
 class Reasons {

@@ -68,6 +68,19 @@ void OutputFile::commit() {
   beside_->keep();
 }
 
+void OutputFile::commit_durably() {
+  if (::fsync(descriptor_) != 0) {
+    fail(errno);
+  }
+  commit();
+  const std::string folder = target_.has_parent_path() ? target_.parent_path().string() : ".";
+  const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory >= 0) {
+    ::fsync(directory);  // not all file systems can
+    ::close(directory);
+  }
+}
+
 void OutputFile::fail(int error) const {
   throw base::InputError(
       fmt::format("{}: cannot be written: {}", printable(target_.string()), std::strerror(error)));

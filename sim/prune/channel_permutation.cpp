@@ -5,10 +5,15 @@
 #include "models/sparsity/permutation.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/onnx_layers.h"
+#include "sim/prune/transformer_channels.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -40,6 +45,19 @@ ChannelGroup group_of_rule(const std::string& rule) {
   return group;
 }
 
+/// The weights of a consumer that is pruned.
+struct LoadedWeights {
+  const ChannelAxis* axis = nullptr;
+  std::size_t rows_of_slice = 0;  ///< all rows where it has no slices
+  base::Matrix<float> weights;
+};
+
+/// The orders of the parts of a group, empty where none is better.
+struct FoundOrders {
+  std::vector<std::vector<std::size_t>> orders;
+  PermutationReport report;
+};
+
 }  // namespace
 
 /// Builds a ChannelPermutation.
@@ -47,39 +65,71 @@ class PermutationPlan {
  public:
   PermutationPlan(const ModelFile& model, const std::map<std::size_t, ChosenLayer>& layers,
                   const PruneOptions& options)
-      : model_(model), layers_(layers), options_(options) {}
+      : model_(model), layers_(layers), options_(options), pattern_(pattern_of(options)) {}
 
   ChannelPermutation run() {
     for (const std::string& rule : options_.permute) {
-      require_two_of_four();
+      if (pattern_.vector_rows > 0) {
+        throw base::InputError("--permute looks for orders for N:M, not for " + pattern_.name());
+      }
       if (rule == "report") {
         report_all();
-      } else if (rule == "auto") {
-        if (model_.onnx_graph() == nullptr) {
-          throw base::InputError(model_.shown() +
-                                 ": --permute auto needs the graph of an ONNX model; rules "
-                                 "PRODUCERS=CONSUMERS say what it would");
-        }
+      } else if (rule != "auto") {
+        const ChannelGroup group = group_of_rule(rule);
+        require_pruned(group);
+        apply(parts_of(group));
+      } else if (model_.onnx_graph() != nullptr) {
         for (const ChannelGroup& group : onnx_channel_groups(*model_.onnx_graph())) {
           if (is_pruned(group)) {
-            apply(group);
+            apply(parts_of(group));
           }
         }
       } else {
-        const ChannelGroup group = group_of_rule(rule);
-        require_pruned(group);
-        apply(group);
+        apply_named();
       }
     }
     return std::move(result_);
   }
 
  private:
-  void require_two_of_four() const {
-    const sparsity::WeightPattern pattern = pattern_of(options_);
-    if (pattern.vector_rows > 0 || !(pattern.pattern == sparsity::Pattern{2, 4, 1})) {
-      throw base::InputError("--permute looks for orders for 2:4, not for " + pattern.name());
+  /// The groups of a transformer.
+  void apply_named() {
+    const TransformerChannels found = transformer_channels(model_);
+    if (found.groups.empty() && found.notes.empty()) {
+      throw base::InputError(
+          model_.shown() +
+          ": --permute auto needs the graph of an ONNX model, or tensors called as those of "
+          "transformers in Hugging Face; rules PRODUCERS=CONSUMERS say what else goes together");
     }
+    std::set<std::string> reasons;
+    for (const ChannelParts& group : found.groups) {
+      const ChannelAxis& consumer = group.consumers[0];
+      const ChosenLayer* const layer = pruned(consumer.tensor);
+      if (layer == nullptr) {
+        continue;
+      }
+      const std::string reason = why_unpermuted(group, *layer);
+      if (reason.empty()) {
+        apply(group);
+      } else if (reasons.insert(reason).second) {
+        result_.notes_.push_back(
+            fmt::format("channels of '{}', and perhaps of others, stay in their order: {}",
+                        io::printable(layer->name), reason));
+      }
+    }
+    result_.notes_.insert(result_.notes_.end(), found.notes.begin(), found.notes.end());
+  }
+
+  /// Why the channels of a group of a transformer, which `layer` reads, stay; empty: they need not.
+  std::string why_unpermuted(const ChannelParts& group, const ChosenLayer& layer) const {
+    const ChannelAxis& axis = group.consumers[0];
+    if (layer.layout.k_axis != axis.axis || layer.layout.stacked != axis.sliced) {
+      return "its k is another axis than by its name";
+    }
+    const auto of_group = static_cast<std::size_t>(pattern_.pattern.group);
+    return group.channels % of_group == 0
+               ? ""
+               : fmt::format("{} of a part are no multiple of {}", group.channels, of_group);
   }
 
   /// Whether any consumer of `group` is pruned, and all of its tensors can be reached.
@@ -87,28 +137,66 @@ class PermutationPlan {
     const auto stands = [&](const std::string& name) { return model_.place_of(name).has_value(); };
     const bool all = std::all_of(group.producers.begin(), group.producers.end(), stands) &&
                      std::all_of(group.consumers.begin(), group.consumers.end(), stands);
-    return all && std::any_of(group.consumers.begin(), group.consumers.end(),
-                              [&](const auto& name) { return pruned(name) != nullptr; });
+    return all &&
+           std::any_of(group.consumers.begin(), group.consumers.end(),
+                       [&](const auto& name) { return pruned(model_.find(name)) != nullptr; });
   }
 
-  /// The layer called `name` if it is pruned.
-  const ChosenLayer* pruned(const std::string& name) const {
-    const auto layer = layers_.find(model_.find(name));
+  /// The layer of `tensor` if it is pruned.
+  const ChosenLayer* pruned(std::size_t tensor) const {
+    const auto layer = layers_.find(tensor);
     return layer != layers_.end() && layer->second.skipped.empty() ? &layer->second : nullptr;
   }
 
   void require_pruned(const ChannelGroup& group) const {
     for (const std::string& name : group.consumers) {
-      if (pruned(name) == nullptr) {
+      if (pruned(model_.find(name)) == nullptr) {
         throw base::InputError(
             fmt::format("--permute: '{}' is no layer that is pruned", io::printable(name)));
       }
     }
   }
 
-  sparsity::ColumnOrder search(const base::Matrix<float>& weights) const {
+  /// Tensors whose channels are a whole axis, as one part.
+  ChannelParts parts_of(const ChannelGroup& group) const {
+    ChannelParts parts;
+    std::string first;
+    for (const std::string& name : group.consumers) {
+      const std::size_t tensor = model_.find(name);
+      parts.consumers.push_back({tensor, axis_of_k(tensor), {ChannelRun{}}});
+      const ChosenLayer* const layer = pruned(tensor);
+      const std::size_t k = layer == nullptr ? 0 : static_cast<std::size_t>(layer->layout.k);
+      if (k > 0 && parts.channels > 0 && k != parts.channels) {
+        throw base::InputError(fmt::format("--permute: '{}' has k = {}, and '{}' has k = {}",
+                                           io::printable(name), k, io::printable(first),
+                                           parts.channels));
+      }
+      if (k > 0 && parts.channels == 0) {
+        parts.channels = k;
+        first = name;
+      }
+    }
+    for (const std::string& name : group.producers) {
+      const std::size_t tensor = model_.find(name);
+      const std::size_t axis = axis_of_rows(tensor, parts.channels);
+      const std::vector<std::int64_t>& shape = model_.tensors()[tensor].entry.shape;
+      if (shape.empty() || shape[axis] != static_cast<std::int64_t>(parts.channels)) {
+        throw base::InputError(
+            fmt::format("--permute: '{}' does not make the {} channels that '{}' takes",
+                        io::printable(name), parts.channels, io::printable(group.consumers[0])));
+      }
+      parts.producers.push_back({tensor, axis, {ChannelRun{}}});
+    }
+    return parts;
+  }
+
+  /// One of `sharing` searches that together may take as long as one.
+  sparsity::ColumnOrder search(const base::Matrix<float>& weights, std::size_t sharing) const {
     sparsity::PermutationSearch search;
+    search.pattern = pattern_.pattern;
     search.seed = options_.seed;
+    search.most_work /= static_cast<double>(sharing);
+    search.most_work_to_restart /= static_cast<double>(sharing);
     return sparsity::permutation_search(weights, search);
   }
 
@@ -116,71 +204,118 @@ class PermutationPlan {
     for (const auto& [tensor, layer] : layers_) {
       if (layer.skipped.empty()) {
         const io::Tensor whole = read_tensor(model_, tensor);
-        const sparsity::ColumnOrder found = search(load_weights(whole, layer.type, layer.layout));
+        const sparsity::ColumnOrder found =
+            search(load_weights(whole, layer.type, layer.layout), 1);
         result_.reports_[tensor] = {whole.name, false, found.kept_before, found.kept_after};
       }
     }
   }
 
-  /// The weights of all consumers that are pruned, one above the other.
-  base::Matrix<float> stacked(const ChannelGroup& group) const {
-    std::vector<base::Matrix<float>> parts;
-    std::size_t rows = 0;
-    for (const std::string& name : group.consumers) {
-      const ChosenLayer* const layer = pruned(name);
-      if (layer == nullptr) {
-        continue;
+  std::vector<LoadedWeights> loaded(const ChannelParts& group) const {
+    std::vector<LoadedWeights> all;
+    for (const ChannelAxis& axis : group.consumers) {
+      if (const ChosenLayer* const layer = pruned(axis.tensor)) {
+        all.push_back(
+            {&axis, 0, load_weights(read_tensor(model_, axis.tensor), layer->type, layer->layout)});
+        all.back().rows_of_slice =
+            axis.sliced ? static_cast<std::size_t>(layer->layout.taps) : all.back().weights.rows();
       }
-      parts.push_back(load_weights(read_tensor(model_, layer->tensor), layer->type, layer->layout));
-      rows += parts.back().rows();
-      if (parts.back().cols() != parts.front().cols()) {
-        throw base::InputError(fmt::format(
-            "--permute: '{}' has k = {}, and '{}' has k = {}", io::printable(name),
-            parts.back().cols(), io::printable(group.consumers[0]), parts.front().cols()));
-      }
-    }
-    base::Matrix<float> all(rows, parts.front().cols());
-    float* to = all.data();
-    for (const base::Matrix<float>& part : parts) {
-      to = std::copy(part.data(), part.data() + part.size(), to);
     }
     return all;
   }
 
-  void add(std::size_t tensor, std::size_t axis, bool is_k, const std::vector<std::size_t>& order) {
-    std::vector<ChannelPermutation::Axis>& axes = result_.axes_[tensor];
-    for (const ChannelPermutation::Axis& other : axes) {
-      if (other.axis == axis) {
-        throw base::InputError(fmt::format("--permute: '{}' is permuted twice along one axis",
-                                           io::printable(model_.tensors()[tensor].entry.name)));
+  /// The columns of `part`, one run above the other.
+  static base::Matrix<float> stacked(const std::vector<LoadedWeights>& all, std::size_t part,
+                                     std::size_t channels) {
+    std::size_t rows = 0;
+    for (const LoadedWeights& one : all) {
+      for (const ChannelRun& run : one.axis->runs) {
+        rows += run.part == part ? one.rows_of_slice : 0;
       }
     }
-    axes.push_back({axis, is_k, order});
+    base::Matrix<float> result(rows, channels);
+    std::size_t to = 0;
+    for (const LoadedWeights& one : all) {
+      for (const ChannelRun& run : one.axis->runs) {
+        for (std::size_t row = 0; run.part == part && row < one.rows_of_slice; ++row, ++to) {
+          const std::span<const float> from = one.weights.row(run.slice * one.rows_of_slice + row);
+          for (std::size_t c = 0; c < channels; ++c) {
+            result(to, c) = from[run.first + c * run.stride];
+          }
+        }
+      }
+    }
+    return result;
   }
 
-  void apply(const ChannelGroup& group) {
-    const sparsity::ColumnOrder found = search(stacked(group));
-    const bool gains = found.kept_after > found.kept_before;
-    for (const std::string& name : group.consumers) {
-      const std::size_t tensor = model_.find(name);
-      if (pruned(name) != nullptr) {
-        result_.reports_[tensor] = {group.consumers[0], gains, found.kept_before, found.kept_after};
+  FoundOrders orders_of(const ChannelParts& group) const {
+    const std::vector<LoadedWeights> all = loaded(group);
+    const std::size_t sharing = group.consumers[0].sliced ? 1 : group.parts;  // heads of a layer
+    FoundOrders result;
+    double sum = 0, before = 0, after = 0;
+    for (std::size_t part = 0; part < group.parts; ++part) {
+      const base::Matrix<float> weights = stacked(all, part, group.channels);
+      double size = 0;
+      for (std::size_t i = 0; i < weights.size(); ++i) {
+        size += static_cast<double>(std::fabs(weights.data()[i]));
       }
-      if (gains) {
-        add(tensor, axis_of_k(tensor), true, found.order);
+      sparsity::ColumnOrder order = search(weights, sharing);
+      sum += size;
+      before += size * order.kept_before;
+      after += size * order.kept_after;
+      const bool gains = order.kept_after > order.kept_before;
+      result.report.applied = result.report.applied || gains;
+      result.orders.push_back(gains ? std::move(order.order) : std::vector<std::size_t>());
+    }
+    result.report.group = model_.tensors()[group.consumers[0].tensor].entry.name;
+    result.report.magnitude_before = sum > 0 ? before / sum : 1;
+    result.report.magnitude_after = sum > 0 ? after / sum : 1;
+    return result;
+  }
+
+  /// The order along an axis, behind each other those of its slices.
+  std::vector<std::size_t> order_along(const ChannelAxis& axis, const FoundOrders& of) const {
+    const std::vector<std::int64_t>& shape = model_.tensors()[axis.tensor].entry.shape;
+    const auto extent = static_cast<std::size_t>(shape[axis.axis]);
+    const std::size_t slices = axis.sliced ? static_cast<std::size_t>(shape[0]) : 1;
+    std::vector<std::size_t> order(slices * extent);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      order[i] = i % extent;
+    }
+    for (const ChannelRun& run : axis.runs) {
+      const std::vector<std::size_t>& own = of.orders[run.part];
+      for (std::size_t c = 0; c < own.size(); ++c) {
+        order[run.slice * extent + run.first + c * run.stride] = run.first + own[c] * run.stride;
       }
     }
-    for (const std::string& name : group.producers) {
-      const std::size_t tensor = model_.find(name);
-      const std::size_t axis = axis_of_rows(tensor, found.order.size());
-      const std::vector<std::int64_t>& shape = model_.tensors()[tensor].entry.shape;
-      if (shape.empty() || shape[axis] != static_cast<std::int64_t>(found.order.size())) {
-        throw base::InputError(fmt::format(
-            "--permute: '{}' does not make the {} channels that '{}' takes", io::printable(name),
-            found.order.size(), io::printable(group.consumers[0])));
+    return order;
+  }
+
+  void add(const ChannelAxis& axis, bool is_k, const FoundOrders& orders) {
+    std::vector<ChannelPermutation::Axis>& axes = result_.axes_[axis.tensor];
+    for (const ChannelPermutation::Axis& other : axes) {
+      if (other.axis == axis.axis) {
+        throw base::InputError(
+            fmt::format("--permute: '{}' is permuted twice along one axis",
+                        io::printable(model_.tensors()[axis.tensor].entry.name)));
       }
-      if (gains) {
-        add(tensor, axis, false, found.order);
+    }
+    axes.push_back({axis.axis, is_k, order_along(axis, orders)});
+  }
+
+  void apply(const ChannelParts& group) {
+    const FoundOrders orders = orders_of(group);
+    for (const ChannelAxis& axis : group.consumers) {
+      if (pruned(axis.tensor) != nullptr) {
+        result_.reports_[axis.tensor] = orders.report;
+      }
+      if (orders.report.applied) {
+        add(axis, true, orders);
+      }
+    }
+    for (const ChannelAxis& axis : group.producers) {
+      if (orders.report.applied) {
+        add(axis, false, orders);
       }
     }
   }
@@ -220,6 +355,7 @@ class PermutationPlan {
   const ModelFile& model_;
   const std::map<std::size_t, ChosenLayer>& layers_;
   const PruneOptions& options_;
+  const sparsity::WeightPattern pattern_;
   ChannelPermutation result_;
 };
 

@@ -12,8 +12,8 @@
 
 namespace sptc::prune {
 
-/// What an order of channels does for the layers that share it: the share of the magnitude that 2:4
-/// keeps of them together.
+/// What an order of channels does for the layers that share it: the share of the magnitude that the
+/// pattern keeps of them together.
 struct PermutationReport {
   std::string group;  ///< the first of them
   bool applied = false;
@@ -29,20 +29,24 @@ class ChannelPermutation {
   std::span<const std::size_t> order_of_k(std::size_t tensor) const;
   std::optional<PermutationReport> report(std::size_t tensor) const;
   bool applies() const { return !axes_.empty(); }
+  /// Which channels stay in their order, and why; a sentence each.
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   friend class PermutationPlan;
   struct Axis {
     std::size_t axis = 0;
     bool is_k = false;
-    std::vector<std::size_t> order;
+    std::vector<std::size_t> order;  ///< as permute_axis() takes it
   };
   std::map<std::size_t, std::vector<Axis>> axes_;  ///< by tensor
   std::map<std::size_t, PermutationReport> reports_;
+  std::vector<std::string> notes_;
 };
 
 /// Finds the orders that `options.permute` asks for. Throws InputError for a rule that names no
-/// tensor, or tensors whose extents do not go together, and for patterns other than 2:4.
+/// tensor, or tensors whose extents do not go together, for "auto" where neither a graph nor names
+/// say which channels go together, and for V:N:M.
 ChannelPermutation plan_permutation(const ModelFile& model,
                                     const std::map<std::size_t, ChosenLayer>& layers,
                                     const PruneOptions& options);

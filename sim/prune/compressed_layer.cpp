@@ -7,10 +7,12 @@
 #include "models/sparsity/metadata_register.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
+#include "sim/prune/bitmask_layer.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -30,20 +32,30 @@ constexpr std::size_t kLanes = std::tuple_size_v<sparsity::LaneWords>;
 /// What a weight layout is called, and what it asks for.
 struct Layout {
   std::string_view name;
-  sparsity::MetadataOrder order;
+  std::string_view metadata;   ///< its layout; empty: none of values and metadata
   int rows_of_16, rows_of_32;  ///< rows are a multiple of this where elements have so many bits
-  int elements;                ///< k is a multiple of that of so many
+  int elements;                ///< k is a multiple of that of so many; 0: of an atom of CUTLASS 3.x
 };
 
 /// By WeightLayout.
-constexpr std::array<Layout, 7> kLayouts = {{
-    {"dense", sparsity::MetadataOrder::kCanonical, 1, 1, 1},
-    {"canonical", sparsity::MetadataOrder::kCanonical, 1, 1, 1},
-    {"ptx", sparsity::MetadataOrder::kLanes, kTileRows, kTileRows, 2},
-    {"cutlass", sparsity::MetadataOrder::kCutlass, 32, 16, 2},
-    {"pytorch", sparsity::MetadataOrder::kCutlass, 32, 32, 2},
-    {"pytorch-old", sparsity::MetadataOrder::kCutlass, 32, 32, 2},
-    {"marlin", sparsity::MetadataOrder::kMarlin, 64, 64, 2},
+constexpr std::array<Layout, 17> kLayouts = {{
+    {"dense", "", 1, 1, 1},
+    {"canonical", "canonical", 1, 1, 1},
+    {"ptx", "ptx", kTileRows, kTileRows, 2},
+    {"cutlass", "cutlass", 32, 16, 2},
+    {"cutlass-sm90", "cutlass-sm90", 64, 64, 0},
+    {"cutlass-sm90-k64", "cutlass-sm90-k64", 64, 64, 0},
+    {"cutlass-sm100", "cutlass-sm100", 128, 128, 0},
+    {"pytorch", "cutlass", 32, 32, 2},
+    {"pytorch-old", "cutlass", 32, 32, 2},
+    {"marlin", "marlin", 64, 64, 2},
+    {"sparse-24-bitmask", "", 1, 1, 1},
+    {"marlin-24", "", 1, 1, 1},
+    {"pack-quantized", "", 1, 1, 1},
+    {"int-quantized", "", 1, 1, 1},
+    {"float-quantized", "", 1, 1, 1},
+    {"nvfp4-pack-quantized", "", 1, 1, 1},
+    {"modelopt-nvfp4", "", 1, 1, 1},
 }};
 
 const Layout& row_of(WeightLayout layout) {
@@ -65,30 +77,34 @@ int instruction_k(DataType type) {
 }
 
 sparsity::MetadataForm metadata_form(const CompressedForm& form) {
-  return {form.type, row_of(form.layout).order, instruction_k(form.type), 0};
+  sparsity::MetadataForm result =
+      sparsity::find_metadata_form(row_of(form.layout).metadata, form.type).value();
+  if (form.layout == WeightLayout::kPtx) {
+    result.logical_k = instruction_k(form.type);
+  }
+  return result;
 }
 
 /// Rows and k must be multiples of these.
 std::pair<std::int64_t, std::int64_t> granularity(const CompressedForm& form) {
   const Layout& layout = row_of(form.layout);
   const bool is_16 = sparsity::metadata_element_bits(form.type) == 16;
-  return {is_16 ? layout.rows_of_16 : layout.rows_of_32, layout.elements * element_k(form.type)};
-}
-
-/// The elements of `tensor`, zero-extended, in rows of the first extent.
-base::Matrix<Word> unpacked(const io::Tensor& tensor) {
-  const auto bytes = static_cast<std::size_t>(io::find_element_type(tensor.dtype)->bytes);
-  const auto rows = static_cast<std::size_t>(tensor.shape[0]);
-  base::Matrix<Word> words(rows, tensor.bytes.size() / bytes / rows);
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    std::memcpy(&words.data()[i], tensor.bytes.data() + i * bytes, bytes);
-  }
-  return words;
+  return {is_16 ? layout.rows_of_16 : layout.rows_of_32,
+          layout.elements == 0 ? metadata_form(form).logical_k
+                               : layout.elements * element_k(form.type)};
 }
 
 }  // namespace
 
 WeightLayout parse_weight_layout(std::string_view name) {
+  if (name == "cusparselt") {
+    throw base::InputError(
+        "the layout of cuSPARSELt is one buffer with metadata that NVIDIA does not document: write "
+        "dense weights, of which torch._cslt_compress makes it");
+  }
+  if (name == "compressed-tensors") {
+    return WeightLayout::kSparse24Bitmask;  // its layout of 2:4
+  }
   const std::string_view word = sparsity::layout_word(name);
   std::vector<std::string_view> names;
   for (const Layout& layout : kLayouts) {
@@ -104,11 +120,15 @@ std::string_view name(WeightLayout layout) {
   return row_of(layout).name;
 }
 
+bool is_pair(WeightLayout layout) {
+  return !row_of(layout).metadata.empty();
+}
+
 std::string_view stored_dtype(DataType type) {
   constexpr std::pair<DataType, std::string_view> kStored[] = {
       {DataType::kF16, "F16"},      {DataType::kBf16, "BF16"},    {DataType::kTf32, "F32"},
       {DataType::kE4m3, "F8_E4M3"}, {DataType::kE5m2, "F8_E5M2"}, {DataType::kS8, "I8"},
-      {DataType::kS4, "U8"}};
+      {DataType::kS4, "U8"},        {DataType::kE2m1, "U8"}};
   for (const auto& [stored, dtype] : kStored) {
     if (stored == type) {
       return dtype;
@@ -128,6 +148,16 @@ io::Tensor tensor_of_words(const io::TensorEntry& entry, const base::Matrix<Word
   return tensor;
 }
 
+base::Matrix<Word> words_of_tensor(const io::Tensor& tensor) {
+  const auto bytes = static_cast<std::size_t>(io::find_element_type(tensor.dtype)->bytes);
+  const auto rows = static_cast<std::size_t>(tensor.shape[0]);
+  base::Matrix<Word> words(rows, tensor.bytes.size() / bytes / rows);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::memcpy(&words.data()[i], tensor.bytes.data() + i * bytes, bytes);
+  }
+  return words;
+}
+
 std::string values_name(const std::string& name) {
   return name + ".values";
 }
@@ -136,8 +166,21 @@ std::string metadata_name(const std::string& name) {
   return name + ".metadata";
 }
 
-std::array<io::TensorEntry, 2> compressed_entries(const std::string& name,
-                                                  const CompressedForm& form) {
+io::TensorEntry entry_of(std::string name, std::string_view dtype,
+                         std::vector<std::int64_t> shape) {
+  const auto bytes = io::packed_bytes(shape, io::find_element_type(dtype)->bytes);
+  if (!bytes) {
+    throw base::InputError(fmt::format("tensor '{}' is too large", io::printable(name)));
+  }
+  return {std::move(name), std::string(dtype), std::move(shape), 0,
+          static_cast<std::uint64_t>(*bytes)};
+}
+
+std::vector<io::TensorEntry> compressed_entries(const std::string& name,
+                                                const CompressedForm& form) {
+  if (!is_pair(form.layout)) {
+    return bitmask_entries(name, form);
+  }
   const std::string_view dtype = stored_dtype(form.type);
   const auto [row_step, k_step] = granularity(form);
   if (form.rows % row_step != 0 || form.k % k_step != 0) {
@@ -148,32 +191,31 @@ std::array<io::TensorEntry, 2> compressed_entries(const std::string& name,
         form.rows, form.k));
   }
   const sparsity::Pattern pattern = sparsity::hardware_pattern(form.type);
-  const int bits =
-      form.layout == WeightLayout::kPtx ? 32 : sparsity::metadata_element_bits(form.type);
+  const int bits = sparsity::metadata_word_bits(metadata_form(form));
   std::vector<std::int64_t> shape{form.rows, form.k / pattern.group * 4 / bits};
   if (form.layout == WeightLayout::kPtx) {
     shape = {form.rows / kTileRows, form.k / instruction_k(form.type),
              static_cast<std::int64_t>(kLanes)};
   }
   const std::string sign = is_pytorch(form.layout) ? "I" : "U";  // torch has no unsigned ones
-  std::array<io::TensorEntry, 2> entries{
-      io::TensorEntry{values_name(name),
-                      std::string(dtype),
-                      {form.rows, form.k / pattern.group * pattern.kept},
-                      0,
-                      0},
-      io::TensorEntry{metadata_name(name), sign + std::to_string(bits), shape, 0, 0}};
-  for (io::TensorEntry& entry : entries) {
-    const std::int64_t element = io::find_element_type(entry.dtype)->bytes;
-    entry.bytes = static_cast<std::uint64_t>(io::packed_bytes(entry.shape, element).value());
-  }
-  return entries;
+  return {entry_of(values_name(name), dtype, {form.rows, form.k / pattern.group * pattern.kept}),
+          entry_of(metadata_name(name), sign + std::to_string(bits), std::move(shape))};
 }
 
-std::array<io::Tensor, 2> compressed_tensors(const std::string& name,
-                                             const sparsity::CompressedMatrix& matrix,
-                                             const CompressedForm& form) {
-  const std::array<io::TensorEntry, 2> entries = compressed_entries(name, form);
+sparsity::CompressedMatrix compress_layer(const base::Matrix<Word>& dense,
+                                          const CompressedForm& form) {
+  const bool of_float32 =
+      form.layout == WeightLayout::kSparse24Bitmask && form.type == DataType::kTf32;
+  return of_float32 ? compress_float32(dense) : sparsity::compress(dense, form.type);
+}
+
+std::vector<io::Tensor> compressed_tensors(const std::string& name,
+                                           const sparsity::CompressedMatrix& matrix,
+                                           const CompressedForm& form) {
+  if (!is_pair(form.layout)) {
+    return bitmask_tensors(name, matrix, form);
+  }
+  const std::vector<io::TensorEntry> entries = compressed_entries(name, form);
   const sparsity::CompressedMatrix encoded =
       is_pytorch(form.layout)
           ? sparsity::encode_as_pytorch(matrix, form.layout == WeightLayout::kPyTorch
@@ -186,7 +228,7 @@ std::array<io::Tensor, 2> compressed_tensors(const std::string& name,
 
 sparsity::CompressedMatrix compressed_matrix(const io::Tensor& values, const io::Tensor& metadata,
                                              const CompressedForm& form) {
-  const std::array<io::TensorEntry, 2> wanted = compressed_entries("", form);
+  const std::vector<io::TensorEntry> wanted = compressed_entries("", form);
   for (const auto& [tensor, entry] :
        {std::pair(&values, &wanted[0]), std::pair(&metadata, &wanted[1])}) {
     const io::ElementType* const type = io::find_element_type(tensor->dtype);
@@ -202,8 +244,8 @@ sparsity::CompressedMatrix compressed_matrix(const io::Tensor& values, const io:
   matrix.type = form.type;
   matrix.pattern = sparsity::hardware_pattern(form.type);
   matrix.logical_k = static_cast<std::size_t>(form.k);
-  matrix.values = unpacked(values);
-  const base::Matrix<Word> words = unpacked(metadata);
+  matrix.values = words_of_tensor(values);
+  const base::Matrix<Word> words = words_of_tensor(metadata);
   matrix.nibbles = sparsity::unpack_metadata(
       {words.data(), words.size()}, static_cast<std::size_t>(form.rows),
       matrix.logical_k / static_cast<std::size_t>(matrix.pattern.group), metadata_form(form));
@@ -232,8 +274,12 @@ CompressedForm form_of(const nlohmann::json& value, const std::string& file,
               base::unknown_name(io::printable(dtype), numerics::operand_type_names()));
   }
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  return {*type, parse_weight_layout(object.text("layout")), object.integer("rows", 1, kMost),
-          object.integer("k", 1, kMost), object.boolean_or("k_first", false)};
+  const WeightLayout layout = object.parsed("layout", parse_weight_layout);
+  if (!is_pair(layout)) {
+    (object.place() / "layout").fail("must be one of values and metadata");
+  }
+  return {*type, layout, object.integer("rows", 1, kMost), object.integer("k", 1, kMost),
+          object.boolean_or("k_first", false)};
 }
 
 }  // namespace sptc::prune

@@ -7,26 +7,41 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sptc::prune {
 
-/// In which form weights are written: with their zeros, or as values and metadata in a layout.
+/// In which form weights are written: with their zeros, as values and metadata in a layout, or as
+/// another package's checkpoints hold them (sim/prune/checkpoint_layer.h).
 enum class WeightLayout {
   kDense,
   kCanonical,  ///< row-major elements of 16 or 32 bits
   kPtx,        ///< registers of mma.sp of the largest depth, selector 0
   kCutlass,    ///< as CUTLASS 2.x stores them
-  kPyTorch,    ///< the same places; under-full groups as PyTorch names them
+  kSm90,       ///< as CUTLASS 3.x does, for tiles of 128 columns
+  kSm90K64,    ///< for tiles of 64
+  kSm100,
+  kPyTorch,  ///< the places of kCutlass; under-full groups as PyTorch names them
   kPyTorchOld,
   kMarlin,
+  kSparse24Bitmask,  ///< from here on: of checkpoints
+  kMarlin24,
+  kPackQuantized,
+  kIntQuantized,
+  kFloatQuantized,
+  kNvfp4,
+  kModelOptNvfp4,
 };
 
-/// "dense", "canonical", "ptx", "cutlass", "pytorch", "pytorch-old", "marlin". Throws InputError.
+/// By its name, of README.md. Throws InputError.
 WeightLayout parse_weight_layout(std::string_view name);
 std::string_view name(WeightLayout layout);
+
+/// Whether weights are two tensors, values and metadata, and kFormsKey says how.
+bool is_pair(WeightLayout layout);
 
 /// What a compressed layer is, beside its two tensors.
 struct CompressedForm {
@@ -39,24 +54,33 @@ struct CompressedForm {
 /// As tensor files have elements of `type`; those of 4 bits are the low bits of a byte each. Throws
 /// InputError for a type without compressed form.
 std::string_view stored_dtype(numerics::DataType type);
+/// A tensor of that type without bytes. Throws InputError where its size does not fit 64 bits.
+io::TensorEntry entry_of(std::string name, std::string_view dtype, std::vector<std::int64_t> shape);
 
 /// The low bytes of `words`, as many as an element of `entry` has.
 io::Tensor tensor_of_words(const io::TensorEntry& entry, const base::Matrix<numerics::Word>& words);
+/// And back: the elements of a tensor of up to 32 bits, zero-extended, in rows of its first extent.
+base::Matrix<numerics::Word> words_of_tensor(const io::Tensor& tensor);
 
 /// Names of the two tensors of the layer `name`.
 std::string values_name(const std::string& name);
 std::string metadata_name(const std::string& name);
 
-/// The two tensors, values first, without bytes or offsets. Throws InputError where the extents do
-/// not fill the layout.
-std::array<io::TensorEntry, 2> compressed_entries(const std::string& name,
-                                                  const CompressedForm& form);
+/// The two tensors of a layout that is_pair(), values first, or those of kSparse24Bitmask, without
+/// bytes or offsets. Throws InputError where the extents do not fill the layout.
+std::vector<io::TensorEntry> compressed_entries(const std::string& name,
+                                                const CompressedForm& form);
 
-/// The two tensors of `matrix`.
-std::array<io::Tensor, 2> compressed_tensors(const std::string& name,
-                                             const sparsity::CompressedMatrix& matrix,
-                                             const CompressedForm& form);
-/// And back. Throws InputError where they do not fit `form`.
+/// `dense` [rows, k] as `form` holds it: at the pattern of the hardware, or 2:4. Throws InputError
+/// where it has another pattern.
+sparsity::CompressedMatrix compress_layer(const base::Matrix<numerics::Word>& dense,
+                                          const CompressedForm& form);
+
+/// The tensors of `matrix`.
+std::vector<io::Tensor> compressed_tensors(const std::string& name,
+                                           const sparsity::CompressedMatrix& matrix,
+                                           const CompressedForm& form);
+/// And back, of values and metadata. Throws InputError where they do not fit `form`.
 sparsity::CompressedMatrix compressed_matrix(const io::Tensor& values, const io::Tensor& metadata,
                                              const CompressedForm& form);
 

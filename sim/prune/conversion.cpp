@@ -4,42 +4,94 @@
 #include "models/base/error.h"
 #include "models/numerics/codec.h"
 #include "sim/io/json_reader.h"
+#include "sim/io/tensor_layout.h"
 #include "sim/io/text_file.h"
+#include "sim/prune/bitmask_layer.h"
+#include "sim/prune/checkpoint_layer.h"
+#include "sim/prune/layer.h"
 #include "sim/prune/layer_choice.h"
+#include "sim/prune/model_directory.h"
 #include "sim/prune/model_writer.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace sptc::prune {
 namespace {
 
-/// A layer that is to change its form: of one dense tensor, or of two.
+using numerics::DataType;
+
+/// A layer that is to change its form: of tensors of its own, or of a dense one.
 struct ConvertedLayer {
   std::string name;
-  CompressedForm from, to;
+  StoredForm to;
+  std::optional<CheckpointWeight> stored;
   std::optional<ChosenLayer> dense;
+  std::optional<std::size_t> scale;  ///< the tensor with it, for marlin-24
 };
 
-/// The element type in which a dense layer of `type` is written.
-std::string_view dense_dtype(numerics::DataType type) {
-  return type == numerics::DataType::kS4 ? "I8" : stored_dtype(type);
+bool is_nvfp4(WeightLayout layout) {
+  return layout == WeightLayout::kNvfp4 || layout == WeightLayout::kModelOptNvfp4;
+}
+
+/// Whether the layout holds weights that were quantised before, of 2:4 or not.
+bool is_quantised(WeightLayout layout) {
+  return !is_pair(layout) && layout != WeightLayout::kDense &&
+         layout != WeightLayout::kSparse24Bitmask;
+}
+
+/// `scale` of `rows` as F16 [rows, groups]. Throws InputError where F16 does not hold it.
+io::Tensor half_scale(io::Tensor scale, std::int64_t rows) {
+  const auto refuse = [&](const std::string& problem) {
+    throw base::InputError(fmt::format("tensor '{}': {}", io::printable(scale.name), problem));
+  };
+  if (io::find_element_type(scale.dtype) == nullptr || scale.shape.empty() ||
+      scale.shape[0] != rows || scale.shape.size() > 2 || scale.elements() == 0) {
+    refuse("marlin-24 needs a scale for each row");
+  }
+  if (scale.dtype == "F16") {
+    return scale;
+  }
+  const std::vector<double> values = io::as_doubles(scale);
+  std::vector<std::byte> bytes(2 * values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const numerics::Word word = numerics::from_double(values[i], DataType::kF16);
+    if (numerics::to_double(word, DataType::kF16) != values[i]) {
+      refuse(
+          fmt::format("marlin-24 holds scales of F16, and element {} of {} is {}, which F16 "
+                      "does not hold",
+                      i, io::printable(scale.dtype), values[i]));
+    }
+    std::memcpy(bytes.data() + 2 * i, &word, 2);
+  }
+  scale.dtype = "F16";
+  scale.bytes = std::move(bytes);
+  return scale;
 }
 
 class Conversion {
  public:
   Conversion(const std::filesystem::path& model, const PruneOptions& options)
       : options_(options), model_(ModelFile::open(model)) {
-    const auto forms = model_->metadata().find(std::string(kFormsKey));
-    if (forms != model_->metadata().end()) {
-      find_compressed(forms->second);
-    } else {
+    for (std::size_t i = 0; i < model_->tensors().size(); ++i) {
+      places_.emplace(model_->tensors()[i].entry.name, i);
+    }
+    find_pairs();
+    CheckpointWeights stored = checkpoint_weights(*model_);
+    report_.notes = std::move(stored.notes);
+    for (CheckpointWeight& weight : stored.weights) {
+      add_stored(std::move(weight));
+    }
+    if (layers_.empty()) {
       find_dense();
     }
   }
@@ -47,17 +99,25 @@ class Conversion {
   ConversionReport run(const std::filesystem::path& out) {
     const auto writer = make_writer_of(out);
     for (std::size_t i = 0; i < model_->tensors().size(); ++i) {
+      const bool written = writer->has(model_->tensors()[i].shard);
       const auto layer = layers_.find(i);
       if (layer != layers_.end()) {
-        for (const io::Tensor& tensor : converted(layer->second)) {
+        for (const io::Tensor& tensor :
+             written ? std::vector<io::Tensor>() : converted(layer->second)) {
           writer->add(tensor);
         }
       } else if (!parts_.contains(i)) {
-        writer->add(read_tensor(*model_, i));
         ++report_.other_tensors;
+        if (!written) {
+          writer->add(other(i));
+        }
       }
     }
-    writer->finish();
+    writer->finish(facts());
+    if (const std::string note = note_of_files_left(*model_);
+        is_directory_path(out, *model_) && !note.empty()) {
+      report_.notes.push_back(note);
+    }
     report_.model = model_->shown();
     report_.out = io::printable(out.string());
     report_.layout = options_.layout;
@@ -66,18 +126,99 @@ class Conversion {
   }
 
  private:
-  void find_compressed(const std::string& forms) {
+  void find_pairs() {
+    const auto forms = model_->metadata().find(std::string(kFormsKey));
+    if (forms == model_->metadata().end()) {
+      return;
+    }
     const std::string place = model_->shown() + ": __metadata__: " + std::string(kFormsKey);
-    const nlohmann::json document = io::parse_json(forms, place);
+    const nlohmann::json document = io::parse_json(forms->second, place);
     if (!document.is_object()) {
       throw base::InputError(place + ": must be an object");
     }
     for (const auto& [name, value] : document.items()) {
-      ConvertedLayer layer{name, form_of(value, place, name), {}, {}};
-      layer.to = layer.from;
-      layer.to.layout = options_.layout;
-      parts_.insert(model_->find(metadata_name(name)));
-      layers_.emplace(model_->find(values_name(name)), std::move(layer));
+      add_stored({name,
+                  {form_of(value, place, name)},
+                  {model_->find(values_name(name)), model_->find(metadata_name(name))}});
+    }
+  }
+
+  void add_stored(CheckpointWeight weight) {
+    ConvertedLayer layer;
+    layer.name = weight.name;
+    layer.to = weight.form;
+    if (options_.dtype && *options_.dtype != weight.form.form.type &&
+        !(*options_.dtype == DataType::kS4 && is_quantised(options_.layout))) {
+      throw base::InputError(fmt::format(
+          "weight '{}' is stored as {}, which is not rounded to {}", io::printable(weight.name),
+          numerics::name(weight.form.form.type), numerics::name(*options_.dtype)));
+    }
+    for (const std::size_t part : weight.parts) {
+      parts_.insert(part);
+    }
+    const std::size_t first = weight.parts.front();
+    invert_scales(weight);
+    layer.stored = std::move(weight);
+    add(first, std::move(layer));
+  }
+
+  void add(std::size_t first, ConvertedLayer layer) {
+    layer.to.form.layout = options_.layout;
+    if (options_.dtype == DataType::kS4 && is_quantised(options_.layout)) {
+      layer.to.bits = 4;
+    }
+    if (is_quantised(options_.layout)) {
+      layer.to.bits = is_nvfp4(options_.layout) ? 4 : layer.to.bits;
+      find_scale(layer);
+    }
+    if (!layers_.emplace(first, std::move(layer)).second) {
+      throw base::InputError(fmt::format("{}: tensor '{}' is of two weights", model_->shown(),
+                                         io::printable(model_->tensors()[first].entry.name)));
+    }
+  }
+
+  /// The scales that a quantised weight has beside it.
+  void find_scale(ConvertedLayer& layer) {
+    const bool has_one = layer.stored && layer.stored->form.form.layout == WeightLayout::kMarlin24;
+    if (has_one) {
+      return;
+    }
+    const std::string of = layer_of_weight(layer.name, options_.layout);
+    const auto scale = places_.find(of + ".weight_scale");
+    if (scale == places_.end()) {
+      throw base::InputError(fmt::format("{}: {} needs '{}.weight_scale', which is not there",
+                                         model_->shown(), name(options_.layout),
+                                         io::printable(of)));
+    }
+    if (options_.layout != WeightLayout::kMarlin24) {
+      return;
+    }
+    if (places_.contains(of + ".weight_g_idx") || places_.contains(of + ".weight_zero_point")) {
+      throw base::InputError(
+          fmt::format("{}: layer '{}': marlin-24 holds no zero points and no order of groups",
+                      model_->shown(), io::printable(of)));
+    }
+    const std::vector<std::int64_t>& shape = model_->tensors()[scale->second].entry.shape;
+    layer.scale = scale->second;
+    layer.to.scale_groups = shape.size() > 1 ? shape[1] : 1;
+    parts_.insert(scale->second);
+  }
+
+  /// compressed-tensors multiplies with 1 / global_scale, Model Optimizer with weight_scale_2.
+  void invert_scales(const CheckpointWeight& weight) {
+    const WeightLayout from = weight.form.form.layout;
+    if (!is_nvfp4(from) || !is_nvfp4(options_.layout) || from == options_.layout) {
+      return;
+    }
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kNames{
+        {{".weight_global_scale", ".weight_scale_2"}, {".input_global_scale", ".input_scale"}}};
+    const std::string layer = layer_of_weight(weight.name, from);
+    for (const auto& [compressed, optimizer] : kNames) {
+      const bool is_compressed = from == WeightLayout::kNvfp4;
+      const auto place = places_.find(layer + std::string(is_compressed ? compressed : optimizer));
+      if (place != places_.end()) {
+        inverted_[place->second] = layer + std::string(is_compressed ? optimizer : compressed);
+      }
     }
   }
 
@@ -86,28 +227,42 @@ class Conversion {
       throw base::InputError(model_->shown() +
                              ": holds no compressed layer, so it is dense already");
     }
-    for (const ChosenLayer& layer : choose_layers(*model_, options_).layers) {
-      if (layer.skipped.empty()) {
-        const CompressedForm form = form_of_layer(layer, options_);
-        layers_.emplace(layer.tensor, ConvertedLayer{model_->tensors()[layer.tensor].entry.name,
-                                                     form, form, layer});
+    PruneOptions options = options_;
+    if (is_quantised(options.layout)) {
+      options.layout = WeightLayout::kDense;
+      options.dtype.reset();
+    }
+    for (const ChosenLayer& layer : choose_layers(*model_, options).layers) {
+      const bool of_other_type = is_quantised(options_.layout) && layer.type != DataType::kS8 &&
+                                 layer.type != DataType::kE4m3;
+      if (layer.skipped.empty() && !of_other_type) {
+        ConvertedLayer converted;
+        converted.name = model_->tensors()[layer.tensor].entry.name;
+        converted.to.form = form_of_layer(layer, options);
+        converted.dense = layer;
+        add(layer.tensor, std::move(converted));
       }
+    }
+    if (layers_.empty()) {
+      throw base::InputError(fmt::format(
+          "{}: has no quantised weights, which {} holds: weights are not quantised here",
+          model_->shown(), name(options_.layout)));
     }
   }
 
   std::vector<io::TensorEntry> entries_of(const ConvertedLayer& layer) const {
-    if (options_.layout != WeightLayout::kDense) {
-      const auto pair = compressed_entries(layer.name, layer.to);
-      return {pair.begin(), pair.end()};
+    std::vector<io::TensorEntry> entries = stored_entries(layer.name, layer.to);
+    if (keeps_scale(layer)) {
+      entries.push_back(entry_of(layer.name + "_scale", "F16",
+                                 {layer.to.form.rows, layer.stored->form.scale_groups}));
     }
-    io::TensorEntry entry{
-        layer.name, std::string(dense_dtype(layer.to.type)), {layer.to.rows, layer.to.k}, 0, 0};
-    if (layer.to.k_first) {
-      std::swap(entry.shape[0], entry.shape[1]);
-    }
-    entry.bytes = static_cast<std::uint64_t>(
-        io::packed_bytes(entry.shape, io::find_element_type(entry.dtype)->bytes).value());
-    return {entry};
+    return entries;
+  }
+
+  /// Whether the scale leaves marlin-24 for a tensor of its own.
+  bool keeps_scale(const ConvertedLayer& layer) const {
+    return layer.stored && layer.stored->form.form.layout == WeightLayout::kMarlin24 &&
+           options_.layout != WeightLayout::kMarlin24;
   }
 
   std::unique_ptr<ModelWriter> make_writer_of(const std::filesystem::path& out) const {
@@ -119,66 +274,132 @@ class Conversion {
     std::vector<ModelTensor> tensors;
     nlohmann::ordered_json forms = nlohmann::ordered_json::object();
     for (std::size_t i = 0; i < model_->tensors().size(); ++i) {
+      const ModelTensor& tensor = model_->tensors()[i];
       const auto layer = layers_.find(i);
       if (layer == layers_.end()) {
         if (!parts_.contains(i)) {
-          tensors.push_back(model_->tensors()[i]);
+          tensors.push_back(tensor);
+          if (const auto inverted = inverted_.find(i); inverted != inverted_.end()) {
+            tensors.back().entry.name = inverted->second;
+          }
         }
         continue;
       }
-      forms[layer->second.name] = json_of(layer->second.to);
+      forms[layer->second.name] = json_of(layer->second.to.form);
       for (const io::TensorEntry& entry : entries_of(layer->second)) {
-        tensors.push_back({entry, model_->tensors()[i].shard});
+        tensors.push_back({entry, tensor.shard});
       }
     }
     std::map<std::string, std::string> metadata = model_->metadata();
     metadata.erase(std::string(kFormsKey));
-    if (options_.layout != WeightLayout::kDense) {
+    if (is_pair(options_.layout)) {
       metadata[std::string(kFormsKey)] =
           forms.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     }
-    return make_writer(out, *model_, std::move(tensors), metadata);
+    return make_writer(
+        out, *model_, std::move(tensors), metadata,
+        is_directory_path(out, *model_) ? task_of(options_, "convert", *model_) : std::string());
   }
 
-  sparsity::CompressedMatrix matrix_of(const ConvertedLayer& layer) const {
-    if (!layer.dense) {
-      return compressed_matrix(read_tensor(*model_, model_->find(values_name(layer.name))),
-                               read_tensor(*model_, model_->find(metadata_name(layer.name))),
-                               layer.from);
+  WeightMatrix matrix_of(const ConvertedLayer& layer) const {
+    WeightMatrix weight;
+    if (layer.stored) {
+      weight = read_weight(*model_, *layer.stored);
+    } else {
+      const io::Tensor tensor = read_tensor(*model_, layer.dense->tensor);
+      load_weights(tensor, layer.dense->type, layer.dense->layout);  // refuses NaN
+      weight.words =
+          words_of_layer(tensor, layer.dense->type, layer.dense->layout, layer.to.form.type);
     }
-    const io::Tensor tensor = read_tensor(*model_, layer.dense->tensor);
-    load_weights(tensor, layer.dense->type, layer.dense->layout);  // refuses NaN
-    try {
-      return sparsity::compress(
-          words_of_layer(tensor, layer.dense->type, layer.dense->layout, layer.to.type),
-          layer.to.type);
-    } catch (const base::InputError& error) {
-      throw base::InputError(fmt::format("{}: layer '{}': {}; prune makes it so", model_->shown(),
-                                         io::printable(layer.name), error.what()));
+    if (layer.scale) {
+      weight.scale = half_scale(read_tensor(*model_, *layer.scale), layer.to.form.rows);
     }
+    return weight;
   }
 
   std::vector<io::Tensor> converted(const ConvertedLayer& layer) const {
-    const sparsity::CompressedMatrix matrix = matrix_of(layer);
-    if (options_.layout != WeightLayout::kDense) {
-      auto pair = compressed_tensors(layer.name, matrix, layer.to);
-      return {std::move(pair[0]), std::move(pair[1])};
+    WeightMatrix weight = matrix_of(layer);
+    std::optional<io::Tensor> scale;
+    if (keeps_scale(layer)) {
+      scale = std::move(weight.scale);
     }
-    const io::TensorEntry entry = entries_of(layer)[0];
-    base::Matrix<numerics::Word> dense = sparsity::decompress(matrix);
-    dense = layer.to.k_first ? dense.transposed() : std::move(dense);
-    const bool is_s4 = layer.to.type == numerics::DataType::kS4;
-    for (std::size_t i = 0; is_s4 && i < dense.size(); ++i) {
-      numerics::Word& word = dense.data()[i];
-      word = static_cast<numerics::Word>(numerics::to_integer(word, layer.to.type));
+    try {
+      std::vector<io::Tensor> tensors = stored_tensors(layer.name, std::move(weight), layer.to);
+      if (scale) {
+        tensors.push_back(std::move(*scale));
+      }
+      return tensors;
+    } catch (const base::InputError& error) {
+      throw base::InputError(fmt::format(
+          "{}: layer '{}': {}{}", model_->shown(), io::printable(layer.name), error.what(),
+          layer.dense && !is_quantised(options_.layout) ? "; prune makes it so" : ""));
     }
-    return {tensor_of_words(entry, dense)};
+  }
+
+  /// A tensor that is no weight of ours.
+  io::Tensor other(std::size_t i) const {
+    io::Tensor tensor = read_tensor(*model_, i);
+    const auto inverted = inverted_.find(i);
+    if (inverted == inverted_.end()) {
+      return tensor;
+    }
+    if (tensor.dtype != "F32") {
+      throw base::InputError(fmt::format("tensor '{}': must be F32", io::printable(tensor.name)));
+    }
+    tensor.name = inverted->second;
+    for (std::size_t at = 0; at < tensor.bytes.size(); at += sizeof(float)) {
+      float value = 0;
+      std::memcpy(&value, tensor.bytes.data() + at, sizeof value);
+      value = 1 / value;
+      std::memcpy(tensor.bytes.data() + at, &value, sizeof value);
+    }
+    return tensor;
+  }
+
+  /// Whether the weight was 2:4 before, or must be for the layout that it gets.
+  bool is_sparse(const ConvertedLayer& layer) const {
+    const WeightLayout from = layer.stored ? layer.stored->form.form.layout : options_.layout;
+    return is_pair(from) || from == WeightLayout::kSparse24Bitmask ||
+           from == WeightLayout::kMarlin24;
+  }
+
+  /// What the configuration of a directory says. Values and metadata of ours it cannot.
+  DirectoryFacts facts() const {
+    DirectoryFacts result;
+    result.layout = options_.layout;
+    double all = 0, zeros = 0;
+    for (std::size_t i = 0; i < model_->tensors().size(); ++i) {
+      const bool is_part = layers_.contains(i) || parts_.contains(i);
+      all += is_part ? 0
+                     : static_cast<double>(
+                           io::packed_bytes(model_->tensors()[i].entry.shape, 1).value_or(0));
+    }
+    for (const auto& row : layers_) {
+      const ConvertedLayer& layer = row.second;
+      const double elements =
+          static_cast<double>(layer.to.form.rows) * static_cast<double>(layer.to.form.k);
+      all += elements;
+      if (is_sparse(layer)) {
+        zeros += elements / 2;
+        result.layers.push_back(layer.name);
+      }
+    }
+    const bool says = options_.layout == WeightLayout::kDense ||
+                      options_.layout == WeightLayout::kSparse24Bitmask ||
+                      options_.layout == WeightLayout::kIntQuantized ||
+                      options_.layout == WeightLayout::kFloatQuantized;
+    result.structure = says && !result.layers.empty() ? "2:4" : "";
+    result.sparsity = all > 0 ? zeros / all : 0;
+    return result;
   }
 
   const PruneOptions& options_;
   std::unique_ptr<ModelFile> model_;
+  std::map<std::string, std::size_t> places_;     ///< of tensors, by name
   std::map<std::size_t, ConvertedLayer> layers_;  ///< by the tensor that comes first
-  std::set<std::size_t> parts_;                   ///< tensors of metadata
+  std::set<std::size_t> parts_;                   ///< tensors that the layers stand in
+  /// Scales of which another checkpoint has the inverse, under this name; by tensor.
+  std::map<std::size_t, std::string> inverted_;
   ConversionReport report_;
 };
 
@@ -190,8 +411,13 @@ ConversionReport convert_model(const std::filesystem::path& model, const std::fi
 }
 
 std::string conversion_text(const ConversionReport& report) {
-  return fmt::format("{}: {} layers written as {} to {}, {} other tensors copied\n", report.model,
-                     report.layers, name(report.layout), report.out, report.other_tensors);
+  std::string text =
+      fmt::format("{}: {} layers written as {} to {}, {} other tensors copied\n", report.model,
+                  report.layers, name(report.layout), report.out, report.other_tensors);
+  for (const std::string& note : report.notes) {
+    text += "note: " + note + "\n";
+  }
+  return text;
 }
 
 std::string conversion_json(const ConversionReport& report) {
@@ -200,7 +426,8 @@ std::string conversion_json(const ConversionReport& report) {
                                     {"out", report.out},
                                     {"layout", name(report.layout)},
                                     {"layers", report.layers},
-                                    {"other_tensors", report.other_tensors}};
+                                    {"other_tensors", report.other_tensors},
+                                    {"notes", report.notes}};
   return root.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/prune/expert_axes.h"
 
-#include "models/base/error.h"
-#include "sim/io/json_reader.h"
-#include "sim/io/text_file.h"
+#include "sim/prune/hugging_face_config.h"
 #include "sim/workload/dense_role.h"
 #include "sim/workload/layer_list.h"
 
@@ -11,7 +9,10 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace sptc::prune {
 namespace {
@@ -35,35 +36,6 @@ bool has(const Names& names, std::string_view name) {
 std::string_view last_part(std::string_view name) {
   name = workload::layer_of(name);
   return name.substr(name.rfind('.') + 1);  // npos + 1 is 0
-}
-
-/// What a config.json beside the model says.
-struct Config {
-  std::string type;
-  std::int64_t hidden = 0;
-};
-
-Config config_of(const ModelFile& model) {
-  constexpr std::uint64_t kMaxBytes = 4 << 20;
-  const std::filesystem::path path = model.files().front().parent_path() / "config.json";
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    return {};
-  }
-  try {
-    const nlohmann::json root = io::parse_json(io::read_text_file(path, kMaxBytes), "config.json");
-    const nlohmann::json& text =
-        root.is_object() && root.contains("text_config") ? root.at("text_config") : root;
-    if (!text.is_object()) {
-      return {};
-    }
-    const auto type = text.find("model_type");
-    const auto hidden = text.find("hidden_size");
-    return {type != text.end() && type->is_string() ? type->get<std::string>() : "",
-            hidden != text.end() && hidden->is_number_integer() ? hidden->get<std::int64_t>() : 0};
-  } catch (const base::InputError&) {
-    return {};  // it is no part of the model
-  }
 }
 
 /// The weights of experts in one tensor.
@@ -124,7 +96,7 @@ ExpertAxes axes_of(const Experts& experts) {
     return *by_pair;
   }
   const Shape& shape = experts.entry.shape;
-  const Config config = config_of(experts.model);
+  const HuggingFaceConfig config = hugging_face_config(experts.model);
   const std::int64_t hidden = config.hidden > 0 ? config.hidden : hidden_features(experts.model);
   if (experts.known && hidden > 0 && shape[1] != shape[2]) {
     const std::string because = fmt::format("there are {} hidden features", hidden);
@@ -145,6 +117,9 @@ ExpertAxes axes_of(const Experts& experts) {
 std::optional<ExpertAxes> expert_axes(const ModelFile& model, std::size_t tensor) {
   const io::TensorEntry& entry = model.tensors()[tensor].entry;
   const std::string_view part = last_part(entry.name);
+  if (entry.shape.size() == 2 && workload::layer_of(entry.name).ends_with("experts.mlp.w2")) {
+    return ExpertAxes{{1, 0, false}, "DBRX multiplies [experts * k, rows] from the left"};
+  }
   const bool reads = has(kReading, part);
   const bool known = reads || has(kMaking, part);
   const bool fused = known && (entry.name.find("moe") != std::string::npos || part.size() > 3);

@@ -248,13 +248,16 @@ void permute_axis(io::Tensor& tensor, std::size_t axis, std::span<const std::siz
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
     (i < axis ? outer : inner) *= i == axis ? 1 : static_cast<std::size_t>(tensor.shape[i]);
   }
-  base::ensure(static_cast<std::size_t>(tensor.shape[axis]) == order.size(),
+  const auto extent = static_cast<std::size_t>(tensor.shape[axis]);
+  const std::size_t orders = extent == 0 ? 1 : order.size() / extent;
+  base::ensure(orders > 0 && orders * extent == order.size() && outer % orders == 0,
                "a permutation of another extent");
   const std::vector<std::byte> before = tensor.bytes;
   for (std::size_t i = 0; i < outer; ++i) {
-    for (std::size_t slice = 0; slice < order.size(); ++slice) {
-      std::memcpy(tensor.bytes.data() + (i * order.size() + slice) * inner,
-                  before.data() + (i * order.size() + order[slice]) * inner, inner);
+    const auto own = order.subspan(i / (outer / orders) * extent, extent);
+    for (std::size_t slice = 0; slice < extent; ++slice) {
+      std::memcpy(tensor.bytes.data() + (i * extent + slice) * inner,
+                  before.data() + (i * extent + own[slice]) * inner, inner);
     }
   }
 }

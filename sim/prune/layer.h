@@ -58,7 +58,8 @@ void store_weights(const base::Matrix<float>& weights, const LayerLayout& layout
 /// The bytes of `mask` in the order of the tensor.
 void store_mask(const sparsity::Mask& mask, const LayerLayout& layout, std::span<std::byte> bytes);
 
-/// Puts slice order[i] along `axis` in place i.
+/// Puts slice order[i] along `axis` in place i. Several orders behind each other: each is that of
+/// as many of the slices of the axes before it.
 void permute_axis(io::Tensor& tensor, std::size_t axis, std::span<const std::size_t> order);
 
 /// The words [rows, k] of a layer of one tap, raw where `type` is that of its elements, else

@@ -362,7 +362,10 @@ CompressedForm form_of_layer(const ChosenLayer& layer, const PruneOptions& optio
   form.k_first = layer.layout.k_first;
   const sparsity::WeightPattern pattern = pattern_of(options);
   const sparsity::Pattern hardware = sparsity::hardware_pattern(form.type);
-  if (pattern.vector_rows > 0 || !(pattern.pattern == hardware)) {
+  // That layout holds 2:4 of any type, for other programs than tensor cores.
+  const bool is_stored = form.layout == WeightLayout::kSparse24Bitmask &&
+                         pattern.pattern == sparsity::hardware_pattern(DataType::kF16);
+  if (pattern.vector_rows > 0 || !(pattern.pattern == hardware || is_stored)) {
     throw base::InputError(fmt::format(
         "weights of {} are compressed at {}, not at {}: choose --dtype or --pattern for that",
         numerics::name(form.type), hardware.name(), pattern.name()));

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +20,10 @@ struct LibraryRule {
   bool sparse = true;
   int least_sm = 80;  ///< 10 times the compute capability
   std::int64_t m = 1, k = 1, n = 1;
-  bool pads_n = false;      ///< it pads n itself
-  std::string_view source;  ///< where it says so
+  bool pads_n = false;        ///< it pads n itself
+  std::string_view source;    ///< where it says so
+  bool k_contiguous = false;  ///< it takes weights [m, k] alone, not [k, m]
+  int most_sm = 0;            ///< 0: any above `least_sm`
 };
 
 /// One product D [m, n] = A [m, k] B [k, n]; n is 0 where only the weights are known.
@@ -29,6 +32,7 @@ struct ProductShape {
   std::int64_t m = 0, n = 0, k = 0;
   numerics::DataType type = numerics::DataType::kF16;
   std::string stored{};  ///< how a file has it, where not as one tensor: "2:4 already, as GPTQ"
+  bool k_first = false;  ///< the weights are stored [k, m]
 };
 
 /// A rule and a shape.
@@ -44,9 +48,10 @@ struct Legality {
 std::vector<Legality> legality_of(const ProductShape& shape, int sm);
 
 /// The layers of the model at `model` that prune_model() would take, and those that are 2:4
-/// already, all of `type`. Throws InputError, also where there is none.
+/// already, of `type`, without one of the type that their elements are executed as: f32 as tf32.
+/// Throws InputError, also where there is none.
 std::vector<ProductShape> shapes_of_model(const std::filesystem::path& model,
-                                          numerics::DataType type);
+                                          std::optional<numerics::DataType> type);
 
 /// What legality_of() says of each of `shapes` on `target`.
 std::string legality_text(const std::vector<ProductShape>& shapes, const mma::Target& target);

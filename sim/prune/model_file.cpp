@@ -42,7 +42,12 @@ class SafetensorsModel : public ModelFile {
     metadata_.merge(header.metadata);
   }
 
-  void add_index(const std::filesystem::path& path) { files_.push_back(path); }
+  void add_index(const std::filesystem::path& path) {
+    files_.push_back(path);
+    has_index_ = true;
+    set_directory(path.parent_path());
+  }
+  void set_directory(const std::filesystem::path& path) { directory_ = path.empty() ? "." : path; }
 
   /// Throws InputError unless the shards hold what `wanted`, tensor to shard, says.
   void require(const std::map<std::string, std::string>& wanted) const {
@@ -221,7 +226,11 @@ std::unique_ptr<ModelFile> ModelFile::open(const std::filesystem::path& path) {
     if (std::filesystem::exists(path / kIndexName, error)) {
       return open_shards(path / kIndexName);
     }
-    return open(path / "model.safetensors");
+    constexpr std::string_view kOnlyShard = "model.safetensors";
+    auto model = std::make_unique<SafetensorsModel>(path / kOnlyShard);
+    model->add(path / kOnlyShard, std::string(kOnlyShard));
+    model->set_directory(path);
+    return model;
   }
   const std::string name = path.filename().string();
   if (name.ends_with(".index.json")) {

@@ -25,7 +25,7 @@ inline constexpr std::string_view kMetadataName = "__metadata__";
 /// A tensor of a model and the file of it, a shard, that it is in.
 struct ModelTensor {
   io::TensorEntry entry;
-  std::string shard;  ///< file name; empty where the model is one file
+  std::string shard;  ///< file name in the directory of the model; empty where it is one file
 };
 
 /// The tensors of a model, read one at a time: a `.safetensors` file, the shards that a
@@ -38,8 +38,10 @@ class ModelFile {
   static std::unique_ptr<ModelFile> open(const std::filesystem::path& path);
   virtual ~ModelFile() = default;
 
-  /// Whether it stands in shards.
-  bool is_sharded() const { return !tensors_.empty() && !tensors_.front().shard.empty(); }
+  /// That of a model which was opened by its directory or the index of its shards; else empty.
+  const std::filesystem::path& directory() const { return directory_; }
+  /// Whether an index says which shard has which tensor.
+  bool has_index() const { return has_index_; }
   /// For messages.
   const std::string& shown() const { return shown_; }
   const std::vector<ModelTensor>& tensors() const { return tensors_; }
@@ -65,6 +67,8 @@ class ModelFile {
   explicit ModelFile(std::string shown) : shown_(std::move(shown)) {}
 
   std::string shown_;
+  std::filesystem::path directory_;
+  bool has_index_ = false;
   std::vector<ModelTensor> tensors_;
   std::vector<std::filesystem::path> files_;
   std::map<std::string, std::string> metadata_;

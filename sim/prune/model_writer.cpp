@@ -4,18 +4,16 @@
 #include "models/base/error.h"
 #include "sim/io/npz.h"
 #include "sim/io/output_file.h"
-#include "sim/io/scratch_file.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/compressed_layer.h"
+#include "sim/prune/model_directory.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
-#include <deque>
-#include <optional>
-#include <sys/stat.h>
 #include <system_error>
 #include <utility>
 
@@ -23,6 +21,9 @@ namespace sptc::prune {
 namespace {
 
 using Metadata = std::map<std::string, std::string>;
+
+/// Of files; others are those of directories.
+constexpr std::array<std::string_view, 4> kEndings{".safetensors", ".npz", ".npy", ".onnx"};
 
 class SafetensorsWriter : public ModelWriter {
  public:
@@ -38,7 +39,7 @@ class SafetensorsWriter : public ModelWriter {
     end_ += file_.size();
   }
   void add(const io::Tensor& tensor) override { file_.write(tensor.bytes); }
-  void finish() override {
+  void finish(const DirectoryFacts& /*facts*/) override {
     base::ensure(file_.size() == end_, "a safetensors file of other tensors than announced");
     file_.commit();
   }
@@ -46,81 +47,6 @@ class SafetensorsWriter : public ModelWriter {
  private:
   io::OutputFile file_;
   std::uint64_t end_ = 0;
-};
-
-/// Shards in a directory of another name until they are all there.
-class ShardWriter : public ModelWriter {
- public:
-  ShardWriter(std::filesystem::path path, std::vector<ModelTensor> tensors, Metadata metadata)
-      : path_(std::move(path)),
-        beside_(path_, [](const char* name) { return ::mkdir(name, 0777); }),
-        tensors_(std::move(tensors)),
-        metadata_(std::move(metadata)) {
-    if (beside_.made() < 0) {
-      throw base::InputError(fmt::format("{}: the directory cannot be made: {}",
-                                         io::printable(path_.string()),
-                                         std::strerror(beside_.error())));
-    }
-  }
-  ~ShardWriter() override { shard_.reset(); }
-
-  void add(const io::Tensor& tensor) override {
-    const std::string& name = tensors_[next_].shard;
-    if (name != open_) {
-      close();
-      std::vector<ModelTensor> own;
-      for (const ModelTensor& other : tensors_) {
-        if (other.shard == name) {
-          own.push_back(other);
-        }
-      }
-      shard_.emplace(scratch(name), own, metadata_);
-      open_ = name;
-    }
-    shard_->add(tensor);
-    ++next_;
-  }
-
-  void finish() override {
-    close();
-    nlohmann::ordered_json map = nlohmann::ordered_json::object();
-    std::uint64_t bytes = 0;
-    for (const ModelTensor& tensor : tensors_) {
-      map[tensor.entry.name] = tensor.shard;
-      bytes += tensor.entry.bytes;
-    }
-    const nlohmann::ordered_json index{{"metadata", {{"total_size", bytes}}}, {"weight_map", map}};
-    io::write_file(scratch(std::string(kIndexName)), index.dump(2) + "\n");
-    std::error_code error;
-    std::filesystem::rename(beside_.path(), path_, error);
-    if (error) {
-      throw base::InputError(
-          fmt::format("{}: cannot be written: {}", io::printable(path_.string()), error.message()));
-    }
-    beside_.keep();
-  }
-
- private:
-  void close() {
-    if (shard_) {
-      shard_->finish();
-      shard_.reset();
-    }
-  }
-
-  /// The place of a file of the directory.
-  const std::filesystem::path& scratch(const std::string& name) {
-    return files_.emplace_back(beside_.path() / name).path();
-  }
-
-  std::filesystem::path path_;
-  io::ScratchFile beside_;
-  std::deque<io::ScratchFile> files_;
-  std::vector<ModelTensor> tensors_;
-  Metadata metadata_;
-  std::size_t next_ = 0;
-  std::string open_;
-  std::optional<SafetensorsWriter> shard_;
 };
 
 /// `.npy` and `.npz`; of the metadata what compressed layers are.
@@ -132,7 +58,7 @@ class ArrayWriter : public ModelWriter {
     }
   }
   void add(const io::Tensor& tensor) override { arrays_.push_back(tensor); }
-  void finish() override {
+  void finish(const DirectoryFacts& /*facts*/) override {
     if (!forms_.empty()) {
       if (std::any_of(arrays_.begin(), arrays_.end(),
                       [](const io::Tensor& array) { return array.name == kMetadataName; })) {
@@ -166,7 +92,7 @@ class OnnxWriter : public ModelWriter {
     base::ensure(tensor.bytes.size() == entry.bytes, "an initializer of another size");
     std::memcpy(bytes_.data() + entry.offset, tensor.bytes.data(), tensor.bytes.size());
   }
-  void finish() override { io::write_file(path_, bytes_); }
+  void finish(const DirectoryFacts& /*facts*/) override { io::write_file(path_, bytes_); }
 
  private:
   std::filesystem::path path_;
@@ -193,15 +119,16 @@ void require_model_path(const std::filesystem::path& path, const ModelFile& sour
   const std::string extension = path.extension().string();
   std::error_code error;
   require_other_file("--out", path, source.files());
-  if (extension.empty() || extension == "." || std::filesystem::is_directory(path, error)) {
-    if (!source.is_sharded()) {
+  if (is_directory_path(path, source)) {
+    if (std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error)) {
       throw base::InputError(
-          fmt::format("--out {}: its ending must be .safetensors, .npz, .npy or .onnx", shown));
-    }
-    if (std::filesystem::exists(path, error)) {
-      throw base::InputError(fmt::format("--out {}: exists; shards go to a new directory", shown));
+          fmt::format("--out {}: is a file; shards go to a new directory", shown));
     }
     return;
+  }
+  if (extension.empty() || extension == "." || std::filesystem::is_directory(path, error)) {
+    throw base::InputError(
+        fmt::format("--out {}: its ending must be .safetensors, .npz, .npy or .onnx", shown));
   }
   if (extension == ".onnx" && source.onnx_graph() == nullptr) {
     throw base::InputError(
@@ -212,28 +139,35 @@ void require_model_path(const std::filesystem::path& path, const ModelFile& sour
         fmt::format("--out {}: a .npy file holds one tensor, and the model has {}", shown,
                     source.tensors().size()));
   }
-  if (extension != ".safetensors" && extension != ".npz" && extension != ".npy" &&
-      extension != ".onnx") {
+  if (std::find(kEndings.begin(), kEndings.end(), extension) == kEndings.end()) {
     throw base::InputError(
         fmt::format("--out {}: its ending must be .safetensors, .npz, .npy or .onnx, not '{}'",
                     shown, io::printable(extension)));
   }
 }
 
+bool is_directory_path(const std::filesystem::path& path, const ModelFile& source) {
+  std::error_code error;
+  return !source.directory().empty() && (std::find(kEndings.begin(), kEndings.end(),
+                                                   path.extension().string()) == kEndings.end() ||
+                                         std::filesystem::is_directory(path, error));
+}
+
 std::unique_ptr<ModelWriter> make_writer(const std::filesystem::path& path, const ModelFile& source,
                                          std::vector<ModelTensor> tensors,
-                                         const std::map<std::string, std::string>& metadata) {
+                                         const std::map<std::string, std::string>& metadata,
+                                         const std::string& task) {
   const std::string extension = path.extension().string();
+  if (is_directory_path(path, source)) {
+    return make_directory_writer(path, source, std::move(tensors), metadata, task);
+  }
   if (extension == ".safetensors") {
     return std::make_unique<SafetensorsWriter>(path, tensors, metadata);
   }
   if (extension == ".npz" || extension == ".npy") {
     return std::make_unique<ArrayWriter>(path, metadata);
   }
-  if (extension == ".onnx") {
-    return std::make_unique<OnnxWriter>(path, source);
-  }
-  return std::make_unique<ShardWriter>(path, std::move(tensors), metadata);
+  return std::make_unique<OnnxWriter>(path, source);
 }
 
 }  // namespace sptc::prune

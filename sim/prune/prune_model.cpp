@@ -3,23 +3,23 @@
 
 #include "models/base/error.h"
 #include "sim/io/file_use.h"
+#include "sim/io/json_reader.h"
+#include "sim/io/tensor_layout.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/calibration.h"
 #include "sim/prune/channel_permutation.h"
 #include "sim/prune/layer_choice.h"
+#include "sim/prune/model_directory.h"
 #include "sim/prune/model_file.h"
 #include "sim/prune/model_writer.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <memory>
-#include <set>
 #include <utility>
 
 namespace sptc::prune {
@@ -53,6 +53,8 @@ class Pruning {
     }
     report_.notes = std::move(choice.notes);
     permutation_ = plan_permutation(*model_, layers_, options);
+    report_.notes.insert(report_.notes.end(), permutation_.notes().begin(),
+                         permutation_.notes().end());
     report_.model = model_->shown();
     report_.pattern = pattern_;
     report_.criterion = options.criterion;
@@ -62,6 +64,7 @@ class Pruning {
   PruneReport run(const std::filesystem::path& out, const std::filesystem::path& masks) {
     open(out, masks);
     for (std::size_t i = 0; i < model_->tensors().size(); ++i) {
+      begin_shard(i);
       const auto layer = layers_.find(i);
       if (layer == layers_.end()) {
         ++report_.other_tensors;
@@ -70,21 +73,108 @@ class Pruning {
         report_.layers.push_back(described(layer->second));
         report_.layers.back().skipped = layer->second.skipped;
         copy(i);
+      } else if (is_written_ && !masks_) {
+        report_.layers.push_back(told(layer->second));
       } else {
         prune(layer->second);
       }
+      end_shard(i);
     }
-    require_effect();
+    require_effect(out);
     if (writer_) {
-      writer_->finish();
+      writer_->finish(facts());
     }
     if (masks_) {
-      masks_->finish();
+      masks_->finish({});
     }
     return std::move(report_);
   }
 
  private:
+  const std::string& shard_of(std::size_t tensor) const { return model_->tensors()[tensor].shard; }
+
+  /// Whether the shard of the tensor stands already, of a run before, and what was told of it.
+  void begin_shard(std::size_t tensor) {
+    if (tensor > 0 && shard_of(tensor) == shard_of(tensor - 1)) {
+      return;
+    }
+    is_written_ = writer_ && writer_->has(shard_of(tensor));
+    told_ = nlohmann::json::object();
+    if (is_written_) {
+      const std::string place =
+          fmt::format("{}: {}", kManifestName, io::printable(shard_of(tensor)));
+      told_ = io::parse_json(writer_->told(shard_of(tensor)), place);
+    }
+    tell_ = nlohmann::ordered_json::object();
+  }
+
+  void end_shard(std::size_t tensor) {
+    const bool is_last =
+        tensor + 1 == model_->tensors().size() || shard_of(tensor + 1) != shard_of(tensor);
+    if (is_last && writer_ && !is_written_) {
+      writer_->tell(tell_.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    }
+  }
+
+  /// A layer of a shard that stands already.
+  LayerReport told(const ChosenLayer& layer) const {
+    LayerReport report = described(layer);
+    const io::JsonPlace place{std::string(kManifestName), ""};
+    const io::JsonObject all(told_, place);
+    const io::JsonObject one = all.object(std::to_string(layer.tensor));
+    constexpr std::int64_t kMost = std::int64_t{1} << 53;
+    const auto number = [&](std::string_view key) {
+      const nlohmann::json& value = one.require(key);
+      if (!value.is_number()) {
+        (one.place() / key).fail("must be a number");
+      }
+      return value.get<double>();
+    };
+    report.was_sparse = one.boolean_or("was_sparse", false);
+    report.zeros_before = one.integer("zeros_before", 0, kMost);
+    report.zeros_after = one.integer("zeros_after", 0, kMost);
+    report.kept.energy = number("energy");
+    report.kept.magnitude = number("magnitude");
+    if (one.has("error")) {
+      report.output_error = number("error");
+      report.output_norm = number("norm");
+    }
+    report.permutation = permutation_.report(layer.tensor);
+    return report;
+  }
+
+  void keep(std::size_t tensor, const LayerReport& report) {
+    nlohmann::ordered_json& entry = tell_[std::to_string(tensor)];
+    entry = {{"was_sparse", report.was_sparse},
+             {"zeros_before", report.zeros_before},
+             {"zeros_after", report.zeros_after},
+             {"energy", report.kept.energy},
+             {"magnitude", report.kept.magnitude}};
+    if (report.output_error) {
+      entry["error"] = *report.output_error;
+      entry["norm"] = report.output_norm;
+    }
+  }
+
+  /// What the configuration of a directory says. Values and metadata of ours it cannot.
+  DirectoryFacts facts() const {
+    DirectoryFacts result;
+    result.layout = options_.layout;
+    result.structure = is_pair(options_.layout) ? "" : pattern_.name();
+    double all = 0, zeros = 0;
+    for (const ModelTensor& tensor : model_->tensors()) {
+      all += static_cast<double>(io::packed_bytes(tensor.entry.shape, 1).value_or(0));
+    }
+    for (const LayerReport& layer : report_.layers) {
+      if (layer.skipped.empty()) {
+        result.layers.push_back(layer.name);
+        zeros += static_cast<double>(layer.zeros_after);
+      }
+    }
+    result.sparsity = all > 0 ? zeros / all : 0;
+    return result;
+  }
+
   bool is_pruned(std::size_t tensor) const {
     const auto layer = layers_.find(tensor);
     return layer != layers_.end() && layer->second.skipped.empty();
@@ -113,7 +203,10 @@ class Pruning {
     }
     if (!out.empty()) {
       require_model_path(out, *model_);
-      note_files_left(out);
+      if (const std::string note = note_of_files_left(*model_);
+          is_directory_path(out, *model_) && !note.empty()) {
+        report_.notes.push_back(note);
+      }
       require_other_file("--out", out, calibration_.files());
       const bool dense = options_.layout == WeightLayout::kDense;
       if (!dense && (out.extension() == ".onnx" || out.extension() == ".npy")) {
@@ -122,11 +215,13 @@ class Pruning {
                         io::printable(out.string())));
       }
       std::map<std::string, std::string> metadata = model_->metadata();
-      if (!dense) {
+      if (is_pair(options_.layout)) {
         metadata[std::string(kFormsKey)] =
             forms.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
       }
-      writer_ = make_writer(out, *model_, std::move(tensors), metadata);
+      writer_ = make_writer(
+          out, *model_, std::move(tensors), metadata,
+          is_directory_path(out, *model_) ? task_of(options_, "prune", *model_) : std::string());
       report_.out = io::printable(out.string());
     }
     if (!masks.empty()) {
@@ -143,35 +238,8 @@ class Pruning {
     }
   }
 
-  /// Of the directory of a model its tensors are written, and nothing else.
-  void note_files_left(const std::filesystem::path& out) {
-    constexpr std::size_t kMostNamed = 8;
-    if (out.has_extension() && !model_->is_sharded()) {
-      return;
-    }
-    std::set<std::string> left;
-    std::error_code error;
-    const std::filesystem::path folder = model_->files().front().parent_path();
-    for (const auto& entry :
-         std::filesystem::directory_iterator(folder.empty() ? "." : folder, error)) {
-      const std::string name = entry.path().filename().string();
-      const bool is_read = std::any_of(model_->files().begin(), model_->files().end(),
-                                       [&](const auto& file) { return file.filename() == name; });
-      if (entry.is_regular_file(error) && !is_read) {
-        left.insert(io::printable(name));
-      }
-    }
-    if (!left.empty()) {
-      const auto end =
-          std::next(left.begin(), static_cast<std::ptrdiff_t>(std::min(kMostNamed, left.size())));
-      report_.notes.push_back(fmt::format(
-          "not copied from the directory of the model: {}{}", fmt::join(left.begin(), end, ", "),
-          left.size() > kMostNamed ? fmt::format(" and {} more", left.size() - kMostNamed) : ""));
-    }
-  }
-
   void copy(std::size_t tensor) {
-    if (writer_) {
+    if (writer_ && !is_written_) {
       writer_->add(permutation_.read(*model_, tensor));
     }
   }
@@ -198,6 +266,7 @@ class Pruning {
     report.permutation = permutation_.report(layer.tensor);
     prune(layer, inputs, tensor, mask, report);
     report.was_sparse = report.zeros_after == report.zeros_before;
+    keep(layer.tensor, report);
     report_.layers.push_back(std::move(report));
     write(layer, tensor, mask);
   }
@@ -223,8 +292,10 @@ class Pruning {
       store_mask(chosen, layer.layout, mask.bytes);
     }
     if (inputs != nullptr) {
-      report.output_error =
-          sparsity::output_error(weights, load_weights(tensor, layer.type, layer.layout), *inputs);
+      const sparsity::OutputChange change =
+          sparsity::output_change(weights, load_weights(tensor, layer.type, layer.layout), *inputs);
+      report.output_error = change.relative();
+      report.output_norm = change.whole;
     }
   }
 
@@ -232,24 +303,28 @@ class Pruning {
     if (masks_) {
       masks_->add(mask);
     }
-    if (writer_ && options_.layout == WeightLayout::kDense) {
+    if (!writer_ || is_written_) {
+      return;
+    }
+    if (options_.layout == WeightLayout::kDense) {
       writer_->add(tensor);
-    } else if (writer_) {
+    } else {
       const CompressedForm form = form_of_layer(layer, options_);
-      const sparsity::CompressedMatrix matrix = sparsity::compress(
-          words_of_layer(tensor, layer.type, layer.layout, form.type), form.type);
+      const sparsity::CompressedMatrix matrix =
+          compress_layer(words_of_layer(tensor, layer.type, layer.layout, form.type), form);
       for (const io::Tensor& part : compressed_tensors(tensor.name, matrix, form)) {
         writer_->add(part);
       }
     }
   }
 
-  /// A model that has the pattern everywhere comes out as it went in.
-  void require_effect() const {
+  /// A model that has the pattern everywhere comes out as it went in, but for a configuration.
+  void require_effect(const std::filesystem::path& out) const {
     const bool any = std::any_of(
         report_.layers.begin(), report_.layers.end(),
         [](const LayerReport& layer) { return layer.skipped.empty() && !layer.was_sparse; });
-    if (!any && !permutation_.applies() && writer_ && options_.layout == WeightLayout::kDense) {
+    if (!any && !permutation_.applies() && writer_ && options_.layout == WeightLayout::kDense &&
+        !is_directory_path(out, *model_)) {
       throw base::InputError(
           fmt::format("{}: its layers are {} already, so there is nothing to prune",
                       model_->shown(), pattern_.name()));
@@ -263,6 +338,9 @@ class Pruning {
   std::map<std::size_t, ChosenLayer> layers_;  ///< by tensor
   ChannelPermutation permutation_;
   std::unique_ptr<ModelWriter> writer_, masks_;
+  bool is_written_ = false;      ///< the shard of the tensor that is looked at
+  nlohmann::json told_;          ///< of its layers, where it is
+  nlohmann::ordered_json tell_;  ///< else: of its layers, for a later run
   PruneReport report_;
 };
 

@@ -22,6 +22,7 @@ struct LayerReport {
   std::int64_t zeros_before = 0, zeros_after = 0;
   sparsity::KeptShare kept;
   std::optional<double> output_error;  ///< ||X W' - X W|| / ||X W|| of the calibration inputs X
+  double output_norm = 0;              ///< ||X W|| of these
   std::optional<PermutationReport> permutation;
 
   std::int64_t weights() const { return rows * taps * k; }

@@ -29,10 +29,10 @@ struct PruneOptions {
   /// it, of filters 1.
   std::string k_axis;
   std::filesystem::path activations;  ///< calibration inputs, '<layer>' [samples.., k]
-  /// Whose channels along k are permuted for 2:4: "report" looks what every layer alone would gain;
-  /// "auto" permutes where an ONNX graph shows what else must be; "producer[,..]=consumer[,..]",
-  /// names of tensors, permutes k of the consumers and the rows of the producers, biases and scales
-  /// included.
+  /// Whose channels along k are permuted: "report" looks what every layer alone would gain; "auto"
+  /// permutes where an ONNX graph, or the names of a transformer, show what else must be;
+  /// "producer[,..]=consumer[,..]", names of tensors, permutes k of the consumers and the rows of
+  /// the producers, biases and scales included.
   std::vector<std::string> permute;
   std::uint64_t seed = 0;  ///< of the search for a permutation
 };

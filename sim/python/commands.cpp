@@ -24,6 +24,7 @@
 #include "sim/workload/importer/recording_reader.h"
 #include "sim/workload/recording.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -43,6 +44,7 @@ namespace nb = nanobind;
 namespace sptc::python {
 namespace {
 
+using TextLists = std::map<std::string, std::vector<std::string>>;
 using NamedLists = std::map<std::string, std::vector<std::int64_t>>;
 
 run::SimulationOptions options_of(const OptionTexts& given) {
@@ -64,18 +66,25 @@ std::string show(const std::string& instruction, const std::string& arch, int ro
 }
 
 std::string compare(const std::string& file, const std::vector<config::Architecture>& boards,
-                    const NamedLists& dims, const OptionTexts& given, int jobs,
-                    const nb::object& progress) {
-  const run::SimulationOptions options = options_of(given);
+                    const NamedLists& dims, const TextLists& ways, const OptionTexts& given,
+                    int jobs, const nb::object& progress) {
+  run::SimulationOptions options = options_of(given);
   const workload::DimLists lists(dims.begin(), dims.end());
+  std::optional<compare::TriedWays> tried;
+  if (!ways.empty()) {
+    tried = compare::parse_ways(ways.at("types"), ways.at("sparsity"), ways.at("tp"), options);
+  }
   return in_worker(
       [&](const run::ProgressCallback& report) {
-        return compare::comparison_json(compare::compare(
-            compare::compared_workloads(file, lists), boards, options, jobs,
-            [&](std::size_t begun, std::size_t total) {
-              report(begun, total,
-                     begun < total ? boards[begun % boards.size()].gpu.name : std::string());
-            }));
+        const auto workloads = compare::compared_workloads(file, lists);
+        const auto show = [&](std::size_t begun, std::size_t total) {
+          const std::size_t of_board = total / workloads.size() / boards.size();
+          report(begun, total,
+                 begun < total ? boards[begun / of_board % boards.size()].gpu.name : std::string());
+        };
+        return compare::comparison_json(
+            tried ? compare::compare_types(workloads, boards, options, *tried, jobs, show)
+                  : compare::compare(workloads, boards, options, jobs, show));
       },
       progress);
 }
@@ -196,9 +205,14 @@ std::string crosscheck_capture(const std::string& directory, const std::string& 
 std::string legal(const std::string& model, std::int64_t m, std::int64_t n, std::int64_t k,
                   const std::string& arch, const std::string& dtype) {
   const nb::gil_scoped_release unlocked;
-  const numerics::DataType type = prune::parse_executed_type(dtype);
-  return prune::legality_json(model.empty() ? std::vector<prune::ProductShape>{{"", m, n, k, type}}
-                                            : prune::shapes_of_model(model, type),
+  std::optional<numerics::DataType> type;
+  if (!dtype.empty()) {
+    type = prune::parse_executed_type(dtype);
+  }
+  const numerics::DataType of_shape = type.value_or(numerics::DataType::kF16);
+  return prune::legality_json(model.empty()
+                                  ? std::vector<prune::ProductShape>{{"", m, n, k, of_shape}}
+                                  : prune::shapes_of_model(model, type),
                               config::target_of(arch));
 }
 
@@ -216,7 +230,7 @@ void bind_commands(nb::module_& module) {
   module.attr("MOST_WARPS") = run::microbench::kMaxWarps;
   module.attr("MOST_ILP") = run::microbench::kMaxIlp;
   module.def("show", show);
-  module.def("compare", compare, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+  module.def("compare", compare, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg().none());
   module.def("compare_saved", compare_saved);
   module.def("validate", validate, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),

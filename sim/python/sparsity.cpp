@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nanobind/stl/string.h>
 #include <optional>
 #include <span>
@@ -30,30 +29,28 @@ namespace {
 using numerics::DataType;
 using numerics::Word;
 
-/// The order that a layout of metadata means; nothing of plain nibbles.
-std::optional<sparsity::MetadataOrder> parse_layout(const std::string& name) {
-  using sparsity::MetadataOrder;
-  constexpr std::array<std::string_view, 5> kNames{"nibbles", "canonical", "cutlass", "ptx",
-                                                   "marlin"};
-  constexpr std::array kOrders{MetadataOrder::kCanonical, MetadataOrder::kCutlass,
-                               MetadataOrder::kLanes, MetadataOrder::kMarlin};
-  const auto found = std::find(kNames.begin(), kNames.end(), sparsity::layout_word(name));
-  if (found == kNames.end()) {
-    throw base::InputError("unknown metadata layout " +
-                           base::unknown_name(io::printable(name), kNames));
-  }
-  return found == kNames.begin()
-             ? std::nullopt
-             : std::optional(kOrders[static_cast<std::size_t>(found - kNames.begin() - 1)]);
-}
-
 /// A layout and what it is written for; nothing of plain nibbles.
 std::optional<sparsity::MetadataForm> form_of(const std::string& type, const std::string& layout,
                                               int instruction_k, int selector) {
+  constexpr std::string_view kNibbles = "nibbles";
   const DataType element = data_type(type);
-  const std::optional<sparsity::MetadataOrder> order = parse_layout(layout);
-  return order ? std::optional(sparsity::MetadataForm{element, *order, instruction_k, selector})
-               : std::nullopt;
+  const std::string_view word = sparsity::layout_word(layout);
+  if (word == kNibbles) {
+    return std::nullopt;
+  }
+  std::optional<sparsity::MetadataForm> form = sparsity::find_metadata_form(word, element);
+  if (!form) {
+    const auto known = sparsity::metadata_layout_names();
+    std::vector<std::string_view> names{kNibbles};
+    names.insert(names.end(), known.begin(), known.end());
+    throw base::InputError("unknown metadata layout " +
+                           base::unknown_name(io::printable(layout), names));
+  }
+  if (form->order == sparsity::MetadataOrder::kLanes) {
+    form->logical_k = instruction_k;
+    form->selector = selector;
+  }
+  return form;
 }
 
 void write_nibbles(const base::Matrix<std::uint8_t>& nibbles, const Output& out) {
@@ -83,7 +80,7 @@ base::Matrix<std::uint8_t> read_metadata(const Bits& array,
     return nibbles_of(array);
   }
   if (from->order != sparsity::MetadataOrder::kLanes) {
-    const int bits = sparsity::metadata_element_bits(from->type);
+    const int bits = sparsity::metadata_word_bits(*from);
     require_element_size(array, bits);
     const base::Matrix<Word> elements = words_of(array, "metadata");
     return sparsity::unpack_metadata({elements.data(), elements.size()}, elements.rows(),
@@ -112,7 +109,7 @@ nb::tuple shape_of(const base::Matrix<std::uint8_t>& nibbles,
     return nb::make_tuple(nibbles.rows() / 16, groups / static_cast<std::size_t>(format.groups()),
                           std::tuple_size_v<sparsity::LaneWords>);
   }
-  const auto per_element = static_cast<std::size_t>(sparsity::metadata_element_bits(to->type)) / 4;
+  const auto per_element = static_cast<std::size_t>(sparsity::metadata_word_bits(*to)) / 4;
   return nb::make_tuple(nibbles.rows(), groups / per_element);
 }
 

@@ -395,6 +395,29 @@ void append_total(Figures<run::VariantTotals>& figures) {
        [](const T& total) { return total.energy ? Value(total.rest_uj) : std::nullopt; });
 }
 
+/// Of passes that read or write text, as rows_of() of inference_report.cpp has them.
+template <typename Add>
+void append_tokens(const Add& add) {
+  using Stage = run::PassKind::Stage;
+  add("tokens_per_second", "", "of all users together", [](const Pass& pass) {
+    return pass.kind.stage == Stage::kOther
+               ? std::nullopt
+               : Value(1e6 * pass.kind.units() / pass.totals->latency_us);
+  });
+  add("tokens_per_second_per_user", "", "of a decoding step", [](const Pass& pass) {
+    return pass.kind.stage == Stage::kDecode ? Value(1e6 / pass.totals->latency_us) : std::nullopt;
+  });
+  add("time_to_first_token_us", "us", "of a prefill", [](const Pass& pass) {
+    return pass.kind.stage == Stage::kPrefill ? Value(pass.totals->latency_us) : std::nullopt;
+  });
+  add("joules_per_token", "J", "of all GPUs", [](const Pass& pass) {
+    const auto& uj = pass.totals->energy_uj;
+    return uj && pass.kind.stage != Stage::kOther
+               ? Value(*uj * 1e-6 * pass.kind.gpus / pass.kind.units())
+               : std::nullopt;
+  });
+}
+
 void append_pass(Figures<Pass>& figures) {
   using T = run::InferenceTotals;
   const auto positive = [](double value) { return value > 0 ? Value(value) : std::nullopt; };
@@ -408,6 +431,7 @@ void append_pass(Figures<Pass>& figures) {
   rate("passes_per_second", "", "where the inputs of a pass are not known", [](const Pass& pass) {
     return pass.inputs > 0 ? std::nullopt : Value(1e6 / pass.totals->latency_us);
   });
+  append_tokens(rate);
   add("energy_uj", "uJ", "all energy", &T::energy_uj);
   add("power_w", "W", "average power", &T::power_w);
   add("waiting_us", "us", "the GPU waits for the host",

@@ -4,6 +4,7 @@
 // lacks a figure: a new one is a row of a list and nothing else.
 #pragma once
 
+#include "sim/run/pass_kind.h"
 #include "sim/run/run_result.h"
 
 #include <cstdint>
@@ -46,6 +47,7 @@ const Figures<run::Totals>& total_comparison_figures();
 struct Pass {
   const run::InferenceTotals* totals = nullptr;
   std::int64_t inputs = 0;  ///< 0: not known
+  run::PassKind kind;       ///< tokens, where it has some
 };
 const Figures<Pass>& pass_figures();
 

@@ -208,7 +208,8 @@ void add_inference(const run::RunResult& result, Json& json) {
     if (*totals) {
       Json& variant = json["totals"][std::string(name)];
       variant["latency_us"] = (*totals)->latency_us;
-      set_figures(pass_figures(), Pass{&**totals, inference.batch}, variant["inference"]);
+      set_figures(pass_figures(), Pass{&**totals, inference.batch, inference.pass},
+                  variant["inference"]);
     }
   }
 }

@@ -236,20 +236,23 @@ std::string_view evidence_words(run::EvidenceDistance::Where where) {
   return kWords[static_cast<std::size_t>(where)];
 }
 
-std::string evidence_sentence(const run::EvidenceDistance& evidence) {
+std::string evidence_sentence(const run::EvidenceDistance& evidence, bool has_gains) {
   if (evidence.own_design) {
     return "measured on none, for it is a design of one's own.";
   }
-  return fmt::format(
-      "{} {}; mean error of gains: {}.", numerics::name(evidence.type), nearest_clause(evidence),
-      evidence.mean_error_percent ? fmt::format("{:.0f} %", *evidence.mean_error_percent)
-                                  : "not known");
+  return fmt::format("{} {}; mean error of gains{}: {}.", numerics::name(evidence.type),
+                     nearest_clause(evidence), has_gains ? "" : ", where there are any",
+                     evidence.mean_error_percent
+                         ? fmt::format("{:.0f} %", *evidence.mean_error_percent)
+                         : "not known");
 }
 
 Verdict verdict_of(const run::RunResult& result) {
   return {gain_sentence(result), path_sentence(result), extremes_sentence(result),
           measured_sentence(result),
-          result.evidence ? "Evidence: " + evidence_sentence(*result.evidence) : std::string()};
+          result.evidence
+              ? "Evidence: " + evidence_sentence(*result.evidence, result.gain().has_value())
+              : std::string()};
 }
 
 std::string_view bound_of(const run::VariantResult& variant) {

@@ -23,7 +23,8 @@ Verdict verdict_of(const run::RunResult& result);
 std::string_view evidence_words(run::EvidenceDistance::Where where);
 
 /// "f16 measured on its chip, GA100 (a100-pcie-80gb); mean error of gains: 9 %."
-std::string evidence_sentence(const run::EvidenceDistance& evidence);
+/// `has_gains`: whether the report has any; else it says "of gains, where there are any".
+std::string evidence_sentence(const run::EvidenceDistance& evidence, bool has_gains = true);
 
 /// What bounds a launch: "L2"; "" where that was not asked.
 std::string_view bound_of(const run::VariantResult& variant);

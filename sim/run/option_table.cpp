@@ -189,7 +189,11 @@ kernels::OperandFormat parse_format(What what, const Text& text) {
   if (const auto format = workload::parse_operand_format(text)) {
     return *format;
   }
-  throw base::InputError(fmt::format("{}: {}", what, workload::unknown_operand_type(text)));
+  static constexpr std::array<std::string_view, 4> kUsual{"fp16", "fp8", "int8", "fp4"};
+  const auto weights = kernels::weight_format_names();
+  std::vector<std::string_view> more(weights.begin(), weights.end());
+  more.insert(more.end(), kUsual.begin(), kUsual.end());
+  throw base::InputError(fmt::format("{}: {}", what, workload::unknown_operand_type(text, more)));
 }
 
 /// "e4m3", "all=e4m3" or "weights=nvfp4,attention=bf16,router=bf16,lm_head=bf16".

@@ -101,9 +101,10 @@ std::optional<kernels::OperandFormat> parse_operand_format(std::string_view name
   return format && parse_operand_type(numerics::name(format->type)) ? format : std::nullopt;
 }
 
-std::string unknown_operand_type(std::string_view name) {
+std::string unknown_operand_type(std::string_view name, std::span<const std::string_view> more) {
   std::vector<std::string_view> known(kKernelTypes.begin(), kKernelTypes.end());
   std::ranges::copy(kernels::block_format_names(), std::back_inserter(known));
+  std::ranges::copy(more, std::back_inserter(known));
   const bool is_f32 = numerics::parse_usual_type(name) == numerics::DataType::kF32;
   return "unknown operand type " +
          base::unknown_name(io::printable(name), known, is_f32 ? "'tf32'" : "");

@@ -75,7 +75,9 @@ std::optional<numerics::DataType> parse_operand_type(std::string_view name);
 std::optional<kernels::OperandFormat> parse_operand_format(std::string_view name);
 /// The names that parse_operand_type knows.
 std::span<const std::string_view> kernel_operand_types();
-std::string unknown_operand_type(std::string_view name);
+/// `more`: what its reader takes beside these and the formats with scales.
+std::string unknown_operand_type(std::string_view name,
+                                 std::span<const std::string_view> more = {});
 
 /// The type of quantised weights called `name`: s8 or s4; nothing where it is none.
 std::optional<numerics::DataType> parse_weight_type(std::string_view name);

@@ -348,6 +348,136 @@ TEST(FaultsOfWorkers, AnAnswerOfGarbageCostsItsPointAlone) {
   }
 }
 
+/// `prune` of a directory of four shards to another one.
+class DirectoryFaults : public testing::Test {
+ protected:
+  static constexpr int kShards = 4;
+  const support::TemporaryDirectory temporary;
+  const std::filesystem::path in = temporary.path() / "in", out = temporary.path() / "out";
+  std::map<std::string, std::string> whole;  ///< what a run that nothing disturbs writes
+  std::uint64_t length_us = 0;               ///< of that run
+
+  void SetUp() override {
+    if (support::kAddressSanitizer) {
+      GTEST_SKIP() << "the library of AddressSanitizer wants to be loaded before ours";
+    }
+    std::filesystem::create_directory(in);
+    std::string index;
+    for (int shard = 0; shard < kShards; ++shard) {
+      const std::string name = std::to_string(shard) + ".safetensors";
+      put_shard(name, shard);
+      index +=
+          (shard == 0 ? "" : ", ") + ("\"w" + std::to_string(shard)) + ".weight\": \"" + name + '"';
+    }
+    std::ofstream(in / "model.safetensors.index.json") << "{\"weight_map\": {" + index + "}}";
+    std::ofstream(in / "config.json") << R"({"model_type": "tiny"})";
+    std::ofstream(in / "tokenizer.json") << std::string(100000, ' ');
+    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_EQ(run(), 0) << message();
+    length_us = static_cast<std::uint64_t>((std::chrono::steady_clock::now() - begin) /
+                                           std::chrono::microseconds(1));
+    whole = files();
+    ASSERT_EQ(whole.size(), kShards + 4U);
+  }
+
+  /// A weight of 512 x 512 words of f32.
+  void put_shard(const std::string& name, int shard) const {
+    constexpr std::size_t kElements = 512 * 512;
+    std::string header = R"({"w)" + std::to_string(shard) +
+                         R"(.weight": {"dtype": "F32", "shape": [512, 512], "data_offsets": [0, )" +
+                         std::to_string(4 * kElements) + "]}}";
+    header.resize((header.size() + 7) / 8 * 8, ' ');
+    std::vector<float> values(kElements);
+    for (std::size_t i = 0; i < kElements; ++i) {
+      values[i] = static_cast<float>(1 + (i * 7919 + static_cast<std::size_t>(shard)) % 1009);
+    }
+    std::ofstream file(in / name, std::ios::binary);
+    const std::uint64_t length = header.size();
+    file.write(reinterpret_cast<const char*>(&length), sizeof length);
+    file << header;
+    file.write(reinterpret_cast<const char*>(values.data()),
+               static_cast<std::streamsize>(4 * kElements));
+  }
+
+  pid_t start(const Environment& environment = {}) const {
+    for (const auto& [name, value] : environment) {
+      ::setenv(name.c_str(), value.c_str(), 1);
+    }
+    const pid_t child = support::start_program({"prune", in.string(), "--out", out.string()},
+                                               "/dev/null", temporary.path() / "err");
+    for (const auto& [name, value] : environment) {
+      ::unsetenv(name.c_str());
+    }
+    return child;
+  }
+  int run(const Environment& environment = {}) const {
+    return support::wait_for_program(start(environment));
+  }
+  std::string message() const { return read(temporary.path() / "err"); }
+
+  std::map<std::string, std::string> files() const {
+    std::map<std::string, std::string> result;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(out, error)) {
+      result[entry.path().filename().string()] = read(entry.path());
+    }
+    return result;
+  }
+
+  /// Whether each file is whole or not there, and a second run completes them without writing
+  /// again a shard that the manifest has.
+  void expect_whole_once_repeated(const std::string& what) const {
+    std::map<std::string, std::filesystem::file_time_type> before;
+    const auto found = files();
+    const std::string manifest =
+        found.contains("sptcsim-shards.json") ? found.at("sptcsim-shards.json") : "";
+    for (const auto& [name, bytes] : found) {
+      if (!name.ends_with(".tmp") && name != "sptcsim-shards.json") {
+        EXPECT_EQ(bytes, whole.at(name)) << what << " left another " << name;
+      }
+      if (manifest.find('"' + name + '"') != std::string::npos) {
+        before[name] = std::filesystem::last_write_time(out / name);
+      }
+    }
+    ASSERT_EQ(run(), 0) << what << ", repeated: " << message();
+    EXPECT_EQ(files(), whole) << what << ", repeated";
+    for (const auto& [name, time] : before) {
+      EXPECT_EQ(std::filesystem::last_write_time(out / name), time) << what << ": " << name;
+    }
+  }
+};
+
+TEST_F(DirectoryFaults, OfAProcessThatEndsAtAnyMoment) {
+  const base::RandomStream random(20261129);
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    std::filesystem::remove_all(out);
+    const pid_t child = start();
+    const std::uint64_t us = random.below(i, length_us + length_us / 8);
+    ::usleep(static_cast<useconds_t>(us));
+    ::kill(child, i % 4 == 3 ? SIGTERM : SIGKILL);
+    support::wait_for_program(child);
+    expect_whole_once_repeated("an end after " + std::to_string(us) + " us");
+  }
+}
+
+TEST_F(DirectoryFaults, OfTheDisk) {
+  const std::string count = (temporary.path() / "count").string();
+  std::filesystem::remove_all(out);
+  ASSERT_EQ(run({{"LD_PRELOAD", SPTC_FAILING_CALLS}, {"SPTC_COUNT_FILE", count}}), 0);
+  std::uint64_t made = 0;
+  std::ifstream(count) >> made;
+  ASSERT_GT(made, 0U);
+  for (std::uint64_t number = 1; number <= made; number += 1 + made / 12) {
+    std::filesystem::remove_all(out);
+    const int code = run({{"LD_PRELOAD", SPTC_FAILING_CALLS},
+                          {"SPTC_FAIL_CALL", "write"},
+                          {"SPTC_FAIL_NUMBER", std::to_string(number)}});
+    const std::string what = "write " + std::to_string(number);
+    EXPECT_TRUE(code == 0 || code == 2) << what << " ended with " << code << ": " << message();
+    expect_whole_once_repeated(what);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Of, Faults, testing::ValuesIn(kCommands),
                          [](const auto& test) { return test.param.name; });
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/check/capture/capture.h"
+#include "sim/check/kernel/error_bounds.h"
 #include "sim/check/kernel/kernel_file.h"
 #include "sim/check/times/evidence_distance.h"
 #include "sim/check/times/measurements.h"
@@ -21,6 +22,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -54,6 +56,26 @@ void read_kernel_file(const std::string& bytes) {
   }();
   if (written) {
     check::kernel::parse_kernel_file(bytes, "f.json", directory.path());
+  }
+}
+
+/// The value of `--k-order` beside a file that is right, and that of `--tolerance`.
+void read_kernel_options(const std::string& bytes) {
+  static const support::TemporaryDirectory directory;
+  static const bool written = [] {
+    const base::Matrix<numerics::Word> ones(16, 16, 0x3C00);
+    io::write_npy(directory.path() / "h.npy", ones, numerics::DataType::kF16);
+    return true;
+  }();
+  constexpr std::string_view kKernel =
+      R"({"schema": "sptcsim-kernel/0.1", "types": {"a": "f16"}, "a": {"file": "h.npy"},
+          "b": {"file": "h.npy"}, "d": {"file": "h.npy"}})";
+  check::kernel::KernelChoice choice;
+  choice.k_order = bytes;
+  if (written && !bytes.empty() && bytes.find(':') == std::string::npos) {
+    check::kernel::parse_kernel_file(kKernel, "f.json", directory.path(), choice);
+  } else if (!check::kernel::parse_tolerance("--tolerance", bytes).is_given()) {
+    throw std::logic_error("a tolerance of nothing");
   }
 }
 
@@ -169,6 +191,7 @@ constexpr Reader kReaders[] = {
     {"evidence_distance", Content::kJson, read_evidence_distance},
     {"kernel_file", Content::kJson, read_kernel_file},
     {"kernel_archive", Content::kJson, read_kernel_archive},
+    {"kernel_options", Content::kText, read_kernel_options},
     {"saved_result", Content::kJson, read_saved_result, 1000},
     {"capture", Content::kJson, read_capture},
     {"vector_set", Content::kJson, read_vector_set, 200},

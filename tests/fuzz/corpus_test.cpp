@@ -94,8 +94,8 @@ TEST_P(Corpus, MutationsAreReadOrRefused) {
       }
     }
   }
-  EXPECT_GT(refused, 0U);
   if (mutations() >= static_cast<std::uint64_t>(GetParam().mutations)) {
+    EXPECT_GT(refused, 0U);
     EXPECT_GT(taken, 0U) << "no mutation gets past the reader: " << reason;
   }
 }

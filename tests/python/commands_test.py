@@ -106,6 +106,22 @@ class Commands(unittest.TestCase):
         with self.assertRaisesRegex(sptcsim.InputError, "archs names no architecture"):
             sptcsim.compare(self.TRACE, [])
 
+    def test_compare_types(self):
+        file = ROOT / "traces/llama3_8b.json"
+        dims = {"batch": [1, 8], "seq": 1, "context": 2048}
+        ours = sptcsim.compare(file, "H100", dims=dims, types=["bf16", "e4m3"], sparsity=["dense"], tp=[1, 2], link=450,
+                               fidelity="analytic")
+        theirs = program("compare", file, "--arch", "H100", "--dim", "batch=1,8", "--dim", "seq=1", "--dim", "context=2048",
+                         "--types", "bf16,e4m3", "--sparsity", "dense", "--tp", "1,2", "--link", 450,
+                         "--fidelity", "analytic", "--quiet")
+        self.assertEqual(ours.to_dict(), theirs)
+        self.assertEqual([len(point.candidates) for point in ours.points], [1] * 8)
+        for given, message in (({"tp": [1, 2]}, "tp is a list only beside types"), ({"types": []}, "types names no"),
+                               ({"types": "bf17"}, "--types: unknown operand type"),
+                               ({"types": "bf16", "sparsity": "foo"}, "allowed: dense, 2:4")):
+            with self.assertRaisesRegex(sptcsim.InputError, message):
+                sptcsim.compare(file, "H100", dims=dims, fidelity="analytic", **given)
+
     def test_compare_saved(self):
         with tempfile.TemporaryDirectory() as directory:
             files = [f"{directory}/{name}.json" for name in "ab"]

@@ -3,7 +3,7 @@
 """Runs the tests of one module beside this file: run_test.py values_test. Exit 77 (skipped) where a package is absent.
 
 explore_test and cluster_test need the packages of `pip install sptcsim[explore]`.
-torch_test and hardware_accuracy_test run where torch is: in this interpreter, in $TORCH_PYTHON, or in Debian's (python3-torch).
+Those of TORCH run where torch is: in this interpreter, in $TORCH_PYTHON, or in Debian's (python3-torch).
 """
 import importlib.util
 import os
@@ -12,6 +12,7 @@ import sys
 import unittest
 
 
+TORCH = ("torch_test", "torch_prune_test", "hardware_accuracy_test")
 NEEDED = {"explore_test": ("numpy", "optuna", "SALib"), "cluster_test": ("numpy", "distributed")}
 
 
@@ -30,7 +31,7 @@ def has_torch(python):
 
 
 def main(module):
-    if module in ("torch_test", "hardware_accuracy_test") and importlib.util.find_spec("torch") is None:
+    if module in TORCH and importlib.util.find_spec("torch") is None:
         others = [python for python in (os.environ.get("TORCH_PYTHON"), "/usr/bin/python3") if python and has_torch(python)]
         if not others:
             version = ".".join(map(str, sys.version_info[:2]))

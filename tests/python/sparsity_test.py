@@ -103,8 +103,21 @@ class Layouts(unittest.TestCase):
             self.assertEqual(metadata.convert(word).layout, "cutlass")
         for word in ("ptx", "lanes"):
             self.assertEqual(metadata.convert(word, instruction_k=32).layout, "ptx")
-        with self.assertRaisesRegex(sptcsim.InputError, "the layout of CUTLASS 3.x.* is not known here"):
+        with self.assertRaisesRegex(sptcsim.InputError, "CUTLASS 3.x has a layout for each architecture: cutlass-sm90"):
             metadata.convert("cutlass3")
+
+    def test_cutlass_3_stores_bytes_of_two_groups(self):
+        metadata = sptcsim.compress(sptcsim.prune(weights(64, 128))).metadata("cutlass-sm90")
+        self.assertEqual((metadata.words.shape, metadata.words.dtype), ((64, 16), np.uint8))
+        canonical = metadata.convert("canonical")
+        np.testing.assert_array_equal(canonical.convert("cutlass-sm90").words, metadata.words)
+        np.testing.assert_array_equal(canonical.convert("cutlass-sm90-k64").convert("canonical").words, canonical.words)
+        # Columns 0 to 15 of row 0, then those of row 8, 128 elements before those of row 1.
+        np.testing.assert_array_equal(metadata.words.ravel()[:2].view("u2"), canonical.words[0, :1])
+        np.testing.assert_array_equal(metadata.words.ravel()[2:4].view("u2"), canonical.words[8, :1])
+        np.testing.assert_array_equal(metadata.words.ravel()[16:18].view("u2"), canonical.words[1, :1])
+        with self.assertRaisesRegex(sptcsim.InputError, "rows of CUTLASS 3.x metadata for f16 = 32 must be a multiple of 64"):
+            sptcsim.compress(sptcsim.prune(weights(32, 128))).metadata("cutlass-sm90")
 
     def test_an_unknown_layout_is_refused_with_the_nearest(self):
         with self.assertRaisesRegex(sptcsim.InputError, "unknown metadata layout 'canonicl'.*canonical"):

@@ -4,7 +4,8 @@
 #include "models/base/error.h"
 #include "models/sparsity/compress.h"
 #include "models/sparsity/metadata_register.h"
-#include "sim/check/kernel/fault_finders.h"
+#include "sim/check/kernel/fault_location.h"
+#include "sim/check/kernel/trial.h"
 #include "sim/check/vectors/mma_batch.h"
 #include "sim/check/vectors/vector_set.h"
 #include "sim/config/architecture.h"
@@ -86,18 +87,22 @@ class SetSearch {
     if (wrong_.empty() || !set_.operands.nibbles.empty()) {
       return {};
     }
-    const std::vector<kernel::Explanation> local = local_faults();
+    const kernel::KernelData data = kernel_of(set_, output_, wrong_.front());
     std::vector<kernel::Explanation> fitting;
-    for (const kernel::Alternative& alternative :
-         kernel::alternatives(kernel_of(set_, output_, wrong_.front()), model_, output_.target)) {
-      if (reproduces(alternative.model, examined_)) {
-        fitting.push_back({alternative.cause, alternative.text, 0});
+    try {
+      const kernel::WrongKernel first(data, output_.target, model_, 1);
+      // What one place explains is likelier than a change that happens to show nowhere else.
+      fitting = local_faults();
+      const std::vector<kernel::Hypothesis> changes =
+          kernel::kernel_changes({first, first.whole()});
+      for (const kernel::Hypothesis& change : changes) {
+        if (reproduces(*change.model, examined_)) {
+          fitting.push_back({change.cause, change.text, 0});
+        }
       }
+    } catch (const base::InputError&) {
+      return {};  // the operands cannot be read
     }
-    // What one place explains is likelier than a change that happens to show nowhere else, unless
-    // it is as small as a rounding.
-    fitting.insert(could_be_rounding_ ? fitting.end() : fitting.begin(), local.begin(),
-                   local.end());
     fitting.resize(std::min(fitting.size(), kMaxSentences));
     return fitting;
   }
@@ -137,30 +142,24 @@ class SetSearch {
     });
   }
 
-  /// One for every wrong case, or nothing.
-  std::vector<kernel::Explanation> local_faults() {
+  /// Flipped bits and nibbles that explain every wrong case, or nothing. Throws InputError where
+  /// the operands cannot be read.
+  std::vector<kernel::Explanation> local_faults() const {
     if (wrong_.size() > kMaxLocal) {
       return {};
     }
     std::vector<kernel::Explanation> result;
-    could_be_rounding_ = false;
     for (const std::size_t index : wrong_) {
       const kernel::KernelData data = kernel_of(set_, output_, index);
-      std::optional<kernel::LocalFault> fault;
-      try {
-        const kernel::KernelOperands operands =
-            kernel::arrange(data, model_, kernel::Selection::all(data));
-        fault = kernel::find_local_fault(data, model_, operands,
-                                         kernel::execute(data, model_, operands));
-      } catch (const base::InputError&) {
-        return {};
+      kernel::WrongKernel wrong(data, output_.target, model_, 1);
+      const kernel::FaultLocation location = kernel::locate_faults(wrong);
+      for (const kernel::LocatedFault& place : location.places) {
+        if (!place.fault || !place.fault->names_place) {
+          return {};
+        }
+        result.push_back(
+            {place.fault->cause, fmt::format("case {}: {}", index, place.fault->text), 0});
       }
-      if (!fault) {
-        return {};
-      }
-      could_be_rounding_ = could_be_rounding_ || fault->could_be_rounding;
-      result.push_back(
-          {std::string(fault->cause), fmt::format("case {}: {}", index, fault->text), 0});
     }
     return result;
   }
@@ -170,7 +169,6 @@ class SetSearch {
   kernel::KernelModel model_;
   std::vector<std::size_t> wrong_;
   std::vector<std::size_t> examined_;
-  bool could_be_rounding_ = false;
 };
 
 /// "lane 5, bits 11:8" of the first nibble of `registers` that does not say what `indices` do.

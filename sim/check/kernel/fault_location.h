@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/mma/catalogue.h"
+#include "sim/check/kernel/hypothesis.h"
 #include "sim/check/kernel/mismatch_region.h"
-#include "sim/check/kernel/region_trial.h"
+#include "sim/check/kernel/trial.h"
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace sptc::check::kernel {
+
+/// What explains every wrong element of a place, bit for bit.
+struct RegionFault {
+  std::string cause;         ///< one word
+  std::string text;          ///< "D lacks k 96 to 127": what is wrong there
+  bool names_place = false;  ///< `text` says where
+};
 
 /// A place of D that differs, and what is wrong there.
 struct LocatedFault {
@@ -24,6 +30,7 @@ struct FaultLocation {
 
   /// Whether every wrong element is explained.
   bool is_complete() const;
+  bool has_fault() const;
   /// The causes, each once, with "+" between.
   std::string causes() const;
 };
@@ -31,9 +38,24 @@ struct FaultLocation {
 /// The places alone, as few as tell where D differs.
 FaultLocation find_places(const WrongElements& wrong);
 
-/// The places with what explains each, bit for bit: all together where one fault does, else one by
-/// one. `target`: whose other arithmetic counts as a fault of a place that is not all of D.
-FaultLocation locate_faults(const WrongKernel& kernel, const mma::Target& target);
+/// A hypothesis that holds at a place, and where it acts.
+struct Found {
+  Region region;
+  Hypothesis hypothesis;
+  Region reach;
+};
+
+/// Proposes places from the wrong elements of `kernel`, tries the hypotheses of families() on each,
+/// cheap ones first, takes what one explains out of `kernel.wrong` and goes on with the rest, until
+/// nothing is explained any more. `found`: where to add what was.
+FaultLocation locate_faults(WrongKernel& kernel, std::vector<Found>* found = nullptr);
+
+/// The same for square tiles of a guessed size, of which each may have an order of its sums of its
+/// own. No place unless all wrong elements are explained.
+FaultLocation locate_orders(WrongKernel& kernel);
+
+/// Every change of the whole kernel that its families propose; each has a model.
+std::vector<Hypothesis> kernel_changes(const Trial& trial);
 
 /// "rows 64 to 127 x columns 32 to 63 (tile [1, 1] of 64 x 32)".
 std::string place_text(const Region& region, const KernelData& data);

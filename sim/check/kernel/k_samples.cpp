@@ -7,10 +7,13 @@
 #include "models/sparsity/pattern.h"
 
 #include <Eigen/Dense>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <set>
 #include <utility>
 
 namespace sptc::check::kernel {
@@ -23,17 +26,6 @@ constexpr int kMostTimes = 3;  // that a tile may be there
 int mantissa_bits(numerics::DataType type) {
   const auto& format = numerics::info(type).format;
   return format ? format->mantissa_bits : 31;
-}
-
-/// Row `row` of A at its places in K.
-std::vector<double> logical_row(const WrongKernel& kernel, std::size_t row) {
-  std::vector<double> values(kernel.data.k, 0);
-  const std::vector<std::size_t> positions = positions_in_k(kernel.model, kernel.operands, row);
-  for (std::size_t t = 0; t < positions.size(); ++t) {
-    values[positions[t]] +=
-        numerics::to_double(kernel.operands.a(row, t), kernel.model.instruction.a_type);
-  }
-  return values;
 }
 
 /// Units of `width` columns of `from` by `map`; `empty` where it has zeros.
@@ -56,7 +48,7 @@ base::Matrix<T> units_of(const base::Matrix<T>& from, const std::vector<std::int
 
 using Places = std::vector<std::pair<std::size_t, std::size_t>>;
 
-std::vector<KSample> useful_samples(const RegionTrial& trial, const Places& places) {
+std::vector<KSample> useful_samples(const Trial& trial, const Places& places) {
   std::vector<KSample> samples;
   for (const auto& [row, column] : places) {
     samples.emplace_back(trial.kernel(), row, column);
@@ -66,7 +58,7 @@ std::vector<KSample> useful_samples(const RegionTrial& trial, const Places& plac
 }
 
 /// About `wanted` wrong elements of the region, spread over it.
-Places spread_places(const RegionTrial& trial, std::size_t wanted) {
+Places spread_places(const Trial& trial, std::size_t wanted) {
   Places wrong, spread;
   for (const std::size_t row : trial.selection().rows) {
     for (const std::size_t column : trial.selection().columns) {
@@ -92,6 +84,16 @@ KMap KMap::identity(std::size_t units) {
   return map;
 }
 
+std::vector<double> row_in_k(const WrongKernel& kernel, std::size_t row) {
+  std::vector<double> values(kernel.data.k, 0);
+  const std::vector<std::size_t> positions = positions_in_k(kernel.model, kernel.operands, row);
+  for (std::size_t t = 0; t < positions.size(); ++t) {
+    values[positions[t]] +=
+        numerics::to_double(kernel.operands.a(row, t), kernel.model.instruction.a_type);
+  }
+  return values;
+}
+
 std::size_t unit_of(const mma::MmaInstruction& instruction) {
   return instruction.sparse
              ? static_cast<std::size_t>(sparsity::hardware_pattern(instruction.a_type).group)
@@ -108,8 +110,53 @@ void rearrange(KernelOperands& operands, const KMap& map, const mma::MmaInstruct
   operands.b_columns = units_of(operands.b_columns, map.b, unit_of(instruction), numerics::Word{0});
 }
 
+KTiles::KTiles(const WrongKernel& kernel)
+    : kernel_(kernel), unit_(unit_of(kernel.model.instruction)), units_(kernel.data.k / unit_) {}
+
+std::vector<std::size_t> KTiles::sizes() const {
+  std::set<std::size_t, std::greater<>> result;
+  const auto depth = static_cast<std::size_t>(kernel_.model.instruction.shape.k);
+  for (const std::size_t k : {std::size_t{256}, std::size_t{128}, std::size_t{64}, std::size_t{32},
+                              std::size_t{16}, std::size_t{8}, depth, unit_}) {
+    if (k % unit_ == 0 && k / unit_ < units_) {
+      result.insert(k / unit_);
+    }
+  }
+  return {result.begin(), result.end()};
+}
+
+std::string KTiles::range(std::size_t begin, std::size_t end) const {
+  const std::size_t first = begin * unit_, last = std::min(end * unit_, kernel_.data.k) - 1;
+  return first == last ? fmt::format("k {}", first) : fmt::format("k {} to {}", first, last);
+}
+
+KMap KTiles::moved(std::size_t tile, bool of_a, bool of_b,
+                   const std::function<std::int64_t(std::int64_t)>& source) const {
+  KMap map = KMap::identity(units_);
+  const auto width = static_cast<std::int64_t>(tile);
+  const auto count = static_cast<std::int64_t>(units_);
+  for (std::int64_t first = 0; first < count; first += width) {
+    const std::int64_t from = source(first / width);
+    for (std::int64_t at = first; at < std::min(first + width, count); ++at) {
+      const std::int64_t value = from * width + at % width;
+      const std::int64_t there = from >= 0 && value < count ? value : KMap::kZero;
+      const auto unit = static_cast<std::size_t>(at);
+      map.a[unit] = of_a ? there : at;
+      map.b[unit] = of_b ? there : at;
+    }
+  }
+  return map;
+}
+
+Hypothesis KTiles::summed_by(KMap map, const char* cause, std::string text) const {
+  return {
+      cause, std::move(text),
+      [map = std::move(map), instruction = kernel_.model.instruction](
+          KernelOperands& operands, const Selection&) { rearrange(operands, map, instruction); }};
+}
+
 KSample::KSample(const WrongKernel& kernel, std::size_t row, std::size_t column)
-    : kernel_(&kernel), unit_(unit_of(kernel.model.instruction)), a_(logical_row(kernel, row)) {
+    : kernel_(&kernel), unit_(unit_of(kernel.model.instruction)), a_(row_in_k(kernel, row)) {
   for (const numerics::Word word : kernel.operands.b_columns.row(column)) {
     b_.push_back(numerics::to_double(word, kernel.model.instruction.b_type));
   }
@@ -167,7 +214,7 @@ bool KSample::may_be(double change) const {
   return std::fabs(expected - observed_) <= tolerance_;
 }
 
-std::vector<KSample> k_samples(const RegionTrial& trial) {
+std::vector<KSample> k_samples(const Trial& trial) {
   std::vector<KSample> samples = useful_samples(trial, trial.strongest());
   std::ranges::stable_sort(
       samples, [](const KSample& a, const KSample& b) { return a.certainty() > b.certainty(); });
@@ -177,7 +224,19 @@ std::vector<KSample> k_samples(const RegionTrial& trial) {
   return samples;
 }
 
-std::optional<std::vector<int>> k_contributions(const RegionTrial& trial, std::size_t tile) {
+bool most_may_be(const std::vector<KSample>& samples,
+                 const std::function<double(const KSample&)>& change) {
+  std::size_t refused = 0;
+  for (const KSample& sample : samples) {
+    refused += sample.may_be(change(sample)) ? 0 : 1;
+    if (2 * refused > samples.size()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::optional<std::vector<int>> k_contributions(const Trial& trial, std::size_t tile) {
   const WrongKernel& kernel = trial.kernel();
   const std::size_t units = kernel.data.k / unit_of(kernel.model.instruction);
   const std::size_t count = (units + tile - 1) / tile;

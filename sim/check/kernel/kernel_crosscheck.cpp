@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/check/kernel/kernel_crosscheck.h"
 
-#include "models/base/error.h"
-#include "models/base/shape.h"
 #include "models/mma/instruction.h"
-#include "models/numerics/codec.h"
-#include "models/numerics/data_type_info.h"
 #include "models/sparsity/compress.h"
-#include "sim/check/kernel/fault_finders.h"
+#include "sim/check/kernel/hypothesis.h"
+#include "sim/check/kernel/trial.h"
 #include "sim/check/vectors/diagnosis.h"
 #include "sim/check/vectors/mma_batch.h"
 
 #include <algorithm>
-#include <cmath>
-#include <set>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,46 +20,19 @@
 namespace sptc::check::kernel {
 namespace {
 
-using numerics::DataType;
 using numerics::Word;
 
-// Rows, and columns, of samples: those that hold mismatches, and others. Most alternatives fail the
-// small sample, nearly all wrong ones the large one, and only the rest is worth the whole D.
-struct SampleSize {
-  std::size_t wrong, other;
-};
-constexpr SampleSize kSmall{12, 4};
-constexpr SampleSize kLarge{72, 24};
-constexpr std::size_t kBeam = 3;     // alternatives that are combined with a second one
-constexpr std::size_t kNear = 64;    // alternatives that are looked at closer for the nearest
+constexpr std::size_t kBeam = 3;     // changes that are combined with a second one
+constexpr std::size_t kNear = 24;    // changes that are looked at closer for the nearest
 constexpr std::size_t kFitting = 6;  // explanations that are listed
 // A first change is worth a second one where the words come this much closer (in log2 of ulps).
 constexpr double kCloser = 0.25;
+// A change that explains one of so many wrong elements is worth a look at the others.
+constexpr std::size_t kLeastExplained = 16;
 
-/// Some lines that hold mismatches, and some others.
-std::vector<std::size_t> sample_of(std::size_t count, const std::set<std::size_t>& wrong,
-                                   const SampleSize& size) {
-  std::set<std::size_t> sample;
-  const auto take_evenly = [&](const std::vector<std::size_t>& from, std::size_t wanted) {
-    const std::size_t step = std::max<std::size_t>(from.size() / wanted, 1);
-    for (std::size_t i = 0; i < from.size() && i / step < wanted; i += step) {
-      sample.insert(from[i]);
-    }
-  };
-  take_evenly({wrong.begin(), wrong.end()}, size.wrong);
-  std::vector<std::size_t> others;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!wrong.contains(i)) {
-      others.push_back(i);
-    }
-  }
-  take_evenly(others, wrong.size() < size.wrong ? size.wrong : size.other);
-  return {sample.begin(), sample.end()};
-}
-
-/// An alternative and how it does on the sample.
+/// A change of the whole kernel and how it does on a sample.
 struct Scored {
-  Alternative alternative;
+  Hypothesis hypothesis;
   std::size_t mismatches = 0;
   double mean_log2_ulps = 0;
 };
@@ -86,137 +58,30 @@ std::optional<InvalidMetadata> find_invalid(const base::Matrix<std::uint8_t>& ni
   return found.nibbles > 0 ? std::optional(found) : std::nullopt;
 }
 
-// Populations of errors --------------------------------------------------------------------------
-
-/// The Euclidean length of each row.
-std::vector<double> lengths(const base::Matrix<Word>& matrix, DataType type) {
-  std::vector<double> result(matrix.rows());
-  for (std::size_t row = 0; row < matrix.rows(); ++row) {
-    double squares = 0;
-    for (const Word word : matrix.row(row)) {
-      const double value = numerics::to_double(word, type);
-      squares += value * value;
-    }
-    result[row] = std::sqrt(squares);
-  }
-  return result;
-}
-
-class Bounds {
- public:
-  explicit Bounds(const WrongKernel& kernel)
-      : kernel_(kernel),
-        a_(lengths(kernel.operands.a, kernel.model.instruction.a_type)),
-        b_(lengths(kernel.operands.b_columns, kernel.model.instruction.b_type)) {
-    const mma::StepRules& rules = kernel.model.rules;
-    const auto depth = static_cast<std::int64_t>(kernel.operands.a.cols());
-    const auto steps = base::ceil_div(depth, std::int64_t{rules.products_per_step});
-    const int bits =
-        rules.is_integer()
-            ? 0
-            : std::min(rules.fraction_bits, numerics::info(rules.output).format->mantissa_bits);
-    lost_ = rules.is_integer()
-                ? 0
-                : static_cast<double>(steps * (rules.products_per_step + 2)) * std::ldexp(1, -bits);
-  }
-
-  /// By how much `x` and `y`, both of D[i, j], may differ.
-  double of(std::size_t i, std::size_t j, double x, double y) const {
-    const KernelData& data = kernel_.data;
-    const Epilogue& epilogue = kernel_.model.epilogue;
-    const double scale = std::fabs(double{epilogue.alpha} * epilogue.scale_a * epilogue.scale_b);
-    double largest = scale * a_[i] * b_[j];
-    if (!kernel_.operands.c.empty()) {
-      largest +=
-          std::fabs(epilogue.beta * numerics::to_double(kernel_.operands.c(i, j), data.c_type));
-    }
-    if (!kernel_.operands.bias.empty()) {
-      largest += std::fabs(double{kernel_.operands.bias(i, j)});
-    }
-    const auto& format = numerics::info(data.d_type).format;
-    const double unit_of_d =
-        format ? std::ldexp(
-                     std::max({std::fabs(x), std::fabs(y), std::ldexp(1, format->min_exponent())}),
-                     -format->mantissa_bits)
-               : 0;
-    return 2 * lost_ * largest * std::fabs(double{epilogue.scale_d}) + unit_of_d;
-  }
-
- private:
-  const WrongKernel& kernel_;
-  std::vector<double> a_, b_;
-  double lost_ = 0;  ///< of the largest term, by all steps
-};
-
-/// The bound of an element is proved: the terms and partial sums of any order are at most |a_i|
-/// |b_j| (Cauchy and Schwarz), |C| and the bias. Of each step all of L + 1 addends and the sum lose
-/// less than a unit of the accumulator, in both D, and the conversion to D's type a unit of that.
-/// Integer sums are exact.
-ErrorPopulations error_populations(const WrongKernel& kernel) {
-  const DataType type = kernel.data.d_type;
-  const Bounds bounds(kernel);
-  ErrorPopulations result;
-  result.beyond_rounding = WrongElements(kernel.wrong.rows(), kernel.wrong.cols());
-  for (std::size_t i = 0; i < kernel.wrong.rows(); ++i) {
-    for (std::size_t j = 0; j < kernel.wrong.cols(); ++j) {
-      if (kernel.wrong(i, j) == 0) {
-        continue;
-      }
-      const Word computed = kernel.computed(i, j), observed = kernel.observed()(i, j);
-      const auto ulps = ulp_distance(computed, observed, type);
-      const double x = numerics::to_double(computed, type), y = numerics::to_double(observed, type);
-      if (std::fabs(x - y) <= bounds.of(i, j, x, y)) {
-        result.rounding.add(ulps);
-      } else {  // NaN too
-        result.beyond.add(ulps);
-        result.beyond_rounding(i, j) = 1;
-      }
-    }
-  }
-  return result;
-}
-
-// Diagnosis ---------------------------------------------------------------------------------------
-
 class Diagnosing {
  public:
   Diagnosing(const KernelData& data, const KernelModel& declared, const mma::Target& target,
-             int threads)
-      : data_(data), declared_(declared), target_(target), threads_(threads) {}
+             int threads, const Tolerance& tolerance)
+      : kernel_(data, target, declared, threads) {
+    result_.tolerance = tolerance;
+  }
 
   KernelDiagnosis run() {
-    const KernelOperands operands = arrange(data_, declared_, Selection::all(data_));
-    const base::Matrix<Word> computed = execute(data_, declared_, operands, threads_);
-    result_.comparison = compare_words(computed, operands.d, data_.d_type);
-    result_.invalid_metadata = find_invalid(operands.nibbles, declared_.instruction);
+    result_.comparison = compare_words(kernel_.computed, kernel_.observed(), kernel_.data.d_type);
+    result_.invalid_metadata = find_invalid(kernel_.operands.nibbles, kernel_.model.instruction);
     if (result_.bit_exact()) {
       return std::move(result_);
     }
-    find_differences(computed, operands.d);
-    const WrongKernel kernel{data_, declared_, operands, computed, result_.wrong, threads_};
-    if (explains_by_signs_of_zeros()) {
-      return std::move(result_);
+    if (tolerance_is_given()) {
+      bounds_.emplace(kernel_.data, kernel_.model, kernel_.operands, result_.tolerance);
+      result_.tolerated = tolerate(kernel_);
     }
-    const std::optional<LocalFault> local = find_local_fault(data_, declared_, operands, computed);
-    if (local && !local->could_be_rounding) {
-      result_.fitting.push_back({std::string(local->cause), local->text, 0});
-      return std::move(result_);
-    }
-    std::vector<Scored> singles = try_singles();
-    if (result_.fitting.empty()) {
-      locate(kernel);
-    }
-    if (result_.fitting.empty()) {
-      try_combinations(std::move(singles));
-    }
-    if (result_.fitting.empty()) {
-      explain_rest();
-    }
-    if (result_.fitting.empty() && !local) {
-      part_errors(kernel);
-    }
-    if (local) {
-      result_.fitting.push_back({std::string(local->cause), local->text, 0});
+    find_first();
+    result_.wrong = kernel_.wrong;
+    count_digits();
+    if (!result_.is_right()) {
+      result_.location = find_places(kernel_.wrong);
+      explain();
     }
     if (!result_.fitting.empty()) {
       result_.nearest.reset();
@@ -225,207 +90,257 @@ class Diagnosing {
   }
 
  private:
-  void find_differences(const base::Matrix<Word>& computed, const base::Matrix<Word>& observed) {
-    std::set<std::size_t> rows;
-    std::set<std::size_t> columns;
-    for (std::size_t i = 0; i < computed.rows(); ++i) {
-      for (std::size_t j = 0; j < computed.cols(); ++j) {
-        const Word x = computed(i, j);
-        const Word y = observed(i, j);
-        if (x == y) {
-          continue;
+  bool tolerance_is_given() const { return result_.tolerance.is_given(); }
+
+  /// Takes elements within the bounds for right; how many that are.
+  std::size_t tolerate(WrongKernel& kernel) const {
+    const std::size_t before = kernel.mismatches();
+    kernel.near = &*bounds_;
+    for (std::size_t i = 0; i < kernel.wrong.rows(); ++i) {
+      for (std::size_t j = 0; j < kernel.wrong.cols(); ++j) {
+        if (kernel.agrees(i, j, kernel.computed(i, j), kernel.observed()(i, j))) {
+          kernel.wrong(i, j) = 0;
         }
-        rows.insert(i);
-        columns.insert(j);
-        if (!result_.first) {
-          const int bytes = vectors::element_bytes(data_.d_type);
+      }
+    }
+    return before - kernel.mismatches();
+  }
+
+  void find_first() {
+    const int bytes = vectors::element_bytes(kernel_.data.d_type);
+    for (std::size_t i = 0; i < kernel_.wrong.rows(); ++i) {
+      for (std::size_t j = 0; j < kernel_.wrong.cols(); ++j) {
+        const Word x = kernel_.computed(i, j), y = kernel_.observed()(i, j);
+        // Where all is tolerated, the first that is.
+        if (x != y && (kernel_.wrong(i, j) != 0 || result_.is_right())) {
           result_.first = {i, j, vectors::hex_bits(y, bytes), vectors::hex_bits(x, bytes),
-                           ulp_distance(x, y, data_.d_type)};
+                           ulp_distance(x, y, kernel_.data.d_type)};
+          return;
         }
       }
     }
-    result_.wrong = wrong_elements(computed, observed);
-    result_.location = find_places(result_.wrong);
-    sample_ = {sample_of(data_.m, rows, kSmall), sample_of(data_.n, columns, kSmall)};
-    large_sample_ = {sample_of(data_.m, rows, kLarge), sample_of(data_.n, columns, kLarge)};
   }
 
-  /// Nothing where the memory cannot be read as the model does.
-  std::optional<WordComparison> compare(const KernelModel& model, const Selection& selection,
-                                        int threads) const {
-    try {
-      const KernelOperands operands = arrange(data_, model, selection);
-      return compare_words(execute(data_, model, operands, threads), operands.d, data_.d_type);
-    } catch (const base::InputError&) {
-      return std::nullopt;
-    }
-  }
-
-  /// Scores one alternative; whether it fits the sample, and then all of D.
-  bool consider(const Alternative& alternative, std::vector<Scored>& scored) {
-    const auto sampled = compare(alternative.model, sample_, 1);
-    if (!sampled) {
-      return false;
-    }
-    ++result_.tried;
-    if (sampled->mismatches == 0 && result_.fitting.size() < kFitting &&
-        fits_large_sample(alternative.model)) {
-      const auto whole = compare(alternative.model, Selection::all(data_), threads_);
-      base::ensure(whole.has_value(), "an alternative reads a sample but not the whole");
-      keep_nearest(alternative, whole->mismatches);
-      if (whole->mismatches == 0) {
-        result_.fitting.push_back({alternative.cause, alternative.text, 0});
-        return true;
+  void count_digits() {
+    result_.digits = base::Matrix<std::uint8_t>(kernel_.wrong.rows(), kernel_.wrong.cols());
+    for (std::size_t i = 0; i < result_.digits.size(); ++i) {
+      if (kernel_.wrong.data()[i] != 0) {
+        const auto ulps = ulp_distance(kernel_.computed.data()[i], kernel_.observed().data()[i],
+                                       kernel_.data.d_type);
+        std::uint8_t digits = ulps ? std::uint8_t{1} : kNoDigits;
+        for (std::uint64_t rest = ulps.value_or(0) / 10; rest > 0; rest /= 10) {
+          ++digits;
+        }
+        result_.digits.data()[i] = digits;
       }
     }
-    scored.push_back({alternative, sampled->mismatches, sampled->mean_log2_ulps});
-    return false;
   }
 
-  bool fits_large_sample(const KernelModel& model) const {
-    const auto sampled = compare(model, large_sample_, threads_);
-    return sampled && sampled->mismatches == 0;
-  }
-
-  void keep_nearest(const Alternative& alternative, std::size_t mismatches) {
-    const std::size_t best =
-        result_.nearest ? result_.nearest->mismatches : result_.comparison.mismatches;
-    if (mismatches < best) {
-      result_.nearest = {alternative.cause, alternative.text, mismatches};
-      nearest_model_ = alternative.model;
-    }
-  }
-
-  /// Elements that a compressor lost for a -0.0 are single nibbles, too.
-  bool explains_by_signs_of_zeros() {
-    std::vector<Scored> scored;
-    for (const Alternative& alternative : alternatives(data_, declared_, target_)) {
-      if (alternative.model.reading.pruning == Pruning::kZeroSigns &&
-          consider(alternative, scored)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  void locate(const WrongKernel& kernel) {
-    FaultLocation location = locate_faults(kernel, target_);
-    if (location.is_complete()) {
-      result_.fitting.push_back({location.causes(), text_of(location, data_), 0});
-    }
-    result_.location = std::move(location);
-  }
-
-  /// Looks for faults of places in what the nearest alternative leaves.
-  void explain_rest() {
-    if (!result_.nearest) {
-      return;
-    }
-    const Explanation& nearest = *result_.nearest;
-    const KernelOperands operands = arrange(data_, nearest_model_, Selection::all(data_));
-    const base::Matrix<Word> computed = execute(data_, nearest_model_, operands, threads_);
-    const WrongElements wrong = wrong_elements(computed, operands.d);
-    if (2 * nearest.mismatches > result_.comparison.mismatches) {
-      result_.rest = find_places(wrong);
-      return;
-    }
-    result_.rest =
-        locate_faults({data_, nearest_model_, operands, computed, wrong, threads_}, target_);
-    if (result_.rest.is_complete()) {
-      result_.fitting.push_back({nearest.cause + "+" + result_.rest.causes(),
-                                 nearest.text + "; " + text_of(result_.rest, data_), 0});
-    }
-  }
-
-  void part_errors(const WrongKernel& kernel) {
-    result_.populations = error_populations(kernel);
-    if (result_.populations.are_two()) {
-      result_.beyond_rounding = find_places(result_.populations.beyond_rounding);
-    }
-  }
-
-  std::vector<Scored> try_singles() {
-    std::vector<Scored> singles;
-    for (const Alternative& alternative : alternatives(data_, declared_, target_)) {
-      consider(alternative, singles);
-    }
-    std::ranges::stable_sort(singles, {}, &Scored::mean_log2_ulps);
-    return singles;
-  }
-
-  void try_combinations(std::vector<Scored> singles) {
-    const auto declared = compare(declared_, sample_, 1);
-    base::ensure(declared.has_value(), "the declared model reads the whole but not a sample");
-    std::vector<Scored> all = singles;
-    for (std::size_t i = 0; i < std::min(kBeam, singles.size()); ++i) {
-      if (singles[i].mean_log2_ulps + kCloser < declared->mean_log2_ulps) {
-        try_pairs(singles[i], all);
-      }
+  /// The steps go on until one explains everything.
+  void explain() {
+    const Region whole = kernel_.whole();
+    const Trial trial(kernel_, whole);
+    std::vector<Scored> scored = try_kernels(trial, nullptr);
+    if (result_.fitting.empty()) {
+      result_.location = located(kernel_);
+      name(result_.location, nullptr);
     }
     if (result_.fitting.empty()) {
-      find_nearest(std::move(all));
+      try_pairs(trial, scored);
+    }
+    if (result_.fitting.empty()) {
+      explain_rest(trial, std::move(scored));
+    }
+    if (result_.fitting.empty() && !tolerance_is_given()) {
+      look_below_rounding(whole);
     }
   }
 
-  void try_pairs(const Scored& first, std::vector<Scored>& all) {
-    for (Alternative& second : alternatives(data_, first.alternative.model, target_)) {
-      if (second.cause == first.alternative.cause) {
+  /// Takes `location` for an explanation, on top of `kernel_change`, where it is one.
+  void name(const FaultLocation& location, const Explanation* kernel_change) {
+    if (location.is_complete()) {
+      const std::string text = text_of(location, kernel_.data);
+      result_.fitting.push_back(
+          {kernel_change != nullptr ? kernel_change->cause + "+" + location.causes()
+                                    : location.causes(),
+           kernel_change != nullptr ? kernel_change->text + "; " + text : text, 0});
+    }
+  }
+
+  /// The faults of places; `kernel` stays as it is.
+  static FaultLocation located(WrongKernel& kernel, std::vector<Found>* found = nullptr) {
+    WrongElements wrong = kernel.wrong;
+    FaultLocation location = locate_faults(kernel, found);
+    kernel.wrong = std::move(wrong);
+    kernel.explained = WrongElements(kernel.wrong.rows(), kernel.wrong.cols());
+    return location;
+  }
+
+  // Changes of the whole kernel -------------------------------------------------------------------
+
+  /// Every change of the model of `trial`, which has `first` already (null: nothing).
+  std::vector<Scored> try_kernels(const Trial& trial, const Hypothesis* first) {
+    std::vector<Scored> scored;
+    std::vector<Hypothesis> list = kernel_changes(trial);
+    for (Hypothesis& hypothesis : list) {
+      if (first != nullptr) {
+        if (hypothesis.cause == first->cause || !result_.fitting.empty()) {
+          continue;
+        }
+        hypothesis.cause = first->cause + "+" + hypothesis.cause;
+        hypothesis.text = first->text + "; " + hypothesis.text;
+      }
+      const auto near = trial.score(hypothesis);
+      if (!near) {
         continue;
       }
-      if (!result_.fitting.empty()) {
-        return;
+      ++result_.tried;
+      const bool may_fit = near->mismatches == 0 || kernel_.near != nullptr;
+      if (may_fit && result_.fitting.size() < kFitting && trial.fit(hypothesis) == 1) {
+        result_.fitting.push_back({hypothesis.cause, hypothesis.text, 0});
+      } else {
+        scored.push_back({std::move(hypothesis), near->mismatches, near->mean_log2_ulps});
       }
-      second.cause = first.alternative.cause + "+" + second.cause;
-      second.text = first.alternative.text + "; " + second.text;
-      consider(second, all);
+    }
+    std::ranges::stable_sort(scored, {}, &Scored::mean_log2_ulps);
+    return scored;
+  }
+
+  /// A second change on top of those that come nearest; these pairs go to `scored`, too.
+  void try_pairs(const Trial& trial, std::vector<Scored>& scored) {
+    const auto declared = trial.score({});
+    const std::vector<Scored> firsts(
+        scored.begin(),
+        scored.begin() + static_cast<std::ptrdiff_t>(std::min(kBeam, scored.size())));
+    for (const Scored& first : firsts) {
+      if (declared && result_.fitting.empty() &&
+          first.mean_log2_ulps + kCloser < declared->mean_log2_ulps) {
+        const Trial second(kernel_, trial.region(), &*first.hypothesis.model);
+        std::ranges::move(try_kernels(second, &first.hypothesis), std::back_inserter(scored));
+      }
     }
   }
 
-  /// The alternative with fewest mismatches on the large sample, of those that do best on the small
-  /// one; counted over all of D.
-  void find_nearest(std::vector<Scored> all) {
-    const auto order = [](const Scored& scored) {
-      return std::pair(scored.mismatches, scored.mean_log2_ulps);
+  // What a change leaves --------------------------------------------------------------------------
+
+  /// The change with fewest mismatches on a large sample, of those that do best on a small one.
+  /// Nothing where it does no better than none.
+  static std::optional<Hypothesis> nearest_of(const Trial& trial, std::vector<Scored> scored) {
+    const auto order = [](const Scored& one) {
+      return std::pair(one.mismatches, one.mean_log2_ulps);
     };
-    std::ranges::stable_sort(all, {}, order);
-    all.resize(std::min(all.size(), kNear));
-    for (Scored& scored : all) {
-      if (const auto sampled = compare(scored.alternative.model, large_sample_, threads_)) {
-        scored.mismatches = sampled->mismatches;
-        scored.mean_log2_ulps = sampled->mean_log2_ulps;
+    std::ranges::stable_sort(scored, {}, order);
+    if (scored.size() > kNear) {
+      scored.erase(scored.begin() + kNear, scored.end());
+    }
+    for (Scored& one : scored) {
+      if (const auto near = trial.score(one.hypothesis, true)) {
+        one.mismatches = near->mismatches;
+        one.mean_log2_ulps = near->mean_log2_ulps;
       }
     }
-    const auto best = std::ranges::min_element(all, {}, order);
-    if (best == all.end()) {
+    const auto best = std::ranges::min_element(scored, {}, order);
+    const auto declared = trial.score({}, true);
+    const bool explains =
+        best != scored.end() && declared && explains_some(best->mismatches, declared->mismatches);
+    return explains ? std::optional(best->hypothesis) : std::nullopt;
+  }
+
+  /// Whether a change that leaves `left` of `all` wrong elements says more than chance does.
+  static bool explains_some(std::size_t left, std::size_t all) {
+    return left < all && kLeastExplained * (all - left) >= all;
+  }
+
+  void explain_rest(const Trial& trial, std::vector<Scored> scored) {
+    const auto change = nearest_of(trial, std::move(scored));
+    if (!change) {
       return;
     }
-    if (const auto whole = compare(best->alternative.model, Selection::all(data_), threads_)) {
-      keep_nearest(best->alternative, whole->mismatches);
+    WrongKernel rest(kernel_.data, kernel_.target, *change->model, kernel_.threads);
+    if (tolerance_is_given()) {
+      tolerate(rest);
+    }
+    const std::size_t left = rest.mismatches(), all = kernel_.mismatches();
+    if (!explains_some(left, all)) {
+      return;
+    }
+    result_.nearest = {change->cause, change->text, left};
+    result_.rest = locate_faults(rest);
+    name(result_.rest, &*result_.nearest);
+  }
+
+  // Below the noise of an unknown order -----------------------------------------------------------
+
+  void look_below_rounding(const Region& whole) {
+    bounds_.emplace(kernel_.data, kernel_.model, kernel_.operands);
+    result_.populations =
+        error_populations(*bounds_, kernel_.data.d_type, kernel_.computed, kernel_.observed());
+    if (result_.may_be_order()) {
+      const FaultLocation orders = locate_orders(kernel_);
+      name(orders, nullptr);
+      return;
+    }
+    if (kernel_.model.rules.is_integer() || result_.location.has_fault()) {
+      result_.beyond_rounding = find_places(result_.populations.beyond_rounding);
+      return;
+    }
+    const WrongElements wrong = kernel_.wrong;
+    kernel_.near = &*bounds_;
+    kernel_.wrong = result_.populations.beyond_rounding;
+    std::vector<Found> found;
+    FaultLocation larger = located(kernel_, &found);
+    kernel_.near = nullptr;
+    kernel_.wrong = wrong;
+    if (found.size() == 1 && larger.is_complete()) {
+      add_kernel_change(whole, found.front(), larger);
+    }
+    if (result_.populations.are_two() || larger.has_fault()) {
+      result_.beyond_rounding = std::move(larger);
     }
   }
 
-  const KernelData& data_;
-  const KernelModel& declared_;
-  const mma::Target& target_;
-  int threads_;
-  Selection sample_, large_sample_;
-  KernelModel nearest_model_{};  ///< of result_.nearest
+  /// A change of the whole kernel under a fault that hides it: `local` explains its place but for
+  /// rounding.
+  void add_kernel_change(const Region& whole, const Found& local, const FaultLocation& larger) {
+    if (!local.hypothesis.change || local.hypothesis.model) {
+      return;
+    }
+    const Trial there(kernel_, local.region);
+    const std::vector<std::size_t> rows = numbers(local.region.rows);
+    const std::vector<std::size_t> columns = numbers(local.region.columns);
+    const std::vector<Hypothesis> list = kernel_changes(there);
+    for (const Hypothesis& change : list) {
+      Hypothesis both = change;
+      both.change = local.hypothesis.change;
+      if (there.fit(both) != 1) {
+        continue;
+      }
+      for (const std::size_t row : rows) {
+        for (const std::size_t column : columns) {
+          kernel_.explained(row, column) = 1;
+        }
+      }
+      const bool holds = Trial(kernel_, whole).fit(change) == 1;
+      kernel_.explained = WrongElements(kernel_.wrong.rows(), kernel_.wrong.cols());
+      if (holds) {
+        const Explanation kernel_change{change.cause, change.text, 0};
+        name(larger, &kernel_change);
+        return;
+      }
+    }
+  }
+
+  WrongKernel kernel_;
+  std::optional<ErrorBounds> bounds_;
   KernelDiagnosis result_;
 };
 
 }  // namespace
 
-void Population::add(std::optional<std::uint64_t> ulps) {
-  ++elements;
-  if (ulps) {
-    least_ulps = std::min(least_ulps.value_or(*ulps), *ulps);
-    most_ulps = std::max(most_ulps.value_or(*ulps), *ulps);
-  }
-}
-
 KernelDiagnosis crosscheck_kernel(const KernelData& data, const KernelModel& declared,
-                                  const mma::Target& target, int threads) {
-  return Diagnosing(data, declared, target, threads).run();
+                                  const mma::Target& target, int threads,
+                                  const Tolerance& tolerance) {
+  return Diagnosing(data, declared, target, threads, tolerance).run();
 }
 
 }  // namespace sptc::check::kernel

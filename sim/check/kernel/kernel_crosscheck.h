@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/matrix.h"
+#include "sim/check/kernel/error_bounds.h"
 #include "sim/check/kernel/fault_location.h"
 #include "sim/check/kernel/kernel_file.h"
 #include "sim/check/kernel/kernel_model.h"
@@ -18,7 +20,7 @@ namespace sptc::check::kernel {
 
 /// Why D differs.
 struct Explanation {
-  std::string cause;           ///< one word: of Alternative or LocalFault; two of them with "+"
+  std::string cause;           ///< one word: of a Hypothesis; several of them with "+"
   std::string text;            ///< in words
   std::size_t mismatches = 0;  ///< that remain over all of D; 0: it fits bit for bit
 };
@@ -42,54 +44,54 @@ struct InvalidMetadata {
   std::uint8_t nibble = 0;
 };
 
-/// Elements of D that differ, and by how many units in the last place.
-struct Population {
-  std::size_t elements = 0;
-  std::optional<std::uint64_t> least_ulps, most_ulps;  ///< nothing: all are NaN or infinite
-
-  void add(std::optional<std::uint64_t> ulps);
-};
-
-/// The wrong elements of D: those that another order of the same sum may explain, and those that
-/// are off by more than any order can be.
-struct ErrorPopulations {
-  Population rounding, beyond;
-  WrongElements beyond_rounding;  ///< where those are
-
-  bool are_two() const { return rounding.elements > 0 && beyond.elements > 0; }
-};
+/// Stands for a distance that is no number.
+inline constexpr std::uint8_t kNoDigits = 255;
 
 /// What came of comparing D of a kernel with what it is said to be.
 struct KernelDiagnosis {
   WordComparison comparison;
   std::optional<InvalidMetadata> invalid_metadata;  ///< nothing: all of it is valid
   std::optional<FirstMismatch> first;
-  WrongElements wrong;                 ///< empty: all of D is equal
-  FaultLocation location;              ///< where D differs, and what explains single places
-  std::vector<Explanation> fitting;    ///< bit for bit, likeliest first; this data tells no more
+  Tolerance tolerance;                ///< as given
+  std::size_t tolerated = 0;          ///< mismatches within it
+  WrongElements wrong;                ///< beyond the tolerance; empty: all of D is equal
+  base::Matrix<std::uint8_t> digits;  ///< of the distance in ulps of wrong elements; kNoDigits: NaN
+                                      ///< or infinity; 0: not wrong
+  FaultLocation location;             ///< where D differs, and what explains single places
+  std::vector<Explanation> fitting;   ///< bit for bit, likeliest first; this data tells no more
   std::optional<Explanation> nearest;  ///< where none fits: the one that leaves fewest mismatches
   FaultLocation rest;                  ///< what the nearest leaves: places, and what explains some
   ErrorPopulations populations;        ///< where none fits: of the wrong elements
-  FaultLocation beyond_rounding;       ///< where both are there: the places of the larger errors
-  std::size_t tried = 0;               ///< alternatives, alone and in pairs
+  FaultLocation beyond_rounding;       ///< the places of the larger errors, and what explains some
+                                       ///< as far as rounding lets tell
+  std::size_t tried = 0;               ///< changes of the whole kernel, alone and in pairs
 
   bool bit_exact() const { return comparison.mismatches == 0; }
+  /// Whether nothing differs by more than the tolerance.
+  bool is_right() const { return comparison.mismatches == tolerated; }
+  /// Whether all wrong elements may be of another order of the same sums.
+  bool may_be_order() const {
+    return fitting.empty() && populations.rounding.elements > 0 && populations.beyond.elements == 0;
+  }
 };
 
-/// Computes D as `declared` says, compares every word, and where words differ looks for what
-/// explains all of them. Tried are a flipped bit, and changes of the model, alone and in pairs.
-/// Tried are also faults of places of D: parts of K that they lack, rows and tiles that stand
-/// elsewhere, metadata of other rows; and these on top of the change that explains most, where it
-/// explains half. `threads` of the host. Throws InputError where the operands
-/// cannot be read as declared.
+/// Computes D as `declared` says, compares every word, and where words differ by more than
+/// `tolerance` looks for what explains all of them: changes of the whole kernel, alone and in
+/// pairs; faults of places of D (locate_faults); these on top of the change that explains most; and
+/// where nothing fits, faults that stand out against the rounding of an unknown order. `threads` of
+/// the host. Throws InputError where the operands cannot be read as declared.
 KernelDiagnosis crosscheck_kernel(const KernelData& data, const KernelModel& declared,
-                                  const mma::Target& target, int threads);
+                                  const mma::Target& target, int threads,
+                                  const Tolerance& tolerance = {});
+
+/// Where in a kernel to look for `cause`, a sentence; empty: it is not known.
+std::string_view advice(std::string_view cause);
 
 std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnosis);
 std::string kernel_json(const KernelCase& kernel, const KernelDiagnosis& diagnosis);
 
-/// D in characters, of which each stands for a rectangle of elements; empty where none of them
-/// would say "equal".
+/// D in characters, of which each stands for a rectangle of elements: whether these differ, and
+/// where no cause is known by how much. Empty where none of them would say "equal".
 std::string map_text(const KernelDiagnosis& diagnosis);
 
 enum class MapFormat { kSvg, kPng };

@@ -28,6 +28,9 @@ std::size_t ceil_quotient(std::size_t a, std::size_t b) {
 }
 
 std::vector<Slice> slices_of(const KernelModel& model, std::size_t k) {
+  if (const auto cut = static_cast<std::size_t>(model.order.cut); cut > 0 && cut < k) {
+    return {{{0, cut}}, {{cut, k}}};
+  }
   const auto depth = static_cast<std::size_t>(model.instruction.shape.k);
   const auto wanted = static_cast<std::size_t>(model.order.granule);
   const std::size_t granule = std::max<std::size_t>(ceil_quotient(wanted, depth), 1) * depth;

@@ -22,6 +22,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -52,11 +53,39 @@ DataType type_at(const io::JsonObject& object, std::string_view key,
   return allowed[static_cast<std::size_t>(found - names.begin())];
 }
 
+/// The object of "split_k=3,reduction=tree". Throws InputError.
+nlohmann::json k_order_of(const std::string& text) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_plain = [&](char c) {
+    return (c >= 'a' && c <= 'z') || is_digit(c) || c == '_' || c == '-';
+  };
+  nlohmann::json order = nlohmann::json::object();
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view part = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    const std::size_t mark = std::min(part.find('='), part.size());
+    const std::string key(part.substr(0, mark));
+    const std::string value(part.substr(std::min(mark + 1, part.size())));
+    if (key.empty() || value.empty() || !std::ranges::all_of(key + value, is_plain)) {
+      throw base::InputError(
+          fmt::format("--k-order must be KEY=VALUE,..., not '{}'", io::printable(text)));
+    }
+    constexpr std::size_t kMostDigits = 9;
+    if (std::ranges::all_of(value, is_digit) && value.size() <= kMostDigits) {
+      order[key] = std::stoi(value);
+    } else {
+      order[key] = value;
+    }
+  }
+  return order;
+}
+
 class KernelReader {
  public:
-  /// `arch`: in the place of the one that the file names; empty: that.
-  KernelReader(const io::JsonObject& object, KernelTensors tensors, std::string arch)
-      : object_(object), tensors_(std::move(tensors)), arch_(std::move(arch)) {}
+  /// What `choice` says is in the place of what the file does.
+  KernelReader(const io::JsonObject& object, KernelTensors tensors, KernelChoice choice)
+      : object_(object), tensors_(std::move(tensors)), choice_(std::move(choice)) {}
 
   KernelCase read() {
     object_.allow_only(std::array<std::string_view, 14>{
@@ -64,7 +93,7 @@ class KernelReader {
         "c", "d", "k_order", "epilogue", "entry"});
     object_.require_schema(kSchema);
     result_.name = object_.text_or("name", "kernel");
-    result_.target = !arch_.empty() ? config::target_of(arch_)
+    result_.target = !choice_.arch.empty() ? config::target_of(choice_.arch)
                      : object_.has("architecture")
                          ? object_.parsed("architecture", config::target_of)
                          : mma::find_target("sm_80");
@@ -74,7 +103,10 @@ class KernelReader {
     if (object_.has("epilogue")) {
       read_epilogue(object_.object("epilogue"));
     }
-    if (object_.has("k_order")) {
+    if (!choice_.k_order.empty()) {
+      const nlohmann::json order = k_order_of(choice_.k_order);
+      read_k_order(io::JsonObject(order, {"--k-order", ""}));
+    } else if (object_.has("k_order")) {
       read_k_order(object_.object("k_order"));
     }
     return std::move(result_);
@@ -84,6 +116,15 @@ class KernelReader {
   MmaInstruction& instruction() { return result_.declared.instruction; }
 
   void read_instruction() {
+    if (!choice_.instruction.empty()) {
+      try {
+        instruction() = mma::parse_instruction(choice_.instruction);
+        result_.declared.rules = mma::instruction_rules(result_.target, instruction());
+      } catch (const base::InputError& error) {
+        throw base::InputError(std::string("--instruction: ") + error.what());
+      }
+      return require_supported();
+    }
     if (object_.has("instruction") == object_.has("types")) {
       object_.place().fail("give either \"instruction\" or \"types\"");
     }
@@ -95,16 +136,20 @@ class KernelReader {
     } else {
       instruction() = deepest(object_.object("types"), object_.boolean_or("sparse", false));
     }
+    require_supported();
+    try {
+      result_.declared.rules = mma::instruction_rules(result_.target, instruction());
+    } catch (const base::InputError& error) {
+      (object_.place() / (object_.has("instruction") ? "instruction" : "types")).fail(error.what());
+    }
+  }
+
+  void require_supported() {
     const DataType a = instruction().a_type;
     if (a == DataType::kF64 || a == DataType::kB1 || instruction().scales) {
       object_.place().fail(
           "kernels over f64, b1 and block-scaled operands are not cross-checked; sptcsim mma "
           "executes their instructions");
-    }
-    try {
-      result_.declared.rules = mma::instruction_rules(result_.target, instruction());
-    } catch (const base::InputError& error) {
-      (object_.place() / (object_.has("instruction") ? "instruction" : "types")).fail(error.what());
     }
   }
 
@@ -351,15 +396,15 @@ class KernelReader {
 
   const io::JsonObject& object_;
   KernelTensors tensors_;
-  std::string arch_;
+  KernelChoice choice_;
   KernelCase result_;
 };
 
 KernelCase parsed(std::string_view text, const std::string& file, KernelTensors tensors,
-                  const std::string& arch) {
+                  const KernelChoice& choice) {
   const nlohmann::json json = io::parse_json(text, file);
   const io::JsonObject object(json, {file, ""});
-  return KernelReader(object, std::move(tensors), arch).read();
+  return KernelReader(object, std::move(tensors), choice).read();
 }
 
 /// One of the launches that a file of `--save-operands` holds.
@@ -389,14 +434,14 @@ KernelCase read_saved(const std::filesystem::path& path, const KernelChoice& cho
   }
   const std::string text(reinterpret_cast<const char*>(found->bytes.data()), found->bytes.size());
   return parsed(text, shown + ": " + io::printable(found->name),
-                KernelTensors(path.parent_path(), choice, &tensors), choice.arch);
+                KernelTensors(path.parent_path(), choice, &tensors), choice);
 }
 
 }  // namespace
 
 KernelCase parse_kernel_file(std::string_view text, const std::string& file,
                              const std::filesystem::path& directory, const KernelChoice& choice) {
-  return parsed(text, file, KernelTensors(directory, choice), choice.arch);
+  return parsed(text, file, KernelTensors(directory, choice), choice);
 }
 
 KernelCase read_kernel_file(const std::filesystem::path& path, const KernelChoice& choice) {

@@ -23,7 +23,10 @@ struct KernelChoice {
   std::string launch;             ///< of a .npz file; empty: its only one
   std::filesystem::path d;        ///< file with D, instead of the one that is named
   std::optional<int> entry = {};  ///< of the batch, instead of the one that is named
-  std::string arch = {};          ///< instead of the architecture that is named; empty: that
+  // Instead of what the file says; empty: that.
+  std::string arch = {};
+  std::string instruction = {};
+  std::string k_order = {};  ///< "split_k=3,reduction=tree": keys of "k_order"
 };
 
 /// Reads a kernel file (schema "sptcsim-kernel/0.1") and the tensors that it names, relative to it:

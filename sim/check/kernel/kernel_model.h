@@ -113,6 +113,7 @@ struct KOrder {
   bool decreasing = false;     ///< the steps of a slice run from its end to its beginning
   bool c_in_epilogue = false;  ///< C is added to the sum; else the first slice starts from it
   int repeated_slice = -1;     ///< that is added twice; -1: none
+  int cut = 0;                 ///< k at which a second accumulator begins (stream-K); 0: none
   Reduction reduction = Reduction::kSerial;
 
   bool operator==(const KOrder&) const = default;
@@ -187,6 +188,9 @@ struct KernelOperands {
 /// Reads the memory as `model` does. Throws InputError where it cannot be read so.
 KernelOperands arrange(const KernelData& data, const KernelModel& model,
                        const Selection& selection);
+
+/// Whether both models arrange the same operands from the same memory.
+bool reads_alike(const KernelModel& a, const KernelModel& b);
 
 /// The part of `operands`, which are of all of D, that `selection` needs.
 KernelOperands taken(const KernelOperands& operands, const Selection& selection);

@@ -3,16 +3,14 @@
 // The memory of a kernel, taken for matrices as a model of the kernel says.
 #include "models/base/error.h"
 #include "models/sparsity/compress.h"
-#include "models/sparsity/metadata.h"
 #include "models/sparsity/metadata_register.h"
 #include "models/sparsity/prune.h"
 #include "sim/check/kernel/kernel_model.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <numeric>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace sptc::check::kernel {
@@ -95,8 +93,7 @@ base::Matrix<std::uint8_t> read_nibbles(const KernelData& data, const KernelMode
     }
     return nibbles;
   }
-  const bool lanes = model.reading.layout == vectors::MetadataLayout::kLanes;
-  const int bytes = lanes ? 4 : sparsity::metadata_element_bits(type) / 8;
+  const int bytes = vectors::metadata_element_bytes(model.reading.layout, type);
   vectors::BitArray array = stored.array;
   if (width > 0) {
     array = resized_elements(array, std::max(bytes, width / 4));
@@ -256,6 +253,16 @@ KernelOperands arrange(const KernelData& data, const KernelModel& model,
     }
   }
   return operands;
+}
+
+bool reads_alike(const KernelModel& a, const KernelModel& b) {
+  const auto reading = [](const KernelModel& model) {
+    const bool by_lanes = model.reading.layout == vectors::MetadataLayout::kLanes;
+    return std::tuple(model.instruction.sparse, model.instruction.a_type,
+                      by_lanes ? model.instruction.shape.k : 0, model.epilogue.bias_times > 0,
+                      model.epilogue.bias_of_columns, model.epilogue.bias_shift);
+  };
+  return a.reading == b.reading && reading(a) == reading(b);
 }
 
 KernelOperands taken(const KernelOperands& operands, const Selection& selection) {

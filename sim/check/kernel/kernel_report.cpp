@@ -6,8 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace sptc::check::kernel {
 namespace {
@@ -64,24 +68,61 @@ std::string places_text(const KernelData& data, const FaultLocation& location,
   return text;
 }
 
-std::string ulps_text(const Population& population) {
+/// Every cause of `causes`, which stand with "+" between, of which it is known where to look.
+std::vector<std::pair<std::string, std::string_view>> advised(std::string_view causes) {
+  std::vector<std::pair<std::string, std::string_view>> parts;
+  for (std::size_t begin = 0; begin < causes.size();) {
+    const std::size_t end = std::min(causes.find('+', begin), causes.size());
+    const std::string cause(causes.substr(begin, end - begin));
+    if (const std::string_view where = advice(cause); !where.empty()) {
+      parts.emplace_back(cause, where);
+    }
+    begin = end + 1;
+  }
+  return parts;
+}
+
+/// What to look at in the kernel.
+std::string look_at_text(std::string_view causes) {
+  std::string text;
+  for (const auto& [cause, where] : advised(causes)) {
+    text += fmt::format("look at: {} [{}]\n", where, cause);
+  }
+  return text;
+}
+
+std::string errors_text(const Population& population) {
   return population.least_ulps
-             ? fmt::format(" ({} to {} ulps)", *population.least_ulps, *population.most_ulps)
+             ? fmt::format(" ({} to {} ulps; backward error to {:.1e})", *population.least_ulps,
+                           *population.most_ulps, population.most_relative)
              : " (NaN or infinity)";
 }
 
-/// What two populations of errors say; empty where all errors are of one kind.
+/// What the sizes of the errors say, where nothing explains all of them.
 std::string populations_text(const KernelData& data, const KernelDiagnosis& diagnosis) {
   const ErrorPopulations& errors = diagnosis.populations;
-  if (!errors.are_two()) {
-    return "";
+  if (diagnosis.may_be_order()) {
+    return fmt::format(
+        "rounding: all {} are off by no more than another order of the sums can be{}, which is "
+        "proved to {:.1e} of the sum of |a||b|\n"
+        "order: none that is known (split-K, stream-K, slices of k, promotion) gives these bits; "
+        "sums by atomics have none to find. --tolerance rel:{:.1e} takes D for right\n",
+        errors.rounding.elements, errors_text(errors.rounding), errors.proved, errors.proved);
   }
-  return fmt::format(
-             "two populations: {} elements are off by no more than another order of the sums can "
-             "be{}, {} by more{}\n",
-             errors.rounding.elements, ulps_text(errors.rounding), errors.beyond.elements,
-             ulps_text(errors.beyond)) +
-         places_text(data, diagnosis.beyond_rounding, "by more");
+  std::string text;
+  if (errors.are_two()) {
+    text = fmt::format(
+        "two populations: {} elements are off by no more than another order of the sums can be{}, "
+        "{} by more{}\n",
+        errors.rounding.elements, errors_text(errors.rounding), errors.beyond.elements,
+        errors_text(errors.beyond));
+  }
+  const FaultLocation& larger = diagnosis.beyond_rounding;
+  if (larger.has_fault()) {
+    text += fmt::format("cause of the larger errors, as far as rounding lets tell [{}]: {}\n{}",
+                        larger.causes(), text_of(larger, data), look_at_text(larger.causes()));
+  }
+  return text.empty() ? text : text + places_text(data, larger, "by more");
 }
 
 /// The alternative that explains most, and what it leaves.
@@ -99,6 +140,11 @@ std::string nearest_text(const KernelData& data, const KernelDiagnosis& diagnosi
          fmt::format("try: {}, which leaves one cause to look for\n",
                      other_target ? "the same with --arch of that architecture"
                                   : "the same with a --kernel file that declares it");
+}
+
+template <typename Value>
+Json json_of(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
 }
 
 Json json_of(const Intervals& intervals) {
@@ -137,18 +183,20 @@ Json json_of(const KernelData& data, const FaultLocation& location) {
 }
 
 Json json_of(const Population& population) {
-  const auto ulps = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
   return {{"elements", population.elements},
-          {"least_ulps", ulps(population.least_ulps)},
-          {"most_ulps", ulps(population.most_ulps)}};
+          {"least_ulps", json_of(population.least_ulps)},
+          {"most_ulps", json_of(population.most_ulps)},
+          {"backward_error", population.most_relative}};
 }
 
 Json json_of(const KernelData& data, const KernelDiagnosis& diagnosis) {
-  if (!diagnosis.populations.are_two()) {
+  const ErrorPopulations& errors = diagnosis.populations;
+  if (!errors.are_two() && !diagnosis.may_be_order() && !diagnosis.beyond_rounding.has_fault()) {
     return nullptr;
   }
-  return {{"rounding", json_of(diagnosis.populations.rounding)},
-          {"beyond", json_of(diagnosis.populations.beyond)},
+  return {{"proved", errors.proved},
+          {"rounding", json_of(errors.rounding)},
+          {"beyond", json_of(errors.beyond)},
           {"places", json_of(data, diagnosis.beyond_rounding)}};
 }
 
@@ -158,28 +206,73 @@ Json json_of(const Explanation& explanation) {
           {"mismatches", explanation.mismatches}};
 }
 
-/// What makes the kernel differ, as far as it is known.
-std::string cause_text(const KernelDiagnosis& diagnosis) {
+/// What makes the kernel differ, as far as it is known, and what says so.
+std::string cause_text(const KernelData& data, const KernelDiagnosis& diagnosis) {
+  const std::string_view exact = diagnosis.tolerance.is_given()
+                                     ? "explains every element within the tolerance"
+                                     : "explains every element bit for bit";
+  const FaultLocation& location = diagnosis.location;
   std::string text;
   for (std::size_t i = 0; i < diagnosis.fitting.size(); ++i) {
     const Explanation& fitting = diagnosis.fitting[i];
     text += fmt::format(
         "{} [{}]: {}\n",
-        i == 0 ? "likeliest cause, explains every element bit for bit" : "this data fits as well",
+        i == 0 ? fmt::format("likeliest cause, {}", exact) : std::string("this data fits as well"),
         fitting.cause, fitting.text);
   }
-  if (diagnosis.fitting.empty()) {
-    text += fmt::format("no cause found: none of {} alternatives explains every element\n",
-                        diagnosis.tried);
+  if (!diagnosis.fitting.empty()) {
+    return text + look_at_text(diagnosis.fitting.front().cause);
+  }
+  if (location.has_fault()) {
+    return fmt::format("part of it is explained, bit for bit [{}]: {}\n{}", location.causes(),
+                       text_of(location, data), look_at_text(location.causes()));
+  }
+  return fmt::format("no cause found: none of {} alternatives explains every element\n",
+                     diagnosis.tried);
+}
+
+std::string verdict_text(const KernelDiagnosis& diagnosis) {
+  const WordComparison& comparison = diagnosis.comparison;
+  if (diagnosis.bit_exact()) {
+    return fmt::format("bit-exact: {} of {} elements equal\n", comparison.elements,
+                       comparison.elements);
+  }
+  std::string text = fmt::format("not bit-exact: {} of {} elements differ\n", comparison.mismatches,
+                                 comparison.elements);
+  if (diagnosis.tolerance.is_given()) {
+    text += fmt::format("{}: {} of them are within the tolerance\n",
+                        diagnosis.is_right() ? "right" : "wrong", diagnosis.tolerated);
   }
   return text;
+}
+
+/// Every cause that is named, and where to look for it.
+Json look_at_json(const KernelDiagnosis& diagnosis) {
+  const std::string causes = !diagnosis.fitting.empty()       ? diagnosis.fitting.front().cause
+                             : diagnosis.location.has_fault() ? diagnosis.location.causes()
+                                                              : diagnosis.beyond_rounding.causes();
+  Json json = Json::array();
+  for (const auto& [cause, where] : advised(causes)) {
+    json.push_back({{"cause", cause}, {"text", where}});
+  }
+  return json;
+}
+
+Json tolerance_json(const KernelDiagnosis& diagnosis) {
+  const Tolerance& tolerance = diagnosis.tolerance;
+  if (!tolerance.is_given()) {
+    return nullptr;
+  }
+  return {{"ulps", json_of(tolerance.ulps)},
+          {"relative", json_of(tolerance.relative)},
+          {"within", diagnosis.tolerated},
+          {"is_right", diagnosis.is_right()}};
 }
 
 }  // namespace
 
 std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnosis) {
   const KernelData& data = kernel.data;
-  const WordComparison& comparison = diagnosis.comparison;
   std::string text = fmt::format(
       "{}: D[{}, {}] {}, k {}, {} on {} ({}), {}\n", kernel.name, data.m, data.n,
       numerics::name(data.d_type), data.k, kernel.declared.instruction.ptx_name(),
@@ -196,19 +289,19 @@ std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnos
         kernel.declared.instruction.needs_order() ? ", equal indices or out of order" : "",
         invalid.nibbles, invalid.of, invalid.nibble, invalid.row, invalid.group);
   }
+  text += verdict_text(diagnosis);
   if (diagnosis.bit_exact()) {
-    return text + fmt::format("bit-exact: {} of {} elements equal\n", comparison.elements,
-                              comparison.elements);
+    return text;
   }
-  text += fmt::format("not bit-exact: {} of {} elements differ\n", comparison.mismatches,
-                      comparison.elements);
-  text += cause_text(diagnosis) + populations_text(data, diagnosis) + nearest_text(data, diagnosis);
-  text += histogram_text(comparison);
+  if (!diagnosis.is_right()) {
+    text += places_text(data, diagnosis.location) + cause_text(data, diagnosis) +
+            populations_text(data, diagnosis) + nearest_text(data, diagnosis);
+  }
   const FirstMismatch& first = *diagnosis.first;
   text += fmt::format("first: D[{}, {}]: kernel {}, computed {}{}\n", first.row, first.column,
                       first.observed, first.computed,
                       first.ulps ? fmt::format(" ({} ulps)", *first.ulps) : "");
-  return text + map_text(diagnosis) + places_text(data, diagnosis.location);
+  return text + map_text(diagnosis) + histogram_text(diagnosis.comparison);
 }
 
 std::string kernel_json(const KernelCase& kernel, const KernelDiagnosis& diagnosis) {
@@ -229,7 +322,7 @@ std::string kernel_json(const KernelCase& kernel, const KernelDiagnosis& diagnos
              {"column", diagnosis.first->column},
              {"observed", diagnosis.first->observed},
              {"computed", diagnosis.first->computed},
-             {"ulps", diagnosis.first->ulps ? Json(*diagnosis.first->ulps) : Json(nullptr)}};
+             {"ulps", json_of(diagnosis.first->ulps)}};
   }
   Json invalid = nullptr;
   if (diagnosis.invalid_metadata) {
@@ -252,6 +345,7 @@ std::string kernel_json(const KernelCase& kernel, const KernelDiagnosis& diagnos
                   {"elements", comparison.elements},
                   {"mismatches", comparison.mismatches},
                   {"special", comparison.special},
+                  {"tolerance", tolerance_json(diagnosis)},
                   {"invalid_metadata", invalid},
                   {"histogram", histogram},
                   {"first", first},
@@ -259,6 +353,7 @@ std::string kernel_json(const KernelCase& kernel, const KernelDiagnosis& diagnos
                   {"populations", json_of(data, diagnosis)},
                   {"alternatives_tried", diagnosis.tried},
                   {"fitting", fitting},
+                  {"look_at", look_at_json(diagnosis)},
                   {"nearest", diagnosis.nearest ? json_of(*diagnosis.nearest) : Json(nullptr)},
                   {"rest", json_of(data, diagnosis.nearest ? diagnosis.rest : FaultLocation{})}};
   return root.dump(2) + "\n";

@@ -79,6 +79,22 @@ Cells cells_of(const KernelDiagnosis& diagnosis, std::size_t most_rows, std::siz
   return result;
 }
 
+/// How many digits the largest distance of a cell has: '.', '1' to '9', '*' for NaN.
+char size_of_cell(const base::Matrix<std::uint8_t>& digits, const Cells& map, std::size_t row,
+                  std::size_t column) {
+  std::uint8_t most = 0;
+  for (std::size_t i = row * map.height; i < std::min((row + 1) * map.height, digits.rows()); ++i) {
+    for (std::size_t j = column * map.width; j < std::min((column + 1) * map.width, digits.cols());
+         ++j) {
+      most = std::max(most, digits(i, j));
+    }
+  }
+  constexpr std::uint8_t kLargest = 9;  // of f32 no more than 10 digits
+  return most == 0           ? '.'
+         : most == kNoDigits ? '*'
+                             : static_cast<char>('0' + std::min(most, kLargest));
+}
+
 /// What a map shows: of two populations of errors the larger ones.
 KernelDiagnosis shown_of(const KernelDiagnosis& diagnosis) {
   KernelDiagnosis result = diagnosis;
@@ -272,23 +288,28 @@ class SvgMap {
 
 std::string map_text(const KernelDiagnosis& diagnosis) {
   constexpr std::size_t kMostRows = 32, kMostColumns = 64;
-  if (diagnosis.wrong.empty()) {
+  if (diagnosis.wrong.empty() || diagnosis.is_right()) {
     return "";
   }
   const bool two = diagnosis.populations.are_two();
+  const bool by_size = !two && diagnosis.fitting.empty() && !diagnosis.location.has_fault();
   const Cells map = cells_of(shown_of(diagnosis), kMostRows, kMostColumns);
   const auto* const end = map.cells.data() + map.cells.size();
-  if (std::find(map.cells.data(), end, static_cast<std::uint8_t>(Cell::kEqual)) == end) {
+  if (!by_size &&
+      std::find(map.cells.data(), end, static_cast<std::uint8_t>(Cell::kEqual)) == end) {
     return "";
   }
   std::string text =
-      fmt::format("map of D, a character for {} x {} elements (. {}, + some {}, # all {}):\n",
-                  map.height, map.width, two ? "equal or off by rounding" : "equal",
-                  two ? "off by more" : "differ", two ? "off by more" : "differ");
+      fmt::format("map of D, a character for {} x {} elements (", map.height, map.width);
+  text += by_size ? std::string(". equal, else the digits of the largest error in ulps, * NaN):\n")
+                  : fmt::format(". {}, + some {}, # all {}):\n",
+                                two ? "equal or off by rounding" : "equal",
+                                two ? "off by more" : "differ", two ? "off by more" : "differ");
   for (std::size_t row = 0; row < map.cells.rows(); ++row) {
     text += fmt::format("{:>8}  ", row * map.height);
-    for (const std::uint8_t cell : map.cells.row(row)) {
-      text += ".+#+#"[cell];
+    for (std::size_t column = 0; column < map.cells.cols(); ++column) {
+      text += by_size ? size_of_cell(diagnosis.digits, map, row, column)
+                      : ".+#+#"[map.cells(row, column)];
     }
     text += '\n';
   }

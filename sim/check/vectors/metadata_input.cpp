@@ -32,19 +32,28 @@ struct Extents {
   std::size_t cases, rows, stored_k, groups;
 };
 
+/// By MetadataLayout.
+constexpr std::array<std::string_view, 8> kNames{"canonical",        "cutlass",      "ptx",
+                                                 "indices",          "marlin",       "cutlass-sm90",
+                                                 "cutlass-sm90-k64", "cutlass-sm100"};
+
+sparsity::MetadataForm form_of(MetadataLayout layout, numerics::DataType type) {
+  return sparsity::find_metadata_form(kNames[static_cast<std::size_t>(layout)], type).value();
+}
+
 sparsity::MetadataForm form_of(const MetadataInput& input, const MmaInstruction& instruction) {
-  using sparsity::MetadataOrder;
-  const MetadataOrder order = input.layout == MetadataLayout::kReordered ? MetadataOrder::kCutlass
-                              : input.layout == MetadataLayout::kMarlin  ? MetadataOrder::kMarlin
-                              : input.layout == MetadataLayout::kLanes   ? MetadataOrder::kLanes
-                                                                       : MetadataOrder::kCanonical;
-  return {instruction.a_type, order, instruction.shape.k, input.selector};
+  sparsity::MetadataForm form = form_of(input.layout, instruction.a_type);
+  if (input.layout == MetadataLayout::kLanes) {
+    form.logical_k = instruction.shape.k;
+    form.selector = input.selector;
+  }
+  return form;
 }
 
 void require_elements(const MetadataInput& input, const Extents& extents,
                       const MmaInstruction& instruction, const std::string& what) {
   const bool lanes = input.layout == MetadataLayout::kLanes;
-  const int element_bits = lanes ? 32 : sparsity::metadata_element_bits(instruction.a_type);
+  const int element_bits = 8 * metadata_element_bytes(input.layout, instruction.a_type);
   std::size_t per_case = extents.rows * extents.groups * 4 / static_cast<std::size_t>(element_bits);
   if (lanes) {
     const auto format = sparsity::metadata_register_format(instruction.a_type, instruction.shape.k);
@@ -69,8 +78,6 @@ void require_elements(const MetadataInput& input, const Extents& extents,
 }  // namespace
 
 MetadataLayout parse_metadata_layout(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kNames{"canonical", "cutlass", "ptx", "indices",
-                                                   "marlin"};
   const std::string_view word = name == "pytorch" ? "cutlass" : sparsity::layout_word(name);
   const auto found = std::find(kNames.begin(), kNames.end(), word);
   if (found == kNames.end()) {
@@ -78,6 +85,10 @@ MetadataLayout parse_metadata_layout(std::string_view name) {
                            base::unknown_name(io::printable(name), kNames));
   }
   return static_cast<MetadataLayout>(found - kNames.begin());
+}
+
+int metadata_element_bytes(MetadataLayout layout, numerics::DataType type) {
+  return sparsity::metadata_word_bits(form_of(layout, type)) / 8;
 }
 
 base::Matrix<std::uint8_t> metadata_nibbles(const MetadataInput& input,

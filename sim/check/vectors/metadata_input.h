@@ -3,6 +3,7 @@
 
 #include "models/base/matrix.h"
 #include "models/mma/mma_fwd.h"
+#include "models/numerics/data_type.h"
 #include "sim/check/vectors/bit_array.h"
 
 #include <cstddef>
@@ -19,10 +20,12 @@ enum class MetadataLayout {
   kLanes,      ///< [case, row tile, k tile, 32], or [case, 32]: the registers of a warp
   kIndices,    ///< [case, M, K/2]: the logical k of each stored element
   kMarlin,     ///< [case, M * elements]: the same elements as Sparse-Marlin reorders them
+  kSm90,       ///< [case, M * groups / 2]: bytes as CUTLASS 3.x has them, tiles of 128 columns
+  kSm90K64,    ///< the same, tiles of 64 columns
+  kSm100,
 };
-/// "canonical", "cutlass" (also "pytorch" and "reordered"), "ptx" ("lanes"), "indices", "marlin".
-/// Throws InputError with the nearest of
-/// them.
+/// "canonical", "cutlass" (also "pytorch" and "reordered"), "ptx" ("lanes"), "indices", "marlin",
+/// "cutlass-sm90", "cutlass-sm90-k64", "cutlass-sm100". Throws InputError with the nearest of them.
 MetadataLayout parse_metadata_layout(std::string_view name);
 
 /// Metadata of a file, and which lanes of a register count.
@@ -31,6 +34,9 @@ struct MetadataInput {
   MetadataLayout layout = MetadataLayout::kCanonical;
   int selector = 0;  ///< kLanes only
 };
+
+/// Bytes of an element of such metadata for A of `type`. Not for kIndices.
+int metadata_element_bytes(MetadataLayout layout, numerics::DataType type);
 
 /// The nibble of every group, [M, groups], of case `index`: as it stands in the file, valid or not.
 /// `a_shape` is that of A. Not for kIndices. Throws InputError, with `what` in front, where extents

@@ -47,7 +47,7 @@ struct PlanOptions {
 
 /// What a loss is.
 enum class LossMeasure {
-  kError,   ///< root of the sum of the squared errors of the layers
+  kError,   ///< root of the sum of the squared relative errors of the outputs of the layers
   kMetric,  ///< by how much the metric of the evaluation gets worse, summed over the layers
 };
 
@@ -64,7 +64,7 @@ struct PlannedLayer {
   /// Of its launches in a pass, with dense weights and with pruned ones.
   std::optional<PassFigures> dense, sparse;
   std::string refused;           ///< why it stays dense; empty: it may be pruned
-  double error = 0;              ///< root of the sum of those of the weights
+  double error = 0;              ///< ||WX - W'X|| / ||WX|| of the outputs of all weights together
   std::optional<double> metric;  ///< of the model with this layer pruned
   double loss = 0;               ///< by the measure of the plan
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace sptc::prune::plan {
@@ -56,10 +57,9 @@ std::string errors_text(const PlanResult& result) {
                   [](const PlannedLayer& layer) { return layer.weights.size() > 1; });
   return report::wrapped(
       std::string("error: ||WX - W'X|| / ||WX|| of the outputs WX that pruning changes to W'X") +
-          (fused
-               ? "; of a layer of several weights (\"+ 2\") the root of the sum of their squares, "
-                 "each of which --format json has"
-               : ""),
+          (fused ? "; of a layer of several weights (\"+ 2\") those of all together; --format json "
+                   "has that of each"
+                 : ""),
       kWidth);
 }
 
@@ -97,11 +97,27 @@ std::string plan_sentence(const PlanResult& result) {
   return report::wrapped(text, kWidth);
 }
 
-/// "lose 0.72 (relative error of the layers)": `loss`, and of what.
-std::string loss_words(const PlanResult& result, double loss) {
-  return result.measure == LossMeasure::kMetric
-             ? fmt::format("lose {:.4g} of the metric", loss)
-             : fmt::format("lose {:.4g} (relative error of the layers)", loss);
+/// "lose 0.72, ..": what `point` loses, and of what.
+std::string loss_words(const PlanResult& result, const PlanPoint& point) {
+  if (result.measure == LossMeasure::kMetric) {
+    return fmt::format("lose {:.4g} of the metric, {:.4g} when dense", point.loss,
+                       *result.dense_metric);
+  }
+  const auto layers = static_cast<double>(point.layers.size());
+  return point.layers.size() == 1
+             ? fmt::format("lose {:.4g}, the relative error of the output of its layer", point.loss)
+             : fmt::format(
+                   "lose {:.4g}, the root of the sum of the squared relative errors of the "
+                   "outputs of {} layers ({:.4g} each)",
+                   point.loss, point.layers.size(), point.loss / std::sqrt(layers));
+}
+
+/// What a plan of no layer passed over.
+std::string no_layer(const PlanResult& result) {
+  const bool any = result.front.size() > 1;
+  return "The plan takes no layer" +
+         (any ? fmt::format("; the next set on the front loses {:.4g}.", result.front[1].loss)
+              : std::string("."));
 }
 
 }  // namespace
@@ -112,12 +128,11 @@ std::string plan_verdict(const PlanResult& result) {
     return "N" + result.unreached.substr(1) + ".";
   }
   if (best.layers.empty()) {
-    return result.plan ? "The plan takes no layer."
-                       : fmt::format("No layer gains from {}.", result.pattern);
+    return result.plan ? no_layer(result) : fmt::format("No layer gains from {}.", result.pattern);
   }
   if (!result.plan) {
     return fmt::format("All layers that gain make it {:.3f}x as fast and should {}.",
-                       result.gain(best), loss_words(result, best.loss));
+                       result.gain(best), loss_words(result, best));
   }
   const double gain =
       result.simulated ? result.dense.time_us / result.simulated->time_us : result.gain(best);
@@ -126,7 +141,7 @@ std::string plan_verdict(const PlanResult& result) {
                    "The plan is {:.3f}x as fast and loses {:.4g} of the metric, as measured.", gain,
                    result.loss_of(*result.plan_metric))
              : fmt::format("The plan is {:.3f}x as fast and should {}.", gain,
-                           loss_words(result, best.loss));
+                           loss_words(result, best));
 }
 
 std::string plan_text(const PlanResult& result) {
@@ -152,7 +167,8 @@ std::string plan_text(const PlanResult& result) {
                            "loss: by how much the metric, {:.6g} when dense, gets worse; those of "
                            "layers add up\n",
                            *result.dense_metric)
-                     : "loss: root of the sum of the squared errors of the layers taken\n";
+                     : "loss: root of the sum of the squared errors of the layers taken, each "
+                       "relative to its output\n";
   for (const std::string& note : result.notes) {
     text += report::wrapped(note, kWidth);
   }

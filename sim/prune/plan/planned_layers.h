@@ -20,11 +20,13 @@ struct WeightsOfOperation {
   std::vector<std::string> tensors;
   std::string launch;  ///< the operation in a list of layers: "name" or "name[i]"
   double launches = 1;
+  bool in_part = false;  ///< it reads some of their rows: of experts, those that have tokens
 };
 
 /// Which tensors of `model` the operations have as weights: of ONNX by the nodes of the graph, else
 /// by name, the ending ".weight" left out, or by the names that Hugging Face gives the parts of an
-/// operation of a transformer (attn.qkv: q_proj, k_proj, v_proj). In the order of the operations.
+/// operation of a transformer (attn.qkv: q_proj, k_proj, v_proj; moe.expert.down: down_proj of all
+/// experts). In the order of the operations.
 std::vector<WeightsOfOperation> weights_of_operations(
     const prune::ModelFile& model, const std::vector<workload::Operation>& operations);
 

@@ -10,7 +10,7 @@ Many runs: sweep, sweep_plan, sweep_status, sweep_merge, sweep_report, sweep_emi
 Workloads and measurements: load_workload, validate.
 One instruction: show, microbench; test vectors: verify.
 Searches in the space of a sweep: the module sptcsim.explore (front, sensitivity, hypercube).
-PyTorch models: the module sptcsim.torch (record, simulated), which imports torch.
+PyTorch models: the module sptcsim.torch (record, simulated, prune_, to_sparse), which imports torch.
 Errors are InputError (a ValueError): one sentence that names the argument, the value and what is allowed.
 """
 import os as _os

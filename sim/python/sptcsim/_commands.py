@@ -38,24 +38,47 @@ def _lists(what, given):
     return {name: [_extent(name, value) for value in _names(what, values)] for name, values in given.items()}
 
 
+def _ways(types, sparsity, tp, options):
+    """Lists of what a comparison of types tries, none without types: then the others are options, a value each."""
+    given = {"sparsity": sparsity, "tp": tp}
+    if types is None:
+        for name, value in given.items():
+            if isinstance(value, (list, tuple)):
+                raise InputError(f"{name} is a list only beside types")
+            options[name] = value
+        return {}
+    ways = {"types": [_checks.word("types", name) for name in _names("types", types)]}
+    if not ways["types"]:
+        raise InputError("types names no operand type")
+    for name, value in given.items():
+        ways[name] = [] if value is None else [str(part) for part in _names(name, value)]
+    return ways
+
+
 def compare(workload: Path | Mapping[str, Any] | Record, archs: Arch | Sequence[Arch] = ("A100", "H100"), *,
-            dims: Mapping[str, int | Sequence[int]] | None = None, sparse: Sparse = None, jobs: int | None = None,
-            progress: Progress | None = None, **options: Option) -> Record:
+            dims: Mapping[str, int | Sequence[int]] | None = None, types: str | Sequence[str] | None = None,
+            sparsity: str | Sequence[str] | None = None, tp: int | Sequence[int] | None = None, sparse: Sparse = None,
+            jobs: int | None = None, progress: Progress | None = None, **options: Option) -> Record:
     """Simulates a workload on several GPUs and with several extents, side by side.
 
     workload: the path of a workload or of a recording, or the JSON object of a workload as a dict.
     archs: names of architectures(), files or Architecture objects.
     dims: values of its dimensions, one or several of each: {"batch": [1, 8, 64]}.
+    types: operand types to compare end to end, as dtype has them: ["bf16", "e4m3", "w4a16"]. With them sparsity lists
+        weights ("dense", "2:4": both unless it is given) and tp numbers of GPUs. Without, both are options of gemm().
     sparse, options: those of gemm(). jobs: points that are simulated at once, each in a process of its own; None: all
         processors.
     progress: called as progress(begun, total, board).
     Returns a Record: workload, operations (names), points (board, dims, total, operations with times in us, energies in
-    uJ and powers in W). Raises InputError.
+    uJ and powers in W). Of types it has types, decisions (what is best where) and, in each point, candidates. Raises
+    InputError.
     """
     boards = [chosen(arch)._core for arch in _names("archs", archs)]
     if not boards:
         raise InputError("archs names no architecture")
-    arguments = boards, _lists("dims", dims), _given(sparse, options), _jobs(jobs), _checks.function("progress", progress)
+    ways = _ways(types, sparsity, tp, options)
+    arguments = (boards, _lists("dims", dims), ways, _given(sparse, options), _jobs(jobs),
+                 _checks.function("progress", progress))
     if not isinstance(workload, (dict, Record)):
         return record(_core.compare(_checks.path("a workload", workload), *arguments))
     with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
@@ -165,12 +188,12 @@ def show(instruction: str, *, arch: Path = "A100", row: int = 0, col: int = 0, s
                               _checks.integer("seed", seed, 0, 2**64 - 1)))
 
 
-def legal(*what: int | Path, arch: Path = "A100", dtype: str = "f16") -> Record:
+def legal(*what: int | Path, arch: Path = "A100", dtype: str | None = None) -> Record:
     """Which shapes libraries take for 2:4 weights, and the nearest that they do.
 
     legal(m, n, k): one product with weights of m x k. legal(path): the layers of a model in a file, whose n is not known.
     arch: a board, or a target of matrix instructions ("sm_90"). dtype: the type that is executed: "f16", "bf16", "tf32",
-        "e4m3", "e5m2", "s8" or "s4".
+        "e4m3", "e5m2", "s8" or "s4"; None: that of each tensor, float32 as tf32, and of m, n, k "f16".
     Returns a Record: target, shapes, each with libraries: library, accepts, reason, nearest, ... Raises InputError.
     """
     if len(what) == 3:
@@ -179,7 +202,8 @@ def legal(*what: int | Path, arch: Path = "A100", dtype: str = "f16") -> Record:
         model, extents = _checks.path("a model", what[0]), [0, 0, 0]
     else:
         raise InputError(f"legal takes a model, or m, n and k, not {len(what)} arguments")
-    return record(_core.legal(model, *extents, _checks.path("arch", arch), _checks.word("dtype", dtype)))
+    return record(_core.legal(model, *extents, _checks.path("arch", arch),
+                              "" if dtype is None else _checks.word("dtype", dtype)))
 
 
 def crosscheck_capture(directory: Path, *, arch: Path | None = None, fidelity: str = "analytic", profile: str = "hardware",

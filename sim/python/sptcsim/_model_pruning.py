@@ -20,11 +20,13 @@ def prune_model(model: Path, out: Path | None = None, *, masks: Path | None = No
     model: .safetensors, .safetensors.index.json or its directory, .npz, .npy or .onnx. out, masks: files, or None for
         the report alone. activations: inputs of the layers, which criterion "wanda" and "sparsegpt" need.
     pattern: "2:4", "6:8", "64:2:8", ... dtype: the type that tensor cores will execute. layout: "dense", "canonical",
-        "ptx", "cutlass", "pytorch", "pytorch-old" or "marlin". layers, exclude, include, transposed:
+        "ptx", "cutlass", "cutlass-sm90", "cutlass-sm90-k64", "cutlass-sm100", "pytorch", "pytorch-old", "marlin" or
+        "sparse-24-bitmask"; convert_model() has more (sim/prune/README.md). layers, exclude, include, transposed:
         regular expressions; include: names to prune, too, that stay dense by custom (heads, routers, ...). k_axis:
         "last" or "1", of weights of three axes.
     permute: "report", "auto" or a rule "producer[,..]=consumer[,..]", or a list of them.
-    Returns a Record with the names of `sptcsim prune --format json`. Raises InputError; then nothing is written.
+    Returns a Record with the names of `sptcsim prune --format json`. Raises InputError; then nothing is written, but for
+    shards of a directory, which a second call takes.
     """
     if not isinstance(permute, (str, list, tuple)):
         raise InputError(f"permute must be a word or a list of words, not {type(permute).__name__}")
@@ -41,6 +43,9 @@ def convert_model(model: Path, out: Path, layout: str, *, dtype: str | None = No
                   exclude: str | None = None, include: str | None = None, transposed: str | None = None,
                   k_axis: str | None = None) -> Record:
     """Writes the 2:4 weights of a model in another layout, as `sptcsim convert` does. Arguments as of prune_model().
+
+    layout: one of those, or "marlin-24", "pack-quantized", "int-quantized", "float-quantized", "nvfp4-pack-quantized",
+        "modelopt-nvfp4", of weights that are quantised.
 
     Returns a Record with the names of `sptcsim convert --format json`. Raises InputError; then nothing is written.
     """

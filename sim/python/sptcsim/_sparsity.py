@@ -41,7 +41,9 @@ class Metadata:
         layout: "nibbles" [m, groups], four bits of each group in a byte; "canonical" [m, elements], row-major, 4
             (16- and 32-bit types) or 8 groups in an element of 16 or 32 bits; "cutlass" ("pytorch"), the
             same elements in the order that CUTLASS 2.x and PyTorch store, m a multiple of 32 (8-bit types: 16); "marlin",
-            in that of Sparse-Marlin (vLLM, torchao), m a multiple of 64; "ptx" [m/16, k/instruction_k, 32], the
+            in that of Sparse-Marlin (vLLM, torchao), m a multiple of 64; "cutlass-sm90", "cutlass-sm90-k64" and
+            "cutlass-sm100", bytes of two groups as CUTLASS 3.x has them for tiles of 128 and 64 columns, m a multiple
+            of 64; "ptx" [m/16, k/instruction_k, 32], the
             registers of mma.sp.m16n8k<instruction_k>, in the lanes that `selector` names.
         Returns Metadata. Raises InputError where extents do not fill the layout.
         """
@@ -57,7 +59,7 @@ class Metadata:
         k = self.instruction_k if self.layout == "ptx" else instruction_k or 0
         chosen = self.selector if self.layout == "ptx" else selector or 0
         arguments = (self.words, self.dtype, self.layout, layout, k, chosen)
-        bits = {"nibbles": 8, "ptx": 32}.get(layout) or _core.pattern(self.dtype)["metadata_bits"]
+        bits = 8 if layout.startswith("cutlass-sm") else {"nibbles": 8, "ptx": 32}.get(layout) or _core.pattern(self.dtype)["metadata_bits"]
         out = np.empty(_core.metadata_shape(*arguments), f"u{bits // 8}")
         _core.convert_metadata(*arguments, out)
         return Metadata(out, layout, self.dtype, k if layout == "ptx" else 0, chosen if layout == "ptx" else 0)

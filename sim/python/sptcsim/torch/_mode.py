@@ -19,6 +19,12 @@ class ProductMode(_python_dispatch.TorchDispatchMode):
         """`run` computes the product as PyTorch does."""
         raise NotImplementedError
 
+    def weight_of(self, product):
+        """The layer whose weight is a factor, or None, and whether that is the first one."""
+        layer = self.model.layer_of(product.second)
+        weight_first = layer is None and product.geometry is None and self.model.layer_of(product.first) is not None
+        return (self.model.layer_of(product.first) if weight_first else layer), weight_first
+
     def on_opaque(self, name, kind):
         """An operation called `name` hides products of this kind."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fnmatch
 import math
 
 import numpy as np
@@ -14,11 +13,11 @@ from .. import _core
 from .._architecture import chosen
 from .._arrays import as_numpy, as_tf32
 from .._core import InputError
-from .._record import Record, frame, table
 from .._sparsity import prune
 from .._types import Any, Arch, Iterator, Sequence, Sparse
 from .._values import _is_sparse, matmul
 from . import _lowering, _mode, _model, _products
+from ._layers import LayerTable, matches, names
 
 
 _SCALED = ("s8", "e4m3", "e5m2")
@@ -52,7 +51,7 @@ class _Pruned:
     storage: object  # as long as it is kept, no other tensor has its place
 
 
-class Layers:
+class Layers(LayerTable):
     """What the layers of a model lost: rows(), to_pandas(), or one by its name: layers["fc1"].error.
 
     A record has name, m, n, k (of the last call), calls, elements, sparse, dtype, and relative errors over all results
@@ -60,6 +59,7 @@ class Layers:
     `error` = that of simulated results, `pruning_error` = of pruned weights in double precision, `arithmetic_error` =
     simulated results against those of the same weights in double precision (rounding of operands included).
     """
+    _columns = ("name", "m", "n", "k", "sparse", "pruning_error", "arithmetic_error", "error")
 
     def __init__(self):
         self._rows = {}
@@ -88,29 +88,6 @@ class Layers:
                 row["error" if key == "total" else f"{key}_error"] = relative
         return row
 
-    def __getitem__(self, name: str) -> Record:
-        if name not in self._rows:
-            raise KeyError(f"no layer '{name}'; there are {', '.join(self._rows)}")
-        return Record(self._row(name))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def to_pandas(self) -> Any:
-        """rows() as a pandas.DataFrame."""
-        return frame(self.rows())
-
-    def __repr__(self):
-        return f"Layers({', '.join(self._rows)})"
-
-    def _repr_html_(self):
-        columns = ("name", "m", "n", "k", "sparse", "pruning_error", "arithmetic_error", "error")
-        cells = [[row.get(column, "") for column in columns] for row in self.rows()]
-        return table(columns, [[f"{cell:.3g}" if isinstance(cell, float) else cell for cell in row] for row in cells])
-
 
 class _Simulator(_mode.ProductMode):
     def __init__(self, model, arch, sparse, layers, dtype, scales, errors):
@@ -128,12 +105,9 @@ class _Simulator(_mode.ProductMode):
         self.result.not_simulated[name] = kind
 
     def on_product(self, name, product, run):
-        layer = self.model.layer_of(product.second)
-        weight_first = layer is None and product.geometry is None and self.model.layer_of(product.first) is not None
-        if weight_first:
-            layer = self.model.layer_of(product.first)
+        layer, weight_first = self.weight_of(product)
         label = layer or f"{self.model.path()}.{name.split('.')[1].strip('_')}"
-        if self._layers is not None and not any(fnmatch.fnmatchcase(label, pattern) for pattern in self._layers):
+        if self._layers is not None and not matches(label, self._layers):
             return run()
         dtype = self._type_of(product)
         reason = self._why_not(product, dtype)
@@ -233,16 +207,6 @@ def _require_pattern(sparse, dtype):
         raise InputError(f"sparse must be False, True or {' or '.join(patterns)}, not {sparse!r}")
 
 
-def _names(layers):
-    if layers is None:
-        return None
-    names = [layers] if isinstance(layers, str) else list(layers)
-    for name in names:
-        if not isinstance(name, str):
-            raise InputError(f"layers must be names or patterns (\"encoder.*\"), not {type(name).__name__}")
-    return names
-
-
 @contextlib.contextmanager
 def simulated(model: torch.nn.Module | None = None, *, arch: Arch = "A100", sparse: Sparse = False,
               layers: str | Sequence[str] | None = None, dtype: str | None = None, scales: bool = False,
@@ -277,7 +241,7 @@ def simulated(model: torch.nn.Module | None = None, *, arch: Arch = "A100", spar
     if scales and dtype not in _SCALED:
         raise InputError(f"scales need a dtype among {', '.join(_SCALED)}, not {dtype!r}")
     _require_pattern(sparse, dtype)
-    simulator = _Simulator(model, arch, sparse, _names(layers), dtype, scales, errors)
+    simulator = _Simulator(model, arch, sparse, names("layers", layers), dtype, scales, errors)
     simulator.model.start()
     try:
         with _model.plain_kernels(), simulator:

@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sptc::sparsity {
@@ -64,6 +66,87 @@ TEST(ReorderedMetadata, RefusesExtentsThatCannotBeReordered) {
   EXPECT_EQ(refusal_of(48, 16, {DataType::kS8, MetadataOrder::kCutlass}), "");
   EXPECT_EQ(refusal([&] { unpack_metadata(std::vector<std::uint32_t>(63), 32, 8, f16); }),
             "metadata of 32 rows and 8 groups has 63 words, needed are 64");
+}
+
+/// The offset that a layout of CuTe gives: coordinates times strides.
+std::size_t offset_of(std::initializer_list<std::pair<std::size_t, std::size_t>> modes) {
+  std::size_t offset = 0;
+  for (const auto& [coordinate, stride] : modes) {
+    offset += coordinate * stride;
+  }
+  return offset;
+}
+
+/// Where in the bytes of CUTLASS 3.x the nibble of (`row`, `group`) stands.
+std::size_t nibble_place(DataType type, int columns, std::size_t row, std::size_t group) {
+  base::Matrix<std::uint8_t> nibbles(256, 128);
+  nibbles(row, group) = 1;
+  const auto words =
+      pack_metadata(nibbles, MetadataForm{type, MetadataOrder::kCutlass3, columns, 0});
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words.data()[i] != 0) {
+      return 2 * i + (words.data()[i] == 1 ? 0 : 1);
+    }
+  }
+  return 2 * words.size();
+}
+
+TEST(Cutlass3Metadata, StandsWhereTheLayoutsOfCuteSay) {
+  // TensorEAtom of sm1xx_sparse_config.inl, in elements of A: 128 x 128 of 16 bits, 128 x 64 of
+  // tf32, 128 x 128 of 8 bits. That of sm90_sparse_config.inl has half the rows.
+  const base::RandomStream stream(20261129);
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const auto row = static_cast<std::size_t>(stream.below(2 * i, 256));
+    const auto group = static_cast<std::size_t>(stream.below(2 * i + 1, 128));
+    const std::size_t m = row % 128;
+    const std::size_t tile = row / 128;
+    std::size_t k = 4 * group;
+    EXPECT_EQ(4 * nibble_place(DataType::kF16, 128, row, group), offset_of({{m % 8, 128},
+                                                                            {m / 8 % 2, 16},
+                                                                            {m / 16, 2048},
+                                                                            {k % 16, 1},
+                                                                            {k / 16 % 2, 1024},
+                                                                            {k % 128 / 32, 32},
+                                                                            {tile, 128 * 128},
+                                                                            {k / 128, 256 * 128}}));
+    EXPECT_EQ(4 * nibble_place(DataType::kE4m3, 128, row, group),
+              offset_of({{m, 128}, {k % 128, 1}, {tile, 128 * 128}, {k / 128, 256 * 128}}));
+    k = 2 * group;
+    EXPECT_EQ(2 * nibble_place(DataType::kTf32, 64, row, group), offset_of({{m % 8, 64},
+                                                                            {m / 8 % 2, 8},
+                                                                            {m / 16, 1024},
+                                                                            {k % 8, 1},
+                                                                            {k / 8 % 2, 512},
+                                                                            {k % 64 / 16, 16},
+                                                                            {tile, 128 * 64},
+                                                                            {k / 64, 256 * 64}}));
+  }
+}
+
+TEST(Cutlass3Metadata, GoesRoundAndRefusesWhatHasNoAtom) {
+  for (const auto& [type, name] : {std::pair(DataType::kF16, "cutlass-sm90"),
+                                   {DataType::kF16, "cutlass-sm90-k64"},
+                                   {DataType::kS8, "cutlass-sm90-k64"},
+                                   {DataType::kE2m1, "cutlass-sm100"}}) {
+    const MetadataForm form = find_metadata_form(name, type).value();
+    const base::Matrix<std::uint8_t> nibbles = random_nibbles(128, 64);
+    const base::Matrix<std::uint32_t> words = pack_metadata(nibbles, form);
+    EXPECT_EQ(metadata_word_bits(form), 8);
+    EXPECT_EQ(unpack_metadata({words.data(), words.size()}, 128, 64, form), nibbles) << name;
+  }
+  const auto form = [](DataType type, int columns) {
+    return MetadataForm{type, MetadataOrder::kCutlass3, columns, 0};
+  };
+  EXPECT_EQ(refusal_of(32, 32, form(DataType::kF16, 128)),
+            "rows of CUTLASS 3.x metadata for f16 = 32 must be a multiple of 64");
+  EXPECT_EQ(refusal_of(64, 16, form(DataType::kF16, 128)),
+            "groups per row of CUTLASS 3.x metadata for f16 = 16 must be a multiple of 32");
+  for (const auto& [type, columns] :
+       {std::pair(DataType::kF16, 0), {DataType::kS8, 32}, {DataType::kS4, 256}}) {
+    EXPECT_NE(refusal_of(64, 64, form(type, columns)).find("CUTLASS 3.x has no metadata for"),
+              std::string::npos);
+  }
+  EXPECT_FALSE(find_metadata_form("cutlass-sm80", DataType::kF16));
 }
 
 TEST(LaneMetadata, RefusesSelectorsDepthsAndExtentsThatDoNotFit) {

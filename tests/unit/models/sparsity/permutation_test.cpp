@@ -89,6 +89,32 @@ TEST(PermutationSearch, GivesAPermutationThatKeepsWhatItSays) {
   EXPECT_EQ(sorted, all);
 }
 
+TEST(PermutationSearch, KeepsWhatItSaysOfOtherPatternsAndOfPairs) {
+  const base::Matrix<float> weights = normal_matrix(24, 48, 3);
+  for (const Pattern pattern :
+       {Pattern{1, 2, 1}, Pattern{1, 4, 1}, Pattern{2, 8, 1}, Pattern{6, 8, 1}, Pattern{4, 8, 2}}) {
+    PermutationSearch search;
+    search.pattern = pattern;
+    const ColumnOrder found = permutation_search(weights, search);
+    base::Matrix<float> permuted(24, 48);
+    for (std::size_t i = 0; i < permuted.size(); ++i) {
+      permuted.data()[i] = weights(i / 48, found.order[i % 48]);
+    }
+    const WeightPattern wanted{pattern, 0};
+    EXPECT_NEAR(kept_share(weights, select(magnitudes(weights), wanted)).magnitude,
+                found.kept_before, 1e-6)
+        << pattern.name();
+    EXPECT_NEAR(kept_share(permuted, select(magnitudes(permuted), wanted)).magnitude,
+                found.kept_after, 1e-6)
+        << pattern.name();
+    EXPECT_GT(found.kept_after, found.kept_before) << pattern.name();
+    std::vector<std::size_t> sorted = found.order, all(48);
+    std::sort(sorted.begin(), sorted.end());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    EXPECT_EQ(sorted, all) << pattern.name();
+  }
+}
+
 TEST(PermutationSearch, TakesTheBestOfItsStarts) {
   const base::Matrix<float> weights = normal_matrix(64, 128, 3);
   PermutationSearch search;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <sstream>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -50,6 +51,16 @@ TEST_F(CompareTypes, EachCandidateIsWhatRunSays) {
       EXPECT_EQ(point["candidates"][1]["power_w"], mix["inference"]["power_w"]) << type;
     }
     EXPECT_EQ(point["pass"]["stage"], "decode");
+    // The result of a run has the same of a token.
+    EXPECT_EQ(schema("result").fault(alone), "");
+    const json figures = dense["inference"];
+    for (const auto& [ours, theirs] : {std::pair("per_second", "tokens_per_second"),
+                                       {"per_second_per_user", "tokens_per_second_per_user"},
+                                       {"joules_per_unit", "joules_per_token"}}) {
+      const double expected = point["candidates"][0][ours];
+      EXPECT_NEAR(figures[theirs].get<double>(), expected, 1e-9 * expected) << theirs;
+    }
+    EXPECT_FALSE(figures.contains("time_to_first_token_us"));
     const double us = dense["latency_us"];
     EXPECT_NEAR(point["candidates"][0]["per_second"].get<double>(), 8e6 / us, 1e-6 * 8e6 / us);
     double parts = 0;
@@ -116,6 +127,12 @@ TEST_F(CompareTypes, APrefillCountsItsTokens) {
   EXPECT_EQ(dense["time_to_first_token_us"], dense["latency_us"]);
   const double us = dense["latency_us"];
   EXPECT_NEAR(dense["per_second"].get<double>(), 1024e6 / us, 1e-6 * 1024e6 / us);
+  const json alone = json_of(
+      "run " + std::string(SPTC_SOURCE_DIR) +
+      "/traces/llama3_8b.json --quiet --fidelity analytic --arch H100 --dtype bf16 --engine "
+      "compiled --dim batch=2,seq=512 --format json");
+  EXPECT_NEAR(alone["totals"]["dense"]["inference"]["time_to_first_token_us"].get<double>(), us,
+              1e-9 * us);
   const json encoder =
       json_of("compare " + std::string(SPTC_SOURCE_DIR) +
               "/traces/bert_base.json --quiet --fidelity analytic --arch H100 --types f16 "
@@ -143,7 +160,13 @@ TEST_F(CompareTypes, RefusesInOneSentence) {
   expect_refused(compare + "--types bf16 --check exact", "--check has no effect");
   expect_refused(compare + "--types bf16 --tp 1,9", "--tp");
   expect_refused(compare + "--types bf16 --tp 1,2", "--tp needs --link");
-  expect_refused(compare + "--tp 1,2 --link 450 --engine compiled", "--tp must be an integer");
+  expect_refused(compare + "--tp 1,2 --link 450 --engine compiled", "list of them needs --types");
+  expect_refused(compare + "--types bf17", "--types: unknown operand type 'bf17'");
+  for (const char* const name : {"w4a16", "w8a16", "fp16"}) {
+    expect_refused(compare + "--types bf17", name);
+  }
+  expect_refused(compare + "--types bf16 --sparsity foo", "allowed: dense, 2:4, all, auto");
+  expect_refused(compare + "--types bf16 --link 450", "--link has no effect without --tp");
   expect_refused(compare + "--sparsity dense,2:4", "goes with --types");
   expect_refused(compare + "--types bf16 --sparsity dense --variants dense", "give one");
   expect_refused(compare + "--types bf16 --engine nothing", "nothing");
@@ -161,9 +184,10 @@ TEST_F(CompareTypes, ThePageRunsInABrowser) {
     GTEST_SKIP() << "not run: there is no Chromium";
   }
   const std::string dom = opened(page);
-  for (const char* const part : {"Choose on a100-sxm4-80gb", "Tokens per second against latency",
-                                 "impossible (1)", "Memory of one GPU", "★", "What it is made of",
-                                 "How far figures are from evidence", "Repeat it"}) {
+  for (const char* const part :
+       {"Choose on a100-sxm4-80gb", "Tokens per second against latency", "impossible (1)",
+        "Memory of one GPU", "★", "What it is made of", "How far figures are from evidence",
+        "Repeat it", "class=\"batch\""}) {
     sptc::cli::expect_has(dom, part);
   }
 }

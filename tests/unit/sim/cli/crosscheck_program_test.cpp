@@ -56,6 +56,36 @@ TEST_F(CrosscheckProgram, TakesTheArithmeticOfAnotherArchitectureThanTheFileName
                  "unknown architecture 'h1000'");
 }
 
+TEST_F(CrosscheckProgram, TakesAnOrderAndAnInstructionThatTheFileDoesNotName) {
+  write_kernel(0x41800000);
+  const std::string kernel = "--kernel " + path("kernel.json");
+  const Outcome order = run(kernel + " --k-order split_k=2,tile_k=8,reduction=parallel");
+  EXPECT_EQ(order.exit_code, 0) << order.err;
+  expect_has(order.out, "2 slices of K, reduction parallel");
+  const Outcome instruction = run(kernel + " --instruction m16n8k8.f32.f16.f16.f32");
+  EXPECT_EQ(instruction.exit_code, 0) << instruction.err;
+  expect_has(instruction.out, "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32");
+  expect_refused(kernel + " --k-order split_k", "--k-order must be KEY=VALUE,...");
+  expect_refused(kernel + " --k-order split_k=0", "--k-order: /split_k: ");
+  expect_refused(kernel + " --k-order slice=2", "slice");
+  expect_refused(kernel + " --instruction m16n8k7.f32.f16.f16.f32", "--instruction: ");
+  expect_refused((kCaptures / "a100").string() + " --k-order split_k=2",
+                 "--k-order is of --kernel");
+}
+
+TEST_F(CrosscheckProgram, IsRightWithinATolerance) {
+  write_kernel(0x41880000);  // 17 instead of 16, the sum of 16 products of ones
+  const std::string kernel = "--kernel " + path("kernel.json") + " --tolerance ";
+  const Outcome right = run(kernel + "rel:0.0625");
+  EXPECT_EQ(right.exit_code, 0) << right.err;
+  expect_has(right.out, "right: 1 of them are within the tolerance");
+  EXPECT_EQ(run(kernel + "ulps:524288").exit_code, 0);
+  const Outcome wrong = run(kernel + "ulps:4 --format json");
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_EQ(json::parse(wrong.out)["tolerance"]["within"], 0);
+  expect_refused(kernel + "4", "--tolerance must be ulps:N or rel:X, not '4'");
+}
+
 TEST_F(CrosscheckProgram, NamesTheFaultOfAKernelInBothFormats) {
   write_kernel(0x41880000);
   const Outcome text = run("--kernel " + path("kernel.json"));
@@ -63,6 +93,8 @@ TEST_F(CrosscheckProgram, NamesTheFaultOfAKernelInBothFormats) {
   expect_has(text.out, "not bit-exact: 1 of 128");
   expect_has(text.out, "first: D[2, 3]: kernel 0x41880000, computed 0x41800000");
   expect_has(text.out, "[bit-of-d]: one bit of D[2, 3] is flipped: bit 19");
+  expect_has(text.out, "look at: memory errors, or two stores to one word [bit-of-d]");
+  EXPECT_LT(text.out.find("[bit-of-d]"), text.out.find("first: D[2, 3]"));  // the answer first
   const Outcome outcome =
       run("--kernel " + path("kernel.json") + " --format json --out " + path("report.json"));
   EXPECT_EQ(outcome.exit_code, 1);

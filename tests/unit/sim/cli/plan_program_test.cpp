@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -62,11 +63,14 @@ TEST_F(PlanProgram, VerdictComesFirst) {
   const std::string all = first_line(run(plan("--html " + path("all.html"))).out);
   EXPECT_TRUE(all.starts_with("All layers that gain make it 1.") &&
               all.find("x as fast and should lose 0.") != all.npos &&
-              all.ends_with(" (relative error of the layers)."))
+              all.find(", the root of the sum of the squared relative errors of the outputs of 2 "
+                       "layers (0.") != all.npos)
       << all;
   expect_has(read(path("all.html")), "\"verdict\":\"" + all + "\"");
   EXPECT_TRUE(first_line(run(plan("--max-loss 10")).out).starts_with("The plan is 1."));
-  EXPECT_EQ(first_line(run(plan("--max-loss 0")).out), "The plan takes no layer.");
+  const std::string none = first_line(run(plan("--max-loss 0")).out);
+  EXPECT_TRUE(none.starts_with("The plan takes no layer; the next set on the front loses 0."))
+      << none;
   std::ofstream(path("slow.json"))
       << R"({"base": "a100-sxm4-80gb", "name": "slow metadata", "sm": {"tensor_core": {
              "metadata_port_bytes_per_cycle": {
@@ -109,8 +113,15 @@ TEST_F(PlanProgram, WeightsOfOneKernelAreOneLayer) {
   ASSERT_EQ(joined.size(), 1U);
   EXPECT_EQ(joined[0].at("m"), 512 + 256);
   EXPECT_EQ(joined[0].at("launches"), 1);
-  ASSERT_EQ(joined[0].at("weights").size(), 2U);
-  EXPECT_EQ(joined[0].at("weights")[1].at("tensor"), "key");
+  const json& weights = joined[0].at("weights");
+  ASSERT_EQ(weights.size(), 2U);
+  EXPECT_EQ(weights[1].at("tensor"), "key");
+  const auto error = joined[0].at("error").get<double>();
+  const auto query = weights[0].at("error").get<double>();
+  const auto key = weights[1].at("error").get<double>();
+  EXPECT_GE(error, std::min(query, key) - 1e-12);  // that of both outputs is between theirs
+  EXPECT_LE(error, std::max(query, key) + 1e-12);
+  EXPECT_EQ(joined[0].at("loss"), joined[0].at("error"));
 }
 
 TEST_F(PlanProgram, ItsListIsWhatPruneAndRunTake) {
@@ -145,7 +156,7 @@ TEST_F(PlanProgram, BadInputIsOneSentence) {
   expect_refused(plan("--max-loss 1 --min-gain 2"), "give one of them");
   expect_unreached("--max-time 1", "No plan takes at most 1 us: the fastest takes");
   expect_unreached("--min-gain 90", "No plan takes at most");
-  expect_refused(plan("--max-loss 0.01" + out), "the plan takes no layer");
+  expect_unreached("--max-loss 0.01", "The plan takes no layer; the next set on the front loses");
   expect_unreached("--max-loss -1", "No plan loses at most -1");
   for (const std::string number : {"nan", "inf"}) {
     expect_refused(plan("--max-loss " + number), "--max-loss must be a finite number, not");

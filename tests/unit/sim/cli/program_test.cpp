@@ -107,7 +107,7 @@ TEST_F(Program, RefusesUnknownWordsWithTheNearest) {
   expect_refused("gemm 1 1 1 --fidelty timing", "'--fidelity'");
   expect_refused("gemm 1 1 1 --fidelity datapth", "'datapath'");
   expect_refused("gemm 1 1 1 --variants spars", "'sparse'");
-  expect_refused("gemm 1 1 1 --dtype fp17", "'f16'");
+  expect_refused("gemm 1 1 1 --dtype fp17", "'fp16'");
   expect_refused("gemm 1 1 1 --data relo", "'relu'");
   expect_refused("gemm 1 1 1 --check eigne", "'eigen'");
   expect_refused("gemm 1 1 1 --format jsn", "'json'");

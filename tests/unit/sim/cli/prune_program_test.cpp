@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <limits>
+#include <map>
 #include <span>
 #include <string>
 #include <tuple>
@@ -115,9 +117,10 @@ TEST_F(PruneProgram, BadInputIsOneSentenceAndWritesNothing) {
   expect_nothing_written("prune " + good + out + " --layers a --dtype s8 --layout canonical",
                          "f32 are not quantised to s8");
   expect_nothing_written("prune " + good + out + " --permute x=a", "unknown tensor 'x'");
-  expect_nothing_written("prune " + good + out + " --permute auto", "graph of an ONNX model");
-  expect_nothing_written("prune " + good + out + " --pattern 1:4 --permute report",
-                         "--permute looks for orders for 2:4, not for 1:4");
+  expect_nothing_written("prune " + good + out + " --permute auto",
+                         "graph of an ONNX model, or tensors called as those of transformers");
+  expect_nothing_written("prune " + good + out + " --pattern 64:2:8 --permute report",
+                         "--permute looks for orders for N:M, not for 64:2:8");
   expect_nothing_written("prune " + good + " --out " + path("o.onnx"), "of an ONNX model alone");
   expect_nothing_written("prune " + good + " --out " + path("o.npy"),
                          "o.npy: a .npy file holds one tensor, and the model has 2");
@@ -196,7 +199,8 @@ TEST_F(PruneProgram, ShardsStayShards) {
   const auto index = nlohmann::json::parse(read(path("to/model.safetensors.index.json")));
   EXPECT_EQ(index.at("weight_map").at("b"), "2.safetensors");
   EXPECT_EQ(io::TensorFile::open(path("to/2.safetensors")).tensors().size(), 1U);
-  expect_refused("prune " + path("in") + " --out " + path("to"), "new directory");
+  expect_output("prune " + path("in") + " --out " + path("to"), "2 layers of 40 weights");
+  expect_refused("prune " + path("in") + " --exclude b --out " + path("to"), "new directory");
   std::ofstream(path("in/model.safetensors.index.json"))
       << R"({"weight_map": {"a": "2.safetensors", "b": "2.safetensors"}})";
   expect_refused("prune " + path("in"), "'a' is not in 2.safetensors");
@@ -238,10 +242,60 @@ TEST_F(PruneProgram, LegalNamesTheNearestShape) {
   }
   expect_output("legal 128 8 128 --dtype f16", "PyTorch, CUTLASS              2:4   yes");
   expect_output("legal 64 8 64 --dtype e4m3", "no: needs sm_89");
-  expect_output("legal " + model({tensor("a", {4, 8}, ramp(32))}), "a: 4 x 8, f16 on sm_80");
+  const std::string file = model({tensor("a", {4, 8}, ramp(32))});
+  expect_output("legal " + file, "a: 4 x 8, tf32 on sm_80");
+  expect_output("legal " + file + " --dtype f16", "a: 4 x 8, f16 on sm_80");
   expect_refused("legal 1 2", "M N K");
   expect_refused("legal 1 2 x", "'x' is no extent");
   expect_refused("legal 1 2 3 --dtype f17", "'f16'");
+}
+
+TEST_F(PruneProgram, LegalIsByTypeOrderAndGenerationOfEachTensor) {
+  const std::vector<std::byte> bytes(std::size_t{64} * 64, std::byte{1});
+  io::write_safetensors(path("typed.safetensors"),
+                        std::vector{io::Tensor{"a", "I8", {64, 64}, bytes},
+                                    io::Tensor{"b", "F8_E4M3", {64, 64}, bytes},
+                                    io::Tensor{"c", "F16", {32, 64}, bytes},
+                                    io::Tensor{"d", "F64", {4, 128}, bytes}});
+  const auto accepted = [&](const std::string& more) {
+    std::map<std::string, bool> found;
+    const auto json =
+        json_of("legal " + path("typed.safetensors") + " --format json --arch " + more);
+    EXPECT_EQ(schema("legal").fault(json), "");
+    for (const auto& shape : json.at("shapes")) {
+      found[shape.at("name").get<std::string>() + " " + shape.at("dtype").get<std::string>()] =
+          !shape.at("libraries").empty();
+      for (const auto& library : shape.at("libraries")) {
+        found[shape.at("name").get<std::string>() + ", " +
+              library.at("library").get<std::string>()] = library.at("accepts").get<bool>();
+      }
+    }
+    return found;
+  };
+  auto found = accepted("sm_80");
+  EXPECT_TRUE(found.at("a s8") && found.at("b e4m3") && found.at("c f16"));
+  EXPECT_FALSE(found.at("d f64"));  // which no library takes
+  EXPECT_TRUE(found.at("a, cuSPARSELt"));
+  EXPECT_FALSE(found.at("a, PyTorch, CUTLASS"));  // k is no multiple of 128
+  EXPECT_FALSE(found.at("b, cuSPARSELt"));        // needs sm_89
+  EXPECT_TRUE(found.at("c, CUTLASS 2.x, SparseGemm"));
+  EXPECT_FALSE(found.at("c, CUTLASS 3.x, sm90"));
+  found = accepted("sm_90");
+  EXPECT_TRUE(found.at("b, cuSPARSELt") && found.at("c, CUTLASS 3.x, sm90"));
+  EXPECT_FALSE(found.at("c, CUTLASS 3.x, sm100"));
+  found = accepted("sm_100");
+  EXPECT_TRUE(found.at("c, CUTLASS 3.x, sm100") && found.at("a, CUTLASS 3.x, sm100"));
+  EXPECT_FALSE(found.at("c, CUTLASS 3.x, sm90"));
+  // Weights [k, m] of 8 bits are those that CUTLASS of sm90 and PyTorch do not take.
+  const std::string graph =
+      onnx::input("x", 3, {64, 64}) +
+      onnx::bytes(5, onnx::tensor("w", 3, {64, 64}, onnx::bytes(9, std::string(4096, '\1')))) +
+      onnx::node("MatMul", {"x", "w"}, "y") + onnx::output("y");
+  std::ofstream(path("w.onnx"), std::ios::binary) << onnx::model(graph);
+  const std::string text = run("legal " + path("w.onnx") + " --arch sm_90").out;
+  expect_has(text, "w: 64 x 64, s8 on sm_90; stored [k, m]");
+  expect_has(text, "CUTLASS 3.x, sm90             2:4   no: weights are stored [k, m]");
+  expect_has(text, "TensorRT                      2:4   yes");
 }
 
 TEST_F(PruneProgram, LegalShapesAreThoseOfTheLayouts) {

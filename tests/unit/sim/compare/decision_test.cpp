@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/compare/decision.h"
 
+#include "models/base/error.h"
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace sptc::compare {
 namespace {
@@ -81,6 +84,28 @@ TEST(Decision, LeavesOutWhatDoesNotFitOrIsDenseByAnotherName) {
   }
   EXPECT_FALSE(decisions_of(all)[0].best);
   EXPECT_EQ(decision_verdict(all).find("Nothing that was asked for fits"), 0U);
+}
+
+TEST(Decision, CountsOfAMixFitTheirColumn) {
+  Candidate mix = candidate(true, 1, 1);
+  mix.sparse_weights = 160;
+  mix.prunable_weights = 320;
+  EXPECT_EQ(mix.weights(), "2:4 160/320");
+  mix.sparse_weights = 3000;
+  mix.prunable_weights = 4000;
+  EXPECT_EQ(mix.weights(), "2:4 in 75 %");
+}
+
+TEST(Decision, ListsAreWaysOrAnOption) {
+  run::SimulationOptions options;
+  const TriedWays ways = parse_ways({"bf16"}, {"2:4"}, {"1", "2"}, options);
+  EXPECT_EQ(ways.gpus, (std::vector<int>{1, 2}));
+  EXPECT_FALSE(ways.dense);
+  EXPECT_TRUE(ways.sparse);
+  EXPECT_TRUE(parse_ways({"bf16"}, {"auto"}, {}, options).dense);
+  EXPECT_TRUE(options.sparsity_auto);
+  EXPECT_THROW(parse_ways({"bf16"}, {"dense", "auto"}, {}, options), base::InputError);
+  EXPECT_THROW(parse_ways({"bf16"}, {"dense", "dense"}, {}, options), base::InputError);
 }
 
 TEST(Decision, SaysWhetherTheErrorOfGainsTellsTwoApart) {

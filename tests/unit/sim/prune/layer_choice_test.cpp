@@ -268,6 +268,14 @@ TEST_F(LayerChoices, HiddenFeaturesAndConfigurationsTellTheAxisOfExperts) {
                               {"--k-axis must be last or 1, not '2'"});
 }
 
+TEST_F(LayerChoices, ExpertsOfDbrxMakeFeaturesAlongTheirFirstAxis) {
+  const LayerChoice found = choice(
+      {f16("blocks.0.ffn.experts.mlp.w1", {32, 16}), f16("blocks.0.ffn.experts.mlp.w2", {32, 16})});
+  EXPECT_EQ(found.layers.at(0).layout.k, 16);
+  EXPECT_EQ(found.layers.at(1).layout.k, 32);
+  EXPECT_TRUE(found.layers.at(1).layout.k_first);
+}
+
 TEST_F(LayerChoices, FiltersOfThreeAxesSayTheirAxis) {
   const std::vector<io::Tensor> tensors{f16("conv1.weight", {8, 16, 3})};
   EXPECT_EQ(choice(tensors).layers.at(0).layout.k, 16);
@@ -288,23 +296,12 @@ TEST_F(LayerChoices, ATensorOfAnUnknownTypeIsNamedAndStays) {
   }
 }
 
-TEST_F(LayerChoices, FilesOfADirectoryThatAreNotWrittenAreNamed) {
-  std::filesystem::create_directory(path("in"));
-  io::write_safetensors(path("in/1.safetensors"), std::vector{f16("a", {8, 16})});
-  std::ofstream(path("in/model.safetensors.index.json"))
-      << R"({"weight_map": {"a": "1.safetensors"}})";
-  std::ofstream(path("in/config.json")) << "{}";
-  std::ofstream(path("in/tokenizer.json")) << "{}";
-  EXPECT_EQ(prune_model(path("in"), path("out"), {}, {}).notes,
-            std::vector<std::string>{
-                "not copied from the directory of the model: config.json, tokenizer.json"});
-  EXPECT_EQ(prune_model(path("in"), {}, {}, {}).notes, std::vector<std::string>{});
-}
-
 TEST_F(LayerChoices, LayoutsThatAreNotWrittenSayWhich) {
-  support::expect_input_error([] { parse_weight_layout("compressed-tensors"); },
-                              {"unknown layout 'compressed-tensors'", "dense, can"});
-  support::expect_input_error([] { parse_weight_layout("cutlass3"); }, {"CUTLASS 3.x"});
+  EXPECT_EQ(parse_weight_layout("compressed-tensors"), WeightLayout::kSparse24Bitmask);
+  support::expect_input_error([] { parse_weight_layout("gguf"); },
+                              {"unknown layout 'gguf'", "dense, can"});
+  support::expect_input_error([] { parse_weight_layout("cutlass3"); },
+                              {"CUTLASS 3.x", "cutlass-sm90"});
 }
 
 /// y = x w, with w through `nodes`, which make "v" of it.

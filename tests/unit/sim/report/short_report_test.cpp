@@ -113,6 +113,8 @@ TEST(ShortReport, SaysHowFarTheBoardIsFromEvidence) {
   has("f16 measured on its chip, GH100 (h100-pcie and 2 more); mean error of gains: 12 %.");
   evidence.where = Where::kBoard;
   has("f16 measured on this board; mean error of gains: 12 %.");
+  result.totals.speedup.reset();
+  has("f16 measured on this board; mean error of gains, where there are any: 12 %.");
   evidence.own_design = true;
   has("measured on none, for it is a design of one's own.");
 }

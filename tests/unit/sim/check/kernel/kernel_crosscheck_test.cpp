@@ -4,7 +4,6 @@
 // the diagnosis must name the change.
 #include "sim/check/kernel/kernel_crosscheck.h"
 
-#include "models/batched/gemm.h"
 #include "models/numerics/codec.h"
 #include "tests/unit/sim/check/kernel/synthetic_kernel.h"
 
@@ -40,17 +39,6 @@ void expect_cause(const KernelDiagnosis& diagnosis, std::string_view cause,
         << diagnosis.fitting.front().text;
   }
   EXPECT_FALSE(diagnosis.nearest);
-}
-
-/// The engine's own split-K: slices summed in increasing order.
-base::Matrix<Word> split_k(const SyntheticKernel& kernel, int slices) {
-  batched::GemmOperands operands;
-  operands.a = &kernel.a;
-  operands.compressed_a = kernel.declared.instruction.sparse ? &kernel.compressed : nullptr;
-  operands.b_columns = &kernel.b_columns;
-  operands.c = kernel.c.empty() ? nullptr : &kernel.c;
-  return batched::gemm(kernel.declared.instruction, kernel.declared.rules, operands,
-                       {.threads = 1, .split_k = slices});
 }
 
 TEST(CrosscheckKernel, FindsNothingWrongWithAKernelThatIsRight) {

@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
 namespace sptc::check::kernel {
 namespace {
@@ -133,6 +134,29 @@ TEST_F(KernelFile, ReadsTheOrderAlongK) {
   EXPECT_EQ(order.reduction, Reduction::kParallel);
   EXPECT_TRUE(order.c_in_epilogue);
   EXPECT_EQ(order.granule, 32);
+}
+
+TEST_F(KernelFile, GivesWayToWhatACallerSays) {
+  json file = valid();
+  file["k_order"] = {{"split_k", 4}};
+  KernelChoice choice;
+  choice.arch = "H100";
+  choice.instruction = "mma.sp.m16n8k16.f32.f16.f16.f32";
+  choice.k_order = "split_k=2,reduction=tree";
+  const KernelCase chosen = parse_kernel_file(file.dump(), "f", temporary.path(), choice);
+  EXPECT_EQ(chosen.target.name, "sm_90");
+  EXPECT_EQ(chosen.declared.instruction.shape.k, 16);
+  EXPECT_EQ(chosen.declared.order.slices, 2);
+  EXPECT_EQ(chosen.declared.order.reduction, Reduction::kTree);
+  for (const auto& [order, part] : {std::pair{"split_k=", "--k-order must be KEY=VALUE,..."},
+                                    {"=3", "--k-order must be"},
+                                    {"split_k=two", "--k-order: /split_k: "},
+                                    {"split_k=99999999999", "--k-order: /split_k: "},
+                                    {"reduction=tree", "split_k"}}) {
+    choice.k_order = order;
+    support::expect_input_error(
+        [&] { parse_kernel_file(file.dump(), "f", temporary.path(), choice); }, {part});
+  }
 }
 
 TEST_F(KernelFile, ReadsTheEpilogueAndItsBias) {

@@ -31,10 +31,22 @@ TEST(PlantedFaults, OfMetadataAreNamed) {
                with_moved_nibbles(sparse, {0, 127, 0, 47}, [](std::size_t i, std::size_t g) {
                  return std::pair(i, g < 8 ? g : g - 8);
                }));
+  expect_named("metadata of the second of two instructions for both", "metadata-words",
+               {"has the second of each pair of 32 bits twice"},
+               with_moved_nibbles(sparse, {0, 127, 0, 95}, [](std::size_t i, std::size_t g) {
+                 return std::pair(i, g | 8);
+               }));
   expect_named("metadata of one stage stale", "metadata-words",
                {"rows 0 to 63", "in place of the metadata of k 96 to 127 that of k 64 to 95"},
                with_moved_nibbles(sparse, {0, 63, 0, 95}, [](std::size_t i, std::size_t g) {
                  return std::pair(i, g >= 24 && g < 32 ? g - 8 : g);
+               }));
+  expect_named("values of one row for another", "value-rows",
+               {"of the values of A rows 6 and 9 are exchanged"},
+               with_operands(sparse, {0, 127, 0, 95}, [](SyntheticKernel& kernel) {
+                 kernel.compressed.values = moved_elements(
+                     kernel.compressed.values,
+                     [](std::size_t i, std::size_t t) { return std::pair(swapped(i, 6, 9), t); });
                }));
   expect_named("metadata of PyTorch's old encoder", "metadata-encoder", {"old order"},
                with_old_encoder({"A100", kBrainSparse, 64, 48, 256}));
@@ -45,6 +57,9 @@ TEST(PlantedFaults, OfEpiloguesAreNamed) {
                {"rows 0 to 31 of D are 0.5 times", "rows 32 to 63 of D are 4 times"},
                with_factors({"L40S", kFp8, 64, 64, 256},
                             [](std::size_t i, std::size_t) { return i < 32 ? 0.5 : 4; }));
+  expect_named("scales of columns", "scale", {"columns 0 to 15 of D are 2 times"},
+               with_factors({"L40S", kFp8, 64, 32, 256},
+                            [](std::size_t, std::size_t j) { return j < 16 ? 2 : 0.25; }));
   expect_named("sums rounded to f16", "d-type", {"rounded to f16"},
                with_epilogue(half, {}, {}, {.through = DataType::kF16}));
   expect_named("D rounded toward zero", "d-type", {"toward zero"},
@@ -77,6 +92,13 @@ TEST(PlantedFaults, OfFragmentsAreNamed) {
                with_moved_elements(square, {0, 63, 0, 63}, &SyntheticKernel::b_columns,
                                    [](std::size_t i, std::size_t k) {
                                      return std::pair(i / 8 * 8 + k % 8, k / 8 * 8 + i % 8);
+                                   }));
+  expect_named("B loaded with the addresses of A", "permuted-fragments",
+               {"16 x 16 block of B the quarters off the diagonal", "with the addresses of A"},
+               with_moved_elements(square, {0, 63, 0, 63}, &SyntheticKernel::b_columns,
+                                   [](std::size_t j, std::size_t k) {
+                                     const bool moves = j / 8 % 2 != k / 8 % 2;
+                                     return moves ? std::pair(j ^ 8, k ^ 8) : std::pair(j, k);
                                    }));
   expect_named(
       "a swizzle of A that is not undone", "swizzle",

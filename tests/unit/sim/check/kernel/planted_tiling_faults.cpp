@@ -62,6 +62,17 @@ TEST(PlantedFaults, OfMissingAndDoubledKAreNamed) {
                with_k_twice(square, 32, 3));
   expect_named("a first k-tile twice, sparse", "doubled-k",
                {"all 128 rows", "D has k 0 to 63 twice"}, with_k_twice(sparse, 64, 0));
+  expect_named(
+      "a slice of split-K twice", "doubled-k", {"D has slice 1 of the 4 slices of K twice"}, [] {
+        Plant plant(half);
+        SyntheticKernel& kernel = plant.kernel;
+        kernel.declared.order.slices = 4;
+        KernelModel model = kernel.declared;
+        model.order.repeated_slice = 1;
+        kernel.data.d = stored(
+            execute(kernel.data, model, arrange(kernel.data, model, Selection::all(kernel.data))));
+        return kernel.diagnose();
+      }());
   expect_named("missing k in fp8", "missing-k", {"columns 16 to 31", "k 128 to 255"},
                without_k({"L40S", kFp8, 64, 64, 512}, {0, 63, 16, 31}, 128, 1));
 }

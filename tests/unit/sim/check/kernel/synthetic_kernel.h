@@ -3,6 +3,7 @@
 
 #include "models/base/matrix.h"
 #include "models/base/random.h"
+#include "models/batched/gemm.h"
 #include "models/mma/catalogue.h"
 #include "models/mma/dot_step.h"
 #include "models/numerics/codec.h"
@@ -110,5 +111,16 @@ struct SyntheticKernel {
 
   KernelDiagnosis diagnose() const { return crosscheck_kernel(data, declared, target, 1); }
 };
+
+/// The engine's own split-K: slices summed in increasing order.
+inline base::Matrix<numerics::Word> split_k(const SyntheticKernel& kernel, int slices) {
+  batched::GemmOperands operands;
+  operands.a = &kernel.a;
+  operands.compressed_a = kernel.declared.instruction.sparse ? &kernel.compressed : nullptr;
+  operands.b_columns = &kernel.b_columns;
+  operands.c = kernel.c.empty() ? nullptr : &kernel.c;
+  return batched::gemm(kernel.declared.instruction, kernel.declared.rules, operands,
+                       {.threads = 1, .split_k = slices});
+}
 
 }  // namespace sptc::check::kernel

@@ -113,6 +113,34 @@ TEST_F(LayerWeights, PartsOfEncodersAreFoundByTheirNames) {
                    "3: ffn.output[0] x 1: bert.encoder.layer.0.output.dense.weight"}));
 }
 
+TEST_F(LayerWeights, ExpertsLatentAttentionAndStateSpacesAreFoundByTheirNames) {
+  const std::string first = "model.layers.0.", second = "model.layers.1.";
+  const auto file = model(
+      {first + "mlp.gate_proj.weight", first + "self_attn.q_a_proj.weight",
+       first + "self_attn.kv_a_proj_with_mqa.weight", first + "self_attn.kv_b_proj.weight",
+       second + "mlp.gate.weight", second + "mlp.experts.0.gate_proj.weight",
+       second + "mlp.experts.0.up_proj.weight", second + "mlp.experts.0.down_proj.weight",
+       second + "mlp.experts.10.down_proj.weight", second + "mlp.shared_experts.down_proj.weight",
+       "backbone.layers.2.mixer.in_proj.weight", "model.layers.3.mlp.experts.down_proj"});
+  EXPECT_EQ(
+      matched(file, {operation("attn.qkv_a"), operation("attn.v_up"), operation("attn.q_absorb"),
+                     operation("moe.router"), operation("moe.expert.gate_up"),
+                     operation("moe.expert.down", 2), operation("moe.shared.down"),
+                     operation("ssm.in_proj"), operation("mlp.gate_up")}),
+      (Lines{"0: attn.qkv_a[0] x 1: model.layers.0.self_attn.q_a_proj.weight, "
+             "model.layers.0.self_attn.kv_a_proj_with_mqa.weight",
+             "1: attn.v_up[0] x 1: model.layers.0.self_attn.kv_b_proj.weight",
+             "3: moe.router[0] x 1: model.layers.1.mlp.gate.weight",
+             "4: moe.expert.gate_up[0] x 1: model.layers.1.mlp.experts.0.gate_proj.weight, "
+             "model.layers.1.mlp.experts.0.up_proj.weight",
+             "5: moe.expert.down[0] x 1: model.layers.1.mlp.experts.0.down_proj.weight, "
+             "model.layers.1.mlp.experts.10.down_proj.weight",
+             "5: moe.expert.down[1] x 1: model.layers.3.mlp.experts.down_proj",
+             "6: moe.shared.down[0] x 1: model.layers.1.mlp.shared_experts.down_proj.weight",
+             "7: ssm.in_proj[0] x 1: backbone.layers.2.mixer.in_proj.weight",
+             "8: mlp.gate_up[0] x 1: model.layers.0.mlp.gate_proj.weight"}));
+}
+
 TEST_F(LayerWeights, OfOnnxTheNodesSayTheirWeights) {
   const std::string graph = onnx::input("x", 1, {8, 16}) +
                             onnx::weighted_product("w", 16, 16, "x", "y") +

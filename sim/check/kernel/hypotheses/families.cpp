@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/check/kernel/hypotheses/families.h"
+
+#include <array>
+#include <span>
+
+namespace sptc::check::kernel::hypotheses {
+
+std::span<const Family> families() {
+  constexpr bool kLong = true;
+  static constexpr auto kFamilies = std::to_array<Family>({
+      {Reach::kKernel, metadata_reading, kLong},
+      {Reach::kKernel, operand_layouts, kLong},
+      {Reach::kKernel, pruning, kLong},
+      {Reach::kKernel, operand_types, kLong},
+      {Reach::kKernel, k_orders, kLong},
+      {Reach::kKernel, epilogues, kLong},
+      {Reach::kKernel, scales, kLong},
+      {Reach::kKernel, d_types, kLong},
+      {Reach::kKernel, instructions, kLong},
+      {Reach::kKernel, host_sums, kLong},
+      {Reach::kPlace, flipped_bits_of_d},
+      {Reach::kRow, nibbles_of_row},
+      {Reach::kRow, [](const Trial& at) { return flipped_bit(at, true); }},
+      {Reach::kColumn, [](const Trial& at) { return flipped_bit(at, false); }},
+      {Reach::kPlace, one_word},
+      {Reach::kPlace, [](const Trial& at) { return moved_lines(at, true); }},
+      {Reach::kPlace, [](const Trial& at) { return moved_lines(at, false); }},
+      {Reach::kPlace, moved_tile},
+      {Reach::kPlace, factor},
+      {Reach::kPlace, [](const Trial& at) { return factors_of_lines(at, true); }},
+      {Reach::kPlace, [](const Trial& at) { return factors_of_lines(at, false); }},
+      {Reach::kPlace, fragments},
+      {Reach::kPlace, uncleared_accumulator},
+      {Reach::kPlace, k_ranges},
+      {Reach::kPlace, repeated_slices},
+      {Reach::kPlace, k_tile_sets},
+      {Reach::kPlace, shifted_k_tiles},
+      {Reach::kPlace, stale_k_tiles},
+      {Reach::kPlace, metadata_encoders},
+      {Reach::kPlace, metadata_words},
+      {Reach::kPlace, other_lines},
+      {Reach::kPlace, lines_of_k_tiles},
+      {Reach::kPlace, rotated_k, kLong},
+      {Reach::kPlace, stream_k, kLong},
+  });
+  return kFamilies;
+}
+
+}  // namespace sptc::check::kernel::hypotheses
